@@ -1,0 +1,1 @@
+"""Delta Lake tables as Arrow datasets, for DuckDB, Polars and Spark."""

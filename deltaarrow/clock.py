@@ -1,0 +1,14 @@
+"""The one "now" of the package: whatever depends on the time takes a `Clock`."""
+
+import time
+from collections.abc import Callable
+
+__all__ = ["Clock", "system_clock"]
+
+Clock = Callable[[], int]
+"""Returns milliseconds since the Unix epoch."""
+
+
+def system_clock() -> int:
+    """Return the machine's time in milliseconds since the Unix epoch."""
+    return time.time_ns() // 1_000_000

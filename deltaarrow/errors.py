@@ -1,0 +1,117 @@
+"""Every exception that the package raises on purpose.
+
+All of them are `DeltaError`s, so one ``except`` clause catches whatever the engine refuses. Where
+``deltalake`` has a name for a case, the name here is the same. The tree::
+
+    DeltaError
+    ├── TableNotFoundError            no Delta log where one was expected
+    ├── VersionNotFoundError          the wanted version or time is not in the log
+    ├── DeltaProtocolError            what the log says breaks the protocol
+    │   ├── CorruptLogError           a gap, a torn file, no protocol or metadata
+    │   ├── CorruptDeletionVectorError
+    │   ├── CorruptDataFileError      a data file contradicts the log or its format
+    │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
+    ├── SchemaMismatchError           data or columns do not fit the table's schema
+    ├── ConstraintViolationError      a row breaks NOT NULL or another constraint
+    ├── InvalidPredicateError         a filter that cannot be understood
+    ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
+    ├── CommitFailedError             the commit was not made
+    │   └── VersionExistsError        another writer took the version
+    ├── StorageError                  a store cannot do what is asked
+    └── MissingDependencyError        an optional library is not installed (also an ImportError)
+"""
+
+__all__ = [
+    "CommitFailedError",
+    "ConstraintViolationError",
+    "CorruptDataFileError",
+    "CorruptDeletionVectorError",
+    "CorruptLogError",
+    "DeltaError",
+    "DeltaProtocolError",
+    "InvalidPredicateError",
+    "InvalidTablePropertyError",
+    "MissingDependencyError",
+    "SchemaMismatchError",
+    "StorageError",
+    "TableNotFoundError",
+    "UnsupportedFeatureError",
+    "VersionExistsError",
+    "VersionNotFoundError",
+]
+
+
+class DeltaError(Exception):
+    """The root of all errors this package raises on purpose."""
+
+
+class TableNotFoundError(DeltaError):
+    """There is no Delta table at the given location."""
+
+
+class VersionNotFoundError(DeltaError):
+    """The wanted version or timestamp is not among those the log still holds."""
+
+
+class DeltaProtocolError(DeltaError):
+    """The table asks for something that this release does not do, or breaks the protocol."""
+
+
+class CorruptLogError(DeltaProtocolError):
+    """The log is incomplete or unreadable: a gap in the commits, a torn file, no metadata."""
+
+
+class CorruptDeletionVectorError(DeltaProtocolError):
+    """A deletion vector fails one of its checks: version, magic, size, CRC or cardinality."""
+
+
+class CorruptDataFileError(DeltaProtocolError):
+    """A data file contradicts what the log says of it, or its own format."""
+
+
+class UnsupportedFeatureError(DeltaProtocolError):
+    """A table feature, a type or a format that this release refuses, named in `feature`."""
+
+    def __init__(self, message: str, *, feature: str = "") -> None:
+        super().__init__(message)
+        self.feature = feature
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep `feature` when the error crosses a process border."""
+        return _rebuild_unsupported, (str(self), self.feature)
+
+
+def _rebuild_unsupported(message: str, feature: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(message, feature=feature)
+
+
+class SchemaMismatchError(DeltaError):
+    """Columns or types do not fit the schema of the table."""
+
+
+class ConstraintViolationError(DeltaError):
+    """A row breaks a constraint of the table, such as NOT NULL."""
+
+
+class InvalidPredicateError(DeltaError):
+    """A filter is not understood, or names what the table does not have."""
+
+
+class InvalidTablePropertyError(DeltaError):
+    """A table property in the ``delta.`` name space is unknown or has an impossible value."""
+
+
+class CommitFailedError(DeltaError):
+    """The commit was not made; the table is as it was."""
+
+
+class VersionExistsError(CommitFailedError):
+    """Another writer has committed the version that this commit wanted."""
+
+
+class StorageError(DeltaError):
+    """A store cannot do what is asked, for instance put a file only if it is absent."""
+
+
+class MissingDependencyError(DeltaError, ImportError):
+    """An optional library is not installed; the message holds the ``pip install`` that brings it."""

@@ -1,0 +1,38 @@
+"""Importing an optional library, or naming the ``pip install`` that brings it."""
+
+import importlib
+from types import ModuleType
+
+from deltaarrow.errors import MissingDependencyError
+
+__all__ = ["EXTRAS", "require"]
+
+EXTRAS = {
+    "polars": "polars",
+    "pandas": "pandas",
+    "pyspark": "spark",
+    "s3fs": "s3",
+    "typer": "cli",
+    "rich": "cli",
+}
+"""Top-level module name -> the extra of this package that installs it."""
+
+
+def require(module: str) -> ModuleType:
+    """Import `module`, or say which extra installs it.
+
+    Raises `MissingDependencyError` with the exact command when the library is absent.
+
+    >>> require("polars").__name__
+    'polars'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        top = module.partition(".")[0]
+        if error.name != top:
+            raise
+        extra = EXTRAS.get(top, "all")
+        raise MissingDependencyError(
+            f"{top} is not installed; run: pip install 'deltaarrow[{extra}]'"
+        ) from error
