@@ -1,0 +1,256 @@
+"""Delta types as Arrow types and back.
+
+==================  ====================================  =====================================
+Delta               to Arrow                              also from Arrow
+==================  ====================================  =====================================
+string              string                                large_string, string_view, arrow.json
+binary              binary                                large, view, fixed size, arrow.uuid
+byte .. long        int8 .. int64                         uint8 .. uint64 (values are checked
+                                                          when they are cast)
+float, double       float, double                         float16 (as float)
+decimal(p,s)        decimal128(p, s)                      decimal32, 64, 256 of up to 38 digits
+date                date32                                date64
+timestamp           timestamp("us", "UTC")                any unit, any time zone
+timestamp_ntz       timestamp("us")                       any unit
+variant             struct<metadata, value: binary>       extension types (arrow.)parquet.variant
+void                null
+array               list<element>                         large_list, list_view, fixed_size_list
+map                 map<key, value>
+==================  ====================================  =====================================
+
+Dictionary and run-end encoded columns have the type of their values. Column metadata becomes Arrow
+field metadata as ``deltalake`` writes it: text as it is, any other value as its JSON text; the keys
+of such values are listed in `JSON_KEYS`, so that they come back as they were. A field whose Arrow
+type cannot tell a variant from a struct says so in `TYPE_KEY`.
+"""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
+from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+
+__all__ = [
+    "JSON_KEYS",
+    "TYPE_KEY",
+    "from_arrow_field",
+    "from_arrow_type",
+    "to_arrow_field",
+    "to_arrow_schema",
+    "to_arrow_type",
+]
+
+JSON_KEYS = "deltaarrow:json"
+"""Arrow field metadata: a JSON list of the metadata keys whose text is JSON."""
+
+TYPE_KEY = "deltaarrow:type"
+"""Arrow field metadata: the Delta type, where the Arrow type does not tell it."""
+
+_TO_ARROW: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "variant": pa.struct([("metadata", pa.binary()), ("value", pa.binary())]),
+    "void": pa.null(),
+}
+_FROM_ARROW: dict[pa.DataType, str] = {
+    **{
+        arrow: name
+        for name, arrow in _TO_ARROW.items()
+        if name not in ("timestamp", "timestamp_ntz", "variant")
+    },
+    pa.uint8(): "byte",
+    pa.uint16(): "short",
+    pa.uint32(): "integer",
+    pa.uint64(): "long",
+    pa.float16(): "float",
+    pa.date64(): "date",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
+}
+_EXTENSIONS = {
+    "arrow.json": "string",
+    "arrow.uuid": "binary",
+    "arrow.parquet.variant": "variant",
+    "parquet.variant": "variant",
+}
+# Metadata of the protocol that is not text; other writers hand it over as bare JSON text.
+_PROTOCOL_JSON_KEYS = frozenset(
+    (
+        "delta.columnMapping.id",
+        "delta.columnMapping.nested.ids",
+        "delta.identity.allowExplicitInsert",
+        "delta.identity.highWaterMark",
+        "delta.identity.start",
+        "delta.identity.step",
+        "delta.typeChanges",
+    )
+)
+_MAX_PRECISION = 38
+
+
+def to_arrow_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type in which values of a Delta type are read and written.
+
+    >>> to_arrow_type(ArrayType("timestamp"))
+    ListType(list<element: timestamp[us, tz=UTC]>)
+    """
+    if isinstance(data_type, PrimitiveType):
+        decimal = data_type.decimal
+        return pa.decimal128(*decimal) if decimal else _TO_ARROW[data_type.type]
+    if isinstance(data_type, ArrayType):
+        return pa.list_(_part("element", data_type.element_type, data_type.contains_null))
+    if isinstance(data_type, MapType):
+        return pa.map_(
+            _part("key", data_type.key_type, False),
+            _part("value", data_type.value_type, data_type.value_contains_null),
+        )
+    return pa.struct([to_arrow_field(each) for each in data_type.fields])
+
+
+def to_arrow_field(field: Field) -> pa.Field:
+    """The Arrow field of a column, with its metadata."""
+    metadata = _to_arrow_metadata(field.metadata)
+    return _part(field.name, field.type, field.nullable, metadata)
+
+
+def to_arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of a table or struct, with the metadata of every field."""
+    return pa.schema([to_arrow_field(each) for each in schema.fields])
+
+
+def from_arrow_type(arrow_type: pa.DataType, path: str = "") -> DataType:
+    """The Delta type that holds the values of an Arrow type.
+
+    Args:
+        arrow_type: any Arrow type.
+        path: the column, for the message of the error.
+
+    Raises:
+        UnsupportedFeatureError: Delta has no such type (times, durations, intervals, unions,
+            decimals of more than 38 digits or of negative scale, unknown extension types).
+
+    >>> from_arrow_type(pa.large_list(pa.uint8()))
+    ArrayType(PrimitiveType("byte"), contains_null=True)
+    """
+    name = _FROM_ARROW.get(arrow_type)
+    if name is not None:
+        return PrimitiveType(name)
+    types = pa.types
+    if types.is_timestamp(arrow_type):
+        return PrimitiveType("timestamp_ntz" if arrow_type.tz is None else "timestamp")
+    if types.is_decimal(arrow_type) and arrow_type.precision <= _MAX_PRECISION:
+        if 0 <= arrow_type.scale <= arrow_type.precision:
+            return PrimitiveType(f"decimal({arrow_type.precision},{arrow_type.scale})")
+    elif types.is_fixed_size_binary(arrow_type):
+        return PrimitiveType("binary")
+    elif types.is_dictionary(arrow_type) or types.is_run_end_encoded(arrow_type):
+        return from_arrow_type(arrow_type.value_type, path)
+    elif types.is_map(arrow_type):
+        key = _from_part(arrow_type.key_field, f"{path}.key")
+        value = _from_part(arrow_type.item_field, f"{path}.value")
+        return MapType(key, value, arrow_type.item_field.nullable)
+    elif types.is_struct(arrow_type):
+        return StructType(from_arrow_field(each, path) for each in arrow_type.fields)
+    elif _is_list(arrow_type):
+        element = _from_part(arrow_type.value_field, f"{path}.element")
+        return ArrayType(element, arrow_type.value_field.nullable)
+    elif isinstance(arrow_type, pa.BaseExtensionType) and arrow_type.extension_name in _EXTENSIONS:
+        return PrimitiveType(_EXTENSIONS[arrow_type.extension_name])
+    where = f"column {path!r}: " if path else ""
+    raise UnsupportedFeatureError(
+        f"{where}Delta has no type for Arrow's {arrow_type}", feature=str(arrow_type)
+    )
+
+
+def from_arrow_field(field: pa.Field, path: str = "") -> Field:
+    """The Delta column of an Arrow field; metadata of Arrow and of Parquet is left out.
+
+    Args:
+        field: the Arrow field.
+        path: the path of the struct it is in, for the message of an error.
+
+    Raises:
+        UnsupportedFeatureError: as `from_arrow_type`.
+    """
+    path = f"{path}.{field.name}" if path else field.name
+    return Field(field.name, _from_part(field, path), field.nullable, _from_arrow_metadata(field, path))
+
+
+def _part(name: str, data_type: DataType, nullable: bool, metadata: dict[str, str] | None = None) -> pa.Field:
+    if isinstance(data_type, PrimitiveType) and data_type.type == "variant":
+        metadata = {**(metadata or {}), TYPE_KEY: "variant"}
+    return pa.field(name, to_arrow_type(data_type), nullable, metadata=metadata)
+
+
+def _from_part(field: pa.Field, path: str) -> DataType:
+    metadata: Mapping[bytes, bytes] = field.metadata or {}
+    extension = metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
+    if pa.types.is_struct(field.type) and (
+        metadata.get(TYPE_KEY.encode()) == b"variant" or _EXTENSIONS.get(extension) == "variant"
+    ):
+        return PrimitiveType("variant")
+    return from_arrow_type(field.type, path)
+
+
+def _is_list(arrow_type: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_list(arrow_type)
+        or types.is_large_list(arrow_type)
+        or types.is_fixed_size_list(arrow_type)
+        or types.is_list_view(arrow_type)
+        or types.is_large_list_view(arrow_type)
+    )
+
+
+def _to_arrow_metadata(metadata: JsonObject) -> dict[str, str] | None:
+    if not metadata:
+        return None
+    texts = {key: value if isinstance(value, str) else render_json(value) for key, value in metadata.items()}
+    of_json = [key for key, value in metadata.items() if not isinstance(value, str)]
+    if of_json:
+        texts[JSON_KEYS] = render_json(of_json)
+    return texts
+
+
+def _from_arrow_metadata(field: pa.Field, path: str) -> dict[str, JsonValue] | None:
+    if not field.metadata:
+        return None
+    texts: dict[str, str] = {}
+    for key, value in field.metadata.items():
+        if key.startswith((b"ARROW:", b"PARQUET:")):
+            continue
+        try:
+            texts[key.decode()] = value.decode()
+        except UnicodeDecodeError as error:
+            raise UnsupportedFeatureError(
+                f"column {path!r}: Arrow field metadata that is not UTF-8", feature="binary field metadata"
+            ) from error
+    texts.pop(TYPE_KEY, None)
+    listed = texts.pop(JSON_KEYS, None)
+    of_json = frozenset(_parsed(listed)) if listed is not None else frozenset()
+    return {
+        key: _parsed(text) if key in of_json or (listed is None and key in _PROTOCOL_JSON_KEYS) else text
+        for key, text in texts.items()
+    }
+
+
+def _parsed(text: str) -> JsonValue:
+    try:
+        return parse_json(text)
+    except CorruptLogError:
+        return text

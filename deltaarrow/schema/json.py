@@ -1,0 +1,97 @@
+"""JSON objects as immutable values: what a schema keeps of its text verbatim.
+
+Column metadata and keys that this release does not know (PROTOCOL.md, *Schema Serialization Format*
+and *Column Metadata*) must come out of a schema as they went in, whatever JSON they hold, while
+types stay hashable, picklable and safe to share between threads.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, TypeAlias
+
+from deltaarrow.errors import CorruptLogError
+
+__all__ = ["JsonObject", "JsonValue", "parse_json", "render_json"]
+
+JsonValue: TypeAlias = Any
+"""None, bool, int, float, str, or a list or dict of these."""
+
+
+class JsonObject(Mapping[str, JsonValue]):
+    """A read-only JSON object that keeps the order of its keys.
+
+    Lists and objects inside are handed out as copies, so nothing a caller does changes the table's
+    schema. Compares equal to a dict with the same content.
+
+    >>> JsonObject({"comment": "net price"})["comment"]
+    'net price'
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
+        self._values: dict[str, JsonValue] = copy.deepcopy(dict(values)) if values else {}
+
+    def __getitem__(self, key: str) -> JsonValue:
+        value = self._values[key]
+        return copy.deepcopy(value) if isinstance(value, dict | list) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, JsonObject):
+            return _typed(self._values) == _typed(other._values)
+        if isinstance(other, dict):
+            return _typed(self._values) == _typed(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_typed(self._values))
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def __reduce__(self) -> tuple[type["JsonObject"], tuple[dict[str, JsonValue]]]:
+        """Pickle the content alone."""
+        return JsonObject, (self._values,)
+
+
+def _typed(value: JsonValue) -> object:
+    """A hashable twin of a JSON value in which ``true`` is not 1 and 1 is not 1.0."""
+    if isinstance(value, dict):
+        return dict, frozenset((key, _typed(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return list, tuple(_typed(item) for item in value)
+    return type(value), value
+
+
+def parse_json(text: str | bytes) -> JsonValue:
+    """The JSON value of a text; integers of any size stay exact.
+
+    Raises:
+        CorruptLogError: the text is not JSON (NaN and infinities included).
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise CorruptLogError(f"not a JSON text: {error}") from error
+
+
+def render_json(value: JsonValue) -> str:
+    """The compact text of a JSON value, non-ASCII characters as they are (Spark's form)."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: object) -> dict[str, JsonValue]:
+    if isinstance(value, JsonObject):
+        return value._values
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,417 @@
+"""The types of a Delta schema and their JSON (PROTOCOL.md, *Schema Serialization Format*).
+
+Values, not builders: frozen, hashable, picklable and comparable. JSON keys that this release does
+not know are kept in ``extra`` and written again, column metadata is kept verbatim. Names and
+reprs are those of ``deltalake``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self, TypeAlias
+
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+
+__all__ = ["ArrayType", "DataType", "Field", "MapType", "PrimitiveType", "StructType", "data_type_from_json"]
+
+_PRIMITIVES = frozenset(
+    (
+        *("string", "long", "integer", "short", "byte", "float", "double", "boolean", "binary"),
+        *("date", "timestamp", "timestamp_ntz", "variant", "void"),
+    )
+)
+# Spellings that Spark's own parser of schema texts takes as well.
+_ALIASES = {"null": "void", "decimal": "decimal(10,0)"}
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
+_MAX_PRECISION = 38
+_EMPTY = JsonObject()
+
+
+class _Described:
+    """JSON text both ways, over the parsed values that each class reads and writes."""
+
+    def to_json(self) -> str:
+        """The compact JSON text, as Spark writes it."""
+        return render_json(self._to_value())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The object that a JSON text describes.
+
+        Raises:
+            CorruptLogError: the text is not JSON, or describes something else.
+            UnsupportedFeatureError: it names a type that this release does not know.
+        """
+        value = parse_json(text)
+        try:
+            return cls._from_value(value, "")
+        except RecursionError as error:
+            raise CorruptLogError("the schema is nested too deeply to read") from error
+
+    def _to_value(self) -> JsonValue:
+        raise NotImplementedError
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, repr=False)
+class PrimitiveType(_Described):
+    """A type without parts, named as in the log; decimals as ``decimal(precision,scale)``.
+
+    Raises:
+        UnsupportedFeatureError: the name is not one of the protocol's.
+
+    >>> PrimitiveType("decimal(10, 2)")
+    PrimitiveType("decimal(10,2)")
+    """
+
+    type: str
+
+    def __post_init__(self) -> None:
+        name = _ALIASES.get(self.type, self.type)
+        if name not in _PRIMITIVES:
+            name = _normalised_decimal(name)
+        object.__setattr__(self, "type", name)
+
+    @property
+    def decimal(self) -> tuple[int, int] | None:
+        """Precision and scale of a decimal, None for every other type."""
+        match = _DECIMAL.fullmatch(self.type)
+        return (int(match[1]), int(match[2])) if match else None
+
+    def __repr__(self) -> str:
+        return f'PrimitiveType("{self.type}")'
+
+    def _to_value(self) -> JsonValue:
+        return self.type
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        if not isinstance(value, str):
+            raise _corrupt(path, "has no type name")
+        try:
+            return cls(value)
+        except UnsupportedFeatureError as error:
+            raise UnsupportedFeatureError(f"{_at(path)}{error}", feature=error.feature) from None
+
+
+@dataclass(frozen=True, repr=False)
+class ArrayType(_Described):
+    """A list of values of one type.
+
+    >>> ArrayType("long", contains_null=False).to_json()
+    '{"type":"array","elementType":"long","containsNull":false}'
+    """
+
+    element_type: "DataType"
+    contains_null: bool = True
+    extra: JsonObject = field(default=_EMPTY, kw_only=True)
+
+    def __init__(
+        self,
+        element_type: "DataType | str",
+        contains_null: bool = True,
+        *,
+        extra: Mapping[str, JsonValue] = _EMPTY,
+    ) -> None:
+        _set(self, element_type=_data_type(element_type), contains_null=contains_null, extra=_frozen(extra))
+
+    def __repr__(self) -> str:
+        return f"ArrayType({self.element_type!r}, contains_null={self.contains_null})"
+
+    def _to_value(self) -> JsonValue:
+        return {
+            "type": "array",
+            "elementType": self.element_type._to_value(),
+            "containsNull": self.contains_null,
+            **self.extra,
+        }
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        parts = _parts(value, "array", path)
+        element = _read_type(_take(parts, "elementType", path), f"{path}.element")
+        return cls(element, _flag(parts, "containsNull", path), extra=parts)
+
+
+@dataclass(frozen=True, repr=False)
+class MapType(_Described):
+    """A map from keys, which are never NULL, to values."""
+
+    key_type: "DataType"
+    value_type: "DataType"
+    value_contains_null: bool = True
+    extra: JsonObject = field(default=_EMPTY, kw_only=True)
+
+    def __init__(
+        self,
+        key_type: "DataType | str",
+        value_type: "DataType | str",
+        value_contains_null: bool = True,
+        *,
+        extra: Mapping[str, JsonValue] = _EMPTY,
+    ) -> None:
+        _set(self, key_type=_data_type(key_type), value_type=_data_type(value_type))
+        _set(self, value_contains_null=value_contains_null, extra=_frozen(extra))
+
+    def __repr__(self) -> str:
+        return (
+            f"MapType({self.key_type!r}, {self.value_type!r}, value_contains_null={self.value_contains_null})"
+        )
+
+    def _to_value(self) -> JsonValue:
+        return {
+            "type": "map",
+            "keyType": self.key_type._to_value(),
+            "valueType": self.value_type._to_value(),
+            "valueContainsNull": self.value_contains_null,
+            **self.extra,
+        }
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        parts = _parts(value, "map", path)
+        key = _read_type(_take(parts, "keyType", path), f"{path}.key")
+        item = _read_type(_take(parts, "valueType", path), f"{path}.value")
+        return cls(key, item, _flag(parts, "valueContainsNull", path), extra=parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Field(_Described):
+    """A column, or a member of a struct.
+
+    Args:
+        name: the logical name.
+        type: its type, or the name of a primitive one.
+        nullable: whether NULL may stand here.
+        metadata: JSON values by key, kept verbatim.
+
+    >>> Field("id", "long", nullable=False)
+    Field(id, PrimitiveType("long"), nullable=False)
+    """
+
+    name: str
+    type: "DataType"
+    nullable: bool = True
+    metadata: JsonObject = _EMPTY
+    extra: JsonObject = field(default=_EMPTY, kw_only=True)
+
+    def __init__(
+        self,
+        name: str,
+        type: "DataType | str",
+        nullable: bool = True,
+        metadata: Mapping[str, JsonValue] | None = None,
+        *,
+        extra: Mapping[str, JsonValue] = _EMPTY,
+    ) -> None:
+        _set(self, name=name, type=_data_type(type), nullable=nullable)
+        _set(self, metadata=_frozen(metadata or _EMPTY), extra=_frozen(extra))
+
+    def __repr__(self) -> str:
+        metadata = f", metadata={self.metadata!r}" if self.metadata else ""
+        return f"Field({self.name}, {self.type!r}, nullable={self.nullable}{metadata})"
+
+    def _to_value(self) -> JsonValue:
+        return {
+            "name": self.name,
+            "type": self.type._to_value(),
+            "nullable": self.nullable,
+            "metadata": self.metadata,
+            **self.extra,
+        }
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        if not isinstance(value, dict):
+            raise _corrupt(path, "holds a field that is not a JSON object")
+        parts = dict(value)
+        name = parts.pop("name", None)
+        if not isinstance(name, str):
+            raise _corrupt(path, "holds a field without a name")
+        path = f"{path}.{name}" if path else name
+        metadata = parts.pop("metadata", None)
+        if not isinstance(metadata, dict | None):
+            raise _corrupt(path, "has metadata that is not a JSON object")
+        data_type = _read_type(_take(parts, "type", path), path)
+        return cls(name, data_type, _flag(parts, "nullable", path), metadata, extra=parts)
+
+
+@dataclass(frozen=True, repr=False)
+class StructType(_Described):
+    """Named fields in order."""
+
+    fields: tuple[Field, ...]
+    extra: JsonObject = field(default=_EMPTY, kw_only=True)
+
+    def __init__(self, fields: Iterable[Field] = (), *, extra: Mapping[str, JsonValue] = _EMPTY) -> None:
+        _set(self, fields=tuple(fields), extra=_frozen(extra))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}([{', '.join(map(repr, self.fields))}])"
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the fields, not the lookup tables built from them."""
+        return _rebuild_struct, (type(self), self.fields, self.extra)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields, in order."""
+        return [each.name for each in self.fields]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {each.name: each for each in self.fields}
+
+    @cached_property
+    def _by_lower_name(self) -> dict[str, list[Field]]:
+        found: dict[str, list[Field]] = {}
+        for each in self.fields:
+            found.setdefault(each.name.lower(), []).append(each)
+        return found
+
+    def find(self, name: str) -> Field | None:
+        """The field of that name; without an exact match, the only one that differs in case alone."""
+        exact = self._by_name.get(name)
+        if exact is not None:
+            return exact
+        alike = self._by_lower_name.get(name.lower(), ())
+        return alike[0] if len(alike) == 1 else None
+
+    def field(self, name: str) -> Field:
+        """Like `find`, for a field that must be there.
+
+        Raises:
+            SchemaMismatchError: there is no such field, or only several that differ in case.
+        """
+        found = self.find(name)
+        if found is None:
+            raise SchemaMismatchError(
+                f"no column {name!r} among {', '.join(map(repr, self.names)) or 'no columns'}"
+            )
+        return found
+
+    def _to_value(self) -> JsonValue:
+        return {"type": "struct", "fields": [each._to_value() for each in self.fields], **self.extra}
+
+    @classmethod
+    def _from_value(cls, value: JsonValue, path: str) -> Self:
+        parts = _parts(value, "struct", path)
+        fields = _take(parts, "fields", path)
+        if not isinstance(fields, list):
+            raise _corrupt(path, "has fields that are not a list")
+        return cls((Field._from_value(each, path) for each in fields), extra=parts)
+
+
+DataType: TypeAlias = PrimitiveType | ArrayType | MapType | StructType
+"""Any type that a column can have."""
+
+_COMPLEX: dict[str, type[ArrayType] | type[MapType] | type[StructType]] = {
+    "array": ArrayType,
+    "map": MapType,
+    "struct": StructType,
+}
+
+
+def data_type_from_json(text: str | bytes) -> DataType:
+    """The type that a JSON text describes, of whatever kind it is.
+
+    Raises:
+        CorruptLogError: the text is not JSON, or not a type.
+        UnsupportedFeatureError: it names a type that this release does not know.
+
+    >>> data_type_from_json('"long"')
+    PrimitiveType("long")
+    """
+    value = parse_json(text)
+    try:
+        return _read_type(value, "")
+    except RecursionError as error:
+        raise CorruptLogError("the type is nested too deeply to read") from error
+
+
+def _read_type(value: JsonValue, path: str) -> DataType:
+    if isinstance(value, str):
+        return PrimitiveType._from_value(value, path)
+    if not isinstance(value, dict):
+        raise _corrupt(path, "has a type that is neither a name nor a JSON object")
+    kind = value.get("type")
+    reader = _COMPLEX.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        raise UnsupportedFeatureError(f"{_at(path)}the type {kind!r} is not supported", feature=str(kind))
+    return reader._from_value(value, path)
+
+
+def _normalised_decimal(name: str) -> str:
+    match = _DECIMAL.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
+        raise UnsupportedFeatureError(f"the type {name!r} is not supported", feature=str(name))
+    precision, scale = int(match[1]), int(match[2])
+    if not (1 <= precision <= _MAX_PRECISION and 0 <= scale <= precision):
+        raise UnsupportedFeatureError(
+            f"the type {name!r} is not supported: a decimal has 1 to {_MAX_PRECISION} digits, "
+            "and from none to all of them after the point",
+            feature=name,
+        )
+    return f"decimal({precision},{scale})"
+
+
+def _data_type(given: DataType | str) -> DataType:
+    if isinstance(given, str):
+        return PrimitiveType(given)
+    if not isinstance(given, DataType):
+        raise TypeError(f"a Delta type or the name of a primitive one is wanted, not {type(given).__name__}")
+    return given
+
+
+def _frozen(values: Mapping[str, JsonValue]) -> JsonObject:
+    if isinstance(values, JsonObject):
+        return values
+    return JsonObject(values) if values else _EMPTY
+
+
+def _set(target: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(target, name, value)
+
+
+def _rebuild_struct(kind: type[StructType], fields: tuple[Field, ...], extra: JsonObject) -> StructType:
+    return kind(fields, extra=extra)
+
+
+def _parts(value: JsonValue, kind: str, path: str) -> dict[str, JsonValue]:
+    if not isinstance(value, dict) or value.get("type") != kind:
+        raise _corrupt(path, f"is not described as a {kind}")
+    return {key: item for key, item in value.items() if key != "type"}
+
+
+def _take(parts: dict[str, JsonValue], key: str, path: str) -> JsonValue:
+    if key not in parts:
+        raise _corrupt(path, f"lacks {key!r}")
+    return parts.pop(key)
+
+
+def _flag(parts: dict[str, JsonValue], key: str, path: str) -> bool:
+    # Absent means nullable: no writer may leave NULLs out because a key was forgotten.
+    value = parts.pop(key, True)
+    if not isinstance(value, bool):
+        raise _corrupt(path, f"has {key!r} that is neither true nor false")
+    return value
+
+
+def _at(path: str) -> str:
+    return f"column {path!r}: " if path else ""
+
+
+def _corrupt(path: str, what: str) -> CorruptLogError:
+    return CorruptLogError(f"{f'column {path!r}' if path else 'the schema'} {what}")
