@@ -1,1 +1,54 @@
-"""Placeholder."""
+"""The actions of the Delta log as dataclasses, with their JSON and Arrow forms.
+
+This package is the only one that spells the protocol's camelCase names. Chapter "Actions" of the
+protocol.
+"""
+
+from deltaarrow.actions.arrow import (
+    CHECKPOINT_SCHEMA,
+    FILE_SCHEMA,
+    REMOVE_SCHEMA,
+    file_table,
+    remove_table,
+)
+from deltaarrow.actions.codec import parse_action, parse_fields, render_action, render_json_lines
+from deltaarrow.actions.keys import FileActionKey
+from deltaarrow.actions.model import (
+    Action,
+    AddCDCFile,
+    AddFile,
+    CheckpointMetadata,
+    CommitInfo,
+    DomainMetadata,
+    Format,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    SetTransaction,
+    Sidecar,
+)
+
+__all__ = [
+    "CHECKPOINT_SCHEMA",
+    "FILE_SCHEMA",
+    "REMOVE_SCHEMA",
+    "Action",
+    "AddCDCFile",
+    "AddFile",
+    "CheckpointMetadata",
+    "CommitInfo",
+    "DomainMetadata",
+    "FileActionKey",
+    "Format",
+    "Metadata",
+    "Protocol",
+    "RemoveFile",
+    "SetTransaction",
+    "Sidecar",
+    "file_table",
+    "parse_action",
+    "parse_fields",
+    "remove_table",
+    "render_action",
+    "render_json_lines",
+]

@@ -1,1 +1,29 @@
-"""Placeholder."""
+"""The Delta log: which files make a version, what they say, and what is written to them.
+
+Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the protocol.
+"""
+
+from deltaarrow.log.commits import parse_commit, read_commits
+from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
+from deltaarrow.log.listing import list_log, list_segment
+from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, commit_name
+from deltaarrow.log.replay import LogState, replay
+from deltaarrow.log.segment import LogSegment, select_segment
+
+__all__ = [
+    "LOG_FOLDER",
+    "CommitTimes",
+    "LogFile",
+    "LogFileKind",
+    "LogSegment",
+    "LogState",
+    "commit_name",
+    "list_log",
+    "list_segment",
+    "parse_commit",
+    "read_commit_infos",
+    "read_commits",
+    "read_in_commit_timestamp",
+    "replay",
+    "select_segment",
+]

@@ -1,0 +1,244 @@
+"""Actions as Arrow: the table of files that a snapshot hands out, and the schema of checkpoints.
+
+Both are derived from the fields of the dataclasses: snake_case columns inside the package,
+camelCase structs in a checkpoint (chapter "Checkpoint Schema" of the protocol). The arrays are
+assembled from buffers, because `pyarrow.array` imports pandas wherever that is installed, which
+would cost more than opening a table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.actions.codec import camel_case
+from deltaarrow.actions.keys import FileActionKey
+from deltaarrow.actions.model import (
+    AddFile,
+    CheckpointMetadata,
+    DomainMetadata,
+    Format,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    SetTransaction,
+    Sidecar,
+)
+from deltaarrow.errors import CorruptLogError
+
+__all__ = [
+    "CHECKPOINT_SCHEMA",
+    "DELETION_VECTOR_TYPE",
+    "FILE_SCHEMA",
+    "KEY_COLUMNS",
+    "REMOVE_SCHEMA",
+    "file_table",
+    "key_table",
+    "remove_table",
+]
+
+_STRING_MAP = pa.map_(pa.string(), pa.string())
+_DELETION_VECTOR_FIELDS = {
+    "storage_type": pa.string(),
+    "path_or_inline_dv": pa.string(),
+    "offset": pa.int32(),
+    "size_in_bytes": pa.int32(),
+    "cardinality": pa.int64(),
+}
+DELETION_VECTOR_TYPE = pa.struct(list(_DELETION_VECTOR_FIELDS.items()))
+"""The column `deletion_vector` of a file table."""
+
+_TYPES: dict[str, pa.DataType] = {
+    "path": pa.string(),
+    "partition_values": _STRING_MAP,
+    "size": pa.int64(),
+    "modification_time": pa.int64(),
+    "data_change": pa.bool_(),
+    "stats": pa.string(),
+    "tags": _STRING_MAP,
+    "deletion_vector": DELETION_VECTOR_TYPE,
+    "base_row_id": pa.int64(),
+    "default_row_commit_version": pa.int64(),
+    "clustering_provider": pa.string(),
+    "deletion_timestamp": pa.int64(),
+    "extended_file_metadata": pa.bool_(),
+    "app_id": pa.string(),
+    "version": pa.int64(),
+    "last_updated": pa.int64(),
+    "min_reader_version": pa.int32(),
+    "min_writer_version": pa.int32(),
+    "reader_features": pa.list_(pa.string()),
+    "writer_features": pa.list_(pa.string()),
+    "id": pa.string(),
+    "name": pa.string(),
+    "description": pa.string(),
+    "format": pa.struct([("provider", pa.string()), ("options", _STRING_MAP)]),
+    "schema_string": pa.string(),
+    "partition_columns": pa.list_(pa.string()),
+    "configuration": _STRING_MAP,
+    "created_time": pa.int64(),
+    "domain": pa.string(),
+    "removed": pa.bool_(),
+    "size_in_bytes": pa.int64(),
+}
+KEY_COLUMNS = ("path", "deletion_vector_id")
+"""The columns by which replay tells logical files apart: `FileActionKey` as two columns."""
+
+
+def _columns(cls: type) -> list[str]:
+    return [f.name for f in fields(cls) if f.name != "extra"]
+
+
+def _table_schema(cls: type) -> pa.Schema:
+    key = [("path", pa.string()), ("log_path", pa.string())]
+    return pa.schema(key + [(name, _TYPES[name]) for name in _columns(cls) if name != "path"])
+
+
+FILE_SCHEMA = _table_schema(AddFile)
+"""A live file a row: `path` is the decoded store name, `log_path` the text of the log."""
+
+REMOVE_SCHEMA = _table_schema(RemoveFile)
+"""A tombstone a row, with the same two spellings of the path."""
+
+
+def _camel_type(data_type: pa.DataType) -> pa.DataType:
+    if not pa.types.is_struct(data_type):
+        return data_type
+    return pa.struct([(camel_case(f.name), _camel_type(f.type)) for f in data_type])
+
+
+def _struct(cls: type) -> pa.DataType:
+    special = {("DomainMetadata", "configuration"): pa.string()}
+    return pa.struct(
+        [
+            (camel_case(name), special.get((cls.__name__, name)) or _camel_type(_TYPES[name]))
+            for name in _columns(cls)
+        ]
+    )
+
+
+CHECKPOINT_SCHEMA = pa.schema(
+    [
+        (cls.KEY, _struct(cls))
+        for cls in (
+            SetTransaction,
+            AddFile,
+            RemoveFile,
+            Metadata,
+            Protocol,
+            DomainMetadata,
+            CheckpointMetadata,
+            Sidecar,
+        )
+    ]
+)
+"""All the columns that a checkpoint may have; exactly one of them is set in each row."""
+
+assert set(_columns(Format)) == {f.name for f in _TYPES["format"]}
+
+
+def _validity(values: Sequence[Any]) -> tuple[pa.Buffer | None, int]:
+    missing = sum(value is None for value in values)
+    if not missing:
+        return None, 0
+    present = np.fromiter((value is not None for value in values), bool, len(values))
+    return pa.py_buffer(np.packbits(present, bitorder="little")), missing
+
+
+def _offsets(lengths: Sequence[int]) -> pa.Buffer:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(lengths)), out=offsets[1:])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise CorruptLogError("the commits after the last checkpoint hold more than 2 GiB of text in a column")
+    return pa.py_buffer(offsets.astype(np.int32))
+
+
+def _strings(values: Sequence[str | None]) -> pa.Array:
+    validity, missing = _validity(values)
+    encoded = [b"" if value is None else value.encode() for value in values]
+    buffers = [validity, _offsets([len(value) for value in encoded]), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(values), buffers, missing)
+
+
+def _numbers(values: Sequence[int | None], data_type: pa.DataType) -> pa.Array:
+    validity, missing = _validity(values)
+    data = np.fromiter((value or 0 for value in values), data_type.to_pandas_dtype(), len(values))
+    return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)], missing)
+
+
+def _booleans(values: Sequence[bool | None]) -> pa.Array:
+    validity, missing = _validity(values)
+    bits = np.packbits(np.fromiter((bool(value) for value in values), bool, len(values)), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(values), [validity, pa.py_buffer(bits)], missing)
+
+
+def _maps(values: Sequence[Mapping[str, str | None] | None]) -> pa.Array:
+    validity, missing = _validity(values)
+    keys = [key for value in values if value for key in value]
+    items = [item for value in values if value for item in value.values()]
+    entries = pa.StructArray.from_arrays(
+        [_strings(keys), _strings(items)],
+        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
+    )
+    offsets = _offsets([len(value) if value else 0 for value in values])
+    return pa.Array.from_buffers(_STRING_MAP, len(values), [validity, offsets], missing, children=[entries])
+
+
+def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType) -> pa.Array:
+    validity, missing = _validity(values)
+    children = [
+        build_array([None if v is None else v.get(camel_case(f.name)) for v in values], f.type)
+        for f in data_type
+    ]
+    return pa.Array.from_buffers(data_type, len(values), [validity], missing, children=children)
+
+
+def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
+    """Return an Arrow array of values as JSON gives them, without importing pandas."""
+    if pa.types.is_string(data_type):
+        return _strings(values)
+    if pa.types.is_boolean(data_type):
+        return _booleans(values)
+    if pa.types.is_integer(data_type):
+        return _numbers(values, data_type)
+    if pa.types.is_map(data_type):
+        return _maps(values)
+    return _structs(values, data_type)
+
+
+def _action_table(
+    actions: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], schema: pa.Schema
+) -> pa.Table:
+    arrays = [_strings([key.path for key in keys]), _strings([action["path"] for action in actions])]
+    for column in list(schema)[2:]:
+        name = camel_case(column.name)
+        arrays.append(build_array([action.get(name) for action in actions], column.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def file_table(adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey]) -> pa.Table:
+    """Return the insides of `add` objects as a table of `FILE_SCHEMA`, in the given order.
+
+    >>> add = {"path": "a%20b", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+    >>> file_table([add], [FileActionKey.from_json(add)]).select(["path", "log_path", "size"]).to_pylist()
+    [{'path': 'a b', 'log_path': 'a%20b', 'size': 1}]
+    """
+    for add in adds:
+        if add.get("size") is None or add.get("partitionValues") is None:
+            raise CorruptLogError(f"the add action of {add['path']!r} has no size or no partitionValues")
+    return _action_table(adds, keys, FILE_SCHEMA)
+
+
+def remove_table(removes: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey]) -> pa.Table:
+    """Return the insides of `remove` objects as a table of `REMOVE_SCHEMA`, in the given order."""
+    return _action_table(removes, keys, REMOVE_SCHEMA)
+
+
+def key_table(keys: Sequence[FileActionKey]) -> pa.Table:
+    """Return file keys as a table with the columns `KEY_COLUMNS`."""
+    return pa.Table.from_arrays(
+        [_strings([key.path for key in keys]), _strings([key.deletion_vector_id for key in keys])],
+        names=list(KEY_COLUMNS),
+    )

@@ -1,0 +1,33 @@
+"""The identity of a logical file: chapter "Action Reconciliation" of the protocol."""
+
+from typing import Any, NamedTuple
+
+from deltaarrow.storage.paths import decode_path
+
+__all__ = ["FileActionKey"]
+
+
+class FileActionKey(NamedTuple):
+    """What an `add` and the `remove` that cancels it have in common.
+
+    The path alone does not do: one data file may stand in the log with one deletion vector as a
+    tombstone and with another as a live file. The path is canonical, since one file may be spelled
+    ``/p``, ``file:/p``, ``file:///p`` or percent-encoded.
+    """
+
+    path: str
+    deletion_vector_id: str
+
+    @classmethod
+    def from_json(cls, action: dict[str, Any]) -> "FileActionKey":
+        """Return the key of the inside of an `add` or `remove` object.
+
+        >>> FileActionKey.from_json({"path": "file:///a%20b"})
+        FileActionKey(path='/a b', deletion_vector_id='')
+        """
+        dv = action.get("deletionVector")
+        if dv is None:
+            return cls(decode_path(action["path"]), "")
+        offset = dv.get("offset")
+        suffix = "" if offset is None else f"@{offset}"
+        return cls(decode_path(action["path"]), f"{dv['storageType']}{dv['pathOrInlineDv']}{suffix}")

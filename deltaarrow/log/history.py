@@ -1,0 +1,115 @@
+"""What was committed and when: `commitInfo`, commit times, versions by time.
+
+The time of a commit is its in-commit timestamp where the table has the feature enabled for that
+version, and otherwise the modification time of the file, made strictly increasing from version to
+version as delta-spark does. Chapters "Commit Provenance Information" and "In-Commit Timestamps".
+"""
+
+import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deltaarrow.errors import CorruptLogError, VersionNotFoundError
+from deltaarrow.log.commits import parse_commit
+from deltaarrow.log.listing import list_log
+from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.storage.store import Store
+
+__all__ = ["CommitTimes", "read_commit_infos", "read_in_commit_timestamp"]
+
+_ENABLED = "delta.enableInCommitTimestamps"
+_SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
+
+
+def read_in_commit_timestamp(store: Store, commit: LogFile) -> int:
+    """Return the in-commit timestamp of a commit, in milliseconds since the epoch."""
+    info = _commit_info(store, commit)
+    timestamp = None if info is None else info.get("inCommitTimestamp")
+    if timestamp is None:
+        raise CorruptLogError(f"{commit.name} has no inCommitTimestamp, although the table requires it")
+    return int(timestamp)
+
+
+def _commit_info(store: Store, commit: LogFile) -> dict[str, Any] | None:
+    try:
+        actions = parse_commit(store.read(commit.name), commit.name)
+    except FileNotFoundError:
+        return None
+    return next((a["commitInfo"] for a in actions if a.get("commitInfo") is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTimes:
+    """The commits that are still listed and the configuration that says how to date them."""
+
+    store: Store
+    commits: tuple[LogFile, ...]
+    file_times: tuple[int, ...]
+    in_commit_since: int | None
+    """The first version whose in-commit timestamp counts; None when none does."""
+
+    @classmethod
+    def load(cls, store: Store, configuration: Mapping[str, str]) -> "CommitTimes":
+        """List the commits; `configuration` is that of the newest version."""
+        commits = tuple(file for file in list_log(store) if file.kind is LogFileKind.COMMIT)
+        # A log that was cleaned up may keep older commits that nothing leads to any more.
+        for i in range(len(commits) - 1, 0, -1):
+            if commits[i].version != commits[i - 1].version + 1:
+                commits = commits[i:]
+                break
+        times: list[int] = []
+        for commit in commits:
+            modified = commit.entry.modified_ms
+            times.append(modified if not times else max(modified, times[-1] + 1))
+        since = None
+        if configuration.get(_ENABLED, "").lower() == "true":
+            since = int(configuration.get(_SINCE_VERSION, "0"))
+        return cls(store, commits, tuple(times), since)
+
+    def timestamp(self, version: int) -> int:
+        """Return when `version` was committed, in milliseconds since the epoch."""
+        i = version - self.commits[0].version if self.commits else -1
+        if not 0 <= i < len(self.commits):
+            raise VersionNotFoundError(f"the commit of version {version} is no longer in the log")
+        if self.in_commit_since is not None and version >= self.in_commit_since:
+            return read_in_commit_timestamp(self.store, self.commits[i])
+        return self.file_times[i]
+
+    def version_at(self, timestamp: int) -> int:
+        """Return the newest version that was committed at `timestamp` (ms) or before.
+
+        Raises `VersionNotFoundError`, naming the oldest time there is, when the table is younger.
+        """
+        if not self.commits:
+            raise VersionNotFoundError("the log holds no commit to find a time in")
+        first, end = self.commits[0].version, self.commits[-1].version + 1
+        # Times increase on each side of the enablement of in-commit timestamps, and across it.
+        versions = range(first, end)
+        i = bisect.bisect_right(versions, timestamp, key=self.timestamp)
+        if i == 0:
+            raise VersionNotFoundError(
+                f"no version is as old as {timestamp} ms: the oldest commit in the log,"
+                f" version {first}, is of {self.timestamp(first)} ms"
+            )
+        return versions[i - 1]
+
+
+def read_commit_infos(
+    store: Store, last_version: int, limit: int | None, in_commit_since: int | None
+) -> list[dict[str, Any]]:
+    """Return the `commitInfo` objects of up to `limit` versions, newest first, each with `version`.
+
+    A commit without `commitInfo` gives an object with its version and time alone.
+    """
+    commits = [f for f in list_log(store) if f.kind is LogFileKind.COMMIT and f.version <= last_version]
+    infos = []
+    for commit in reversed(commits):
+        if limit is not None and len(infos) >= limit:
+            break
+        info = dict(_commit_info(store, commit) or {})
+        if in_commit_since is not None and commit.version >= in_commit_since and "inCommitTimestamp" in info:
+            info["timestamp"] = info["inCommitTimestamp"]
+        info.setdefault("timestamp", commit.entry.modified_ms)
+        infos.append(info | {"version": commit.version})
+    return infos

@@ -1,0 +1,39 @@
+"""Listing ``_delta_log`` and choosing the segment of a version.
+
+The hint in ``_last_checkpoint`` saves listing what lies before the newest checkpoint; whenever what it
+promises is not there, the whole folder is listed. Chapter "Last Checkpoint File" of the protocol.
+"""
+
+from deltaarrow.errors import TableNotFoundError
+from deltaarrow.log.last_checkpoint import read_hint
+from deltaarrow.log.names import LOG_FOLDER, LogFile, parse_log_file, version_prefix
+from deltaarrow.log.segment import LogSegment, complete_checkpoints, select_segment
+from deltaarrow.storage.store import Store
+
+__all__ = ["list_log", "list_segment"]
+
+
+def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
+    """List the files of the log from `start_version` on, ascending by name."""
+    start = version_prefix(start_version) if start_version else ""
+    entries = store.list_from(LOG_FOLDER, start)
+    return [file for entry in entries if (file := parse_log_file(entry)) is not None]
+
+
+def list_segment(store: Store, version: int | None = None) -> LogSegment:
+    """List the log and choose the files that make `version` (None: the newest).
+
+    Raises `TableNotFoundError`, `VersionNotFoundError` or `CorruptLogError` as
+    `deltaarrow.log.segment.select_segment` says.
+    """
+    hint = read_hint(store)
+    if hint is not None and (version is None or version >= hint):
+        files = list_log(store, hint)
+        usable = (version is None or c.version <= version for c in complete_checkpoints(files))
+        if any(usable):
+            return select_segment(files, version)
+    files = list_log(store)
+    try:
+        return select_segment(files, version)
+    except TableNotFoundError:
+        raise TableNotFoundError(f"{store.uri} is not a Delta table: {LOG_FOLDER} holds no commit") from None

@@ -1,0 +1,141 @@
+"""The names of the files in ``_delta_log``, chapter "File Types" of the protocol.
+
+======================================================================  ===========================
+name                                                                    kind
+======================================================================  ===========================
+``00000000000000000010.json``                                           `COMMIT`
+``00000000000000000004.00000000000000000006.compacted.json``            `COMPACTION`
+``00000000000000000010.checkpoint.parquet``                             `CLASSIC_CHECKPOINT`
+``00000000000000000010.checkpoint.0000000001.0000000003.parquet``       `MULTI_PART_CHECKPOINT`
+``00000000000000000010.checkpoint.80a083e8-7026-….parquet`` (``.json``)  `UUID_CHECKPOINT`
+``00000000000000000010.crc``                                            `VERSION_CHECKSUM`
+``_last_checkpoint``, ``_sidecars/…``, ``.…crc``, anything else         not a log file: None
+======================================================================  ===========================
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from deltaarrow.storage.store import FileEntry
+
+__all__ = [
+    "LAST_CHECKPOINT",
+    "LOG_FOLDER",
+    "SIDECAR_FOLDER",
+    "LogFile",
+    "LogFileKind",
+    "checkpoint_name",
+    "commit_name",
+    "parse_log_file",
+    "version_prefix",
+]
+
+LOG_FOLDER = "_delta_log"
+SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
+LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
+
+
+class LogFileKind(Enum):
+    """What a file in the log is."""
+
+    COMMIT = auto()
+    COMPACTION = auto()
+    CLASSIC_CHECKPOINT = auto()
+    MULTI_PART_CHECKPOINT = auto()
+    UUID_CHECKPOINT = auto()
+    VERSION_CHECKSUM = auto()
+
+
+_PATTERNS = {
+    LogFileKind.COMMIT: r"(?P<version>\d{20})\.json",
+    LogFileKind.COMPACTION: r"(?P<start>\d{20})\.(?P<version>\d{20})\.compacted\.json",
+    LogFileKind.CLASSIC_CHECKPOINT: r"(?P<version>\d{20})\.checkpoint\.parquet",
+    LogFileKind.MULTI_PART_CHECKPOINT: (
+        r"(?P<version>\d{20})\.checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
+    ),
+    LogFileKind.UUID_CHECKPOINT: (
+        r"(?P<version>\d{20})\.checkpoint\."
+        r"(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.(?:json|parquet)"
+    ),
+    LogFileKind.VERSION_CHECKSUM: r"(?P<version>\d{20})\.crc",
+}
+_COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of the log; `version` is the newest version that it covers.
+
+    `start_version` is the oldest one, other than `version` for a log compaction only. `part` and
+    `parts` count from 1 and are 0 but for a multi-part checkpoint.
+    """
+
+    kind: LogFileKind
+    version: int
+    entry: FileEntry
+    start_version: int
+    part: int = 0
+    parts: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the store name, for instance ``_delta_log/00000000000000000010.json``."""
+        return self.entry.name
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether this is a checkpoint or a part of one."""
+        return self.kind in (
+            LogFileKind.CLASSIC_CHECKPOINT,
+            LogFileKind.MULTI_PART_CHECKPOINT,
+            LogFileKind.UUID_CHECKPOINT,
+        )
+
+
+def parse_log_file(entry: FileEntry) -> LogFile | None:
+    """Tell what a listed file is; None when it is not part of the log.
+
+    >>> file = parse_log_file(FileEntry("_delta_log/00000000000000000010.checkpoint.parquet", 1, 0))
+    >>> file.kind.name, file.version
+    ('CLASSIC_CHECKPOINT', 10)
+    >>> parse_log_file(FileEntry("_delta_log/_last_checkpoint", 1, 0)) is None
+    True
+    """
+    base = entry.name.rpartition("/")[2]
+    for kind, pattern in _COMPILED.items():
+        if match := pattern.fullmatch(base):
+            groups = match.groupdict()
+            version = int(groups["version"])
+            return LogFile(
+                kind=kind,
+                version=version,
+                entry=entry,
+                start_version=int(groups.get("start") or version),
+                part=int(groups.get("part") or 0),
+                parts=int(groups.get("parts") or 0),
+            )
+    return None
+
+
+def version_prefix(version: int) -> str:
+    """Return the first 20 characters of every log file of `version`.
+
+    >>> version_prefix(12)
+    '00000000000000000012'
+    """
+    return f"{version:020d}"
+
+
+def commit_name(version: int) -> str:
+    """Return the store name of a commit.
+
+    >>> commit_name(3)
+    '_delta_log/00000000000000000003.json'
+    """
+    return f"{LOG_FOLDER}/{version_prefix(version)}.json"
+
+
+def checkpoint_name(version: int) -> str:
+    """Return the store name of a classic checkpoint."""
+    return f"{LOG_FOLDER}/{version_prefix(version)}.checkpoint.parquet"

@@ -1,0 +1,189 @@
+"""Replaying a log segment: chapter "Action Reconciliation" of the protocol.
+
+1. The newest `protocol` and the newest `metaData` win.
+2. Of the `txn` actions of one application the newest wins.
+3. Of the `domainMetadata` of one domain the newest wins; a removed one hides the older ones.
+4. Of all references to one logical file, `add` or `remove`, the newest wins: an `add` that wins is a
+   live file, a `remove` that wins is a tombstone.
+5. A logical file is known by its canonical path together with the id of its deletion vector.
+
+The commits after the checkpoint are few and are reconciled in memory (`LogTail`). The checkpoint is
+not: its file actions are asked by a query, which leaves out what the tail has decided already and
+carries the pruning predicate inside (`query_files`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from deltaarrow.actions import (
+    FILE_SCHEMA,
+    REMOVE_SCHEMA,
+    DomainMetadata,
+    FileActionKey,
+    Metadata,
+    Protocol,
+    SetTransaction,
+    file_table,
+    parse_fields,
+    remove_table,
+)
+from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
+from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
+from deltaarrow.log.commits import read_commits
+from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.log.segment import LogSegment
+from deltaarrow.storage.store import Store
+
+__all__ = ["LogState", "LogTail", "replay"]
+
+JsonAction = dict[str, Any]
+
+
+@dataclass(slots=True)
+class LogTail:
+    """The reconciled actions of the commits after the checkpoint."""
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    transactions: dict[str, SetTransaction] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    adds: dict[FileActionKey, JsonAction] = field(default_factory=dict)
+    removes: dict[FileActionKey, JsonAction] = field(default_factory=dict)
+
+    def take_older(self, actions: Sequence[JsonAction]) -> None:
+        """Take in the actions of an older file, newest first: whatever is known already stands."""
+        for action in actions:
+            for key, value in action.items():
+                if value is None:
+                    continue
+                match key:
+                    case "add":
+                        file = FileActionKey.from_json(value)
+                        if file not in self.removes:
+                            self.adds.setdefault(file, value)
+                    case "remove":
+                        file = FileActionKey.from_json(value)
+                        if file not in self.adds:
+                            self.removes.setdefault(file, value)
+                    case "txn":
+                        if value["appId"] not in self.transactions:
+                            self.transactions[value["appId"]] = parse_fields(SetTransaction, value)
+                    case "domainMetadata":
+                        if value["domain"] not in self.domains:
+                            self.domains[value["domain"]] = parse_fields(DomainMetadata, value)
+                    case "protocol":
+                        self.protocol = self.protocol or parse_fields(Protocol, value)
+                    case "metaData":
+                        self.metadata = self.metadata or parse_fields(Metadata, value)
+                    case _:
+                        continue
+
+
+def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
+    # A commit is written in order. A log compaction has one action a key, and where writers left
+    # several of them (such tables exist), the newest stands first.
+    return actions if file.kind is LogFileKind.COMPACTION else actions[::-1]
+
+
+def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
+    """Read and reconcile commits and log compactions, given in ascending order."""
+    tail = LogTail()
+    contents = read_commits(store, [file.name for file in deltas])
+    for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
+        try:
+            tail.take_older(_newest_first(file, actions))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CorruptLogError(f"{file.name} holds an ill-formed action: {error!r}") from error
+    return tail
+
+
+@dataclass(slots=True)
+class LogState:
+    """A replayed segment: small actions in memory, file actions on demand."""
+
+    store: Store
+    segment: LogSegment
+    protocol: Protocol
+    metadata: Metadata
+    transactions: dict[str, SetTransaction]
+    domains: dict[str, DomainMetadata]
+    _head: CheckpointHead
+    _tail: LogTail
+
+    def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
+        """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
+
+        `pruning` is a boolean DuckDB expression over the columns of `FILE_SCHEMA`; a file for which
+        it is false is left out, one for which it is NULL is not.
+        """
+        names = list(columns) if columns is not None else FILE_SCHEMA.names
+        tail = file_table(list(self._tail.adds.values()), list(self._tail.adds))
+        return self._query("add", tail, FILE_SCHEMA, names, pruning)
+
+    def query_tombstones(self) -> pa.Table:
+        """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
+        tail = remove_table(list(self._tail.removes.values()), list(self._tail.removes))
+        return self._query("remove", tail, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
+
+    def _query(
+        self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: str | None
+    ) -> pa.Table:
+        result_schema = pa.schema([schema.field(name) for name in names])
+        # Pruning may look at columns that are not asked for.
+        inner = schema.names if pruning is not None else names
+        keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
+        checkpoint = [
+            sql for files in self._head.files if (sql := files.sql(self.store, action, keyed, schema)) is not None
+        ]
+        if not checkpoint and pruning is None:
+            return tail.select(names)
+        outer = ", ".join(quote_identifier(name) for name in names)
+        keep = "" if pruning is None else f" WHERE coalesce(({pruning}), true)"
+        keys = [*self._tail.adds, *self._tail.removes]
+        with files_cursor(self.store) as cursor:
+            cursor.register("tail", tail)
+            cursor.register("newer", key_table(keys))
+            match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
+            unseen = f" WHERE NOT EXISTS (FROM newer WHERE {match_keys})" if keys else ""
+            branches = [f"SELECT {', '.join(map(quote_identifier, inner))} FROM tail"]
+            branches += [
+                f"SELECT {', '.join(map(quote_identifier, inner))} FROM ({sql}) older{unseen}" for sql in checkpoint
+            ]
+            query = f"SELECT {outer} FROM ({' UNION ALL '.join(branches)}) files{keep}"
+            table: pa.Table = cursor.sql(query).to_arrow_table()
+        return table.cast(result_schema)
+
+
+def replay(store: Store, segment: LogSegment) -> LogState:
+    """Read what a segment says, but for the file actions of its checkpoint.
+
+    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
+    """
+    head = CheckpointHead() if segment.checkpoint is None else open_checkpoint(store, segment.checkpoint)
+    tail = read_tail(store, segment.deltas)
+    if head.json_actions and segment.checkpoint is not None:
+        # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
+        tail.take_older([a for a in head.json_actions if "add" in a or "remove" in a])
+    protocol = tail.protocol or head.protocol
+    metadata = tail.metadata or head.metadata
+    if protocol is None:
+        raise CorruptLogError(f"the log of {store.uri} holds no protocol action up to version {segment.version}")
+    if metadata is None:
+        raise CorruptLogError(f"the log of {store.uri} holds no metaData action up to version {segment.version}")
+    return LogState(
+        store=store,
+        segment=segment,
+        protocol=protocol,
+        metadata=metadata,
+        transactions=head.transactions | tail.transactions,
+        domains={
+            name: domain for name, domain in (head.domains | tail.domains).items() if not domain.removed
+        },
+        _head=head,
+        _tail=tail,
+    )

@@ -1,0 +1,129 @@
+"""A table at a version: its protocol, metadata and, on demand, its files.
+
+Opening a snapshot reads the log narrowly; the list of files stays in the log and is asked for by
+`Snapshot.files`, with a predicate that leaves out files which cannot hold a matching row.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import pyarrow as pa
+
+from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.expressions import Predicate
+from deltaarrow.features import ensure_readable
+from deltaarrow.log import CommitTimes, LogSegment, LogState, list_segment, read_in_commit_timestamp, replay
+from deltaarrow.schema import Schema, column_mapping_mode, to_physical_schema
+from deltaarrow.statistics import skipping_sql
+from deltaarrow.storage import Store
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot:
+    """A Delta table at one version; immutable, picklable and safe to share among threads.
+
+    Build one with `Snapshot.load`. Pickling keeps store and version and replays where it arrives.
+    """
+
+    def __init__(self, state: LogState) -> None:
+        ensure_readable(state.protocol, state.metadata)
+        self._state = state
+        self.store = state.store
+        self.version = state.segment.version
+        self.protocol: Protocol = state.protocol
+        self.metadata: Metadata = state.metadata
+        self.schema = Schema.from_json(state.metadata.schema_string)
+        self.partition_columns = tuple(state.metadata.partition_columns)
+        for column in self.partition_columns:
+            if not any(field.name == column for field in self.schema.fields):
+                raise CorruptLogError(f"the partition column {column!r} is not in the schema of the table")
+        self.mapping_mode = column_mapping_mode(
+            self.protocol.min_reader_version,
+            self.protocol.reader_features,
+            self.protocol.writer_features,
+            self.metadata.configuration,
+        )
+
+    @classmethod
+    def load(cls, store: Store, version: int | None = None) -> "Snapshot":
+        """Open the table in `store` at `version`, or at its newest version.
+
+        Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for what this
+        release cannot read, `UnsupportedFeatureError`.
+        """
+        return cls(replay(store, list_segment(store, version)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the store and the version."""
+        return type(self).load, (self.store, self.version)
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.store.uri!r}, version={self.version})"
+
+    @property
+    def segment(self) -> LogSegment:
+        """The files of the log that make this version."""
+        return self._state.segment
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """The table properties."""
+        return self.metadata.configuration
+
+    @property
+    def transactions(self) -> Mapping[str, SetTransaction]:
+        """The newest `txn` action of every application, by application id."""
+        return self._state.transactions
+
+    @property
+    def domains(self) -> Mapping[str, DomainMetadata]:
+        """The domain metadata that is not removed, by name."""
+        return self._state.domains
+
+    @cached_property
+    def physical_schema(self) -> Schema:
+        """The schema with the names that data files, statistics and partition values use."""
+        return to_physical_schema(self.schema, self.mapping_mode)
+
+    @cached_property
+    def timestamp_ms(self) -> int:
+        """When the version was committed, in milliseconds since the epoch."""
+        commit = self.segment.last_commit
+        if commit is None:
+            checkpoint = self.segment.checkpoint
+            if checkpoint is None:
+                raise CorruptLogError(f"version {self.version} has neither a commit nor a checkpoint")
+            return checkpoint.files[-1].entry.modified_ms
+        if self.configuration.get("delta.enableInCommitTimestamps", "").lower() == "true":
+            return read_in_commit_timestamp(self.store, commit)
+        return commit.entry.modified_ms
+
+    def commit_times(self) -> CommitTimes:
+        """List the commits of the log with the times at which they were made."""
+        return CommitTimes.load(self.store, self.configuration)
+
+    def pruning_sql(self, predicate: Predicate) -> str | None:
+        """Return the SQL by which files that cannot match are left out; None when none can be."""
+        return skipping_sql(
+            predicate,
+            self.schema,
+            self.mapping_mode,
+            self.partition_columns,
+            stats="stats",
+            partition_values="partition_values",
+        )
+
+    def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
+
+        With a `predicate`, files that provably hold no matching row are left out; the rest may hold
+        some. `columns` chooses columns by name.
+        """
+        pruning = None if predicate is None else self.pruning_sql(predicate)
+        return self._state.query_files(columns, pruning)
+
+    def tombstones(self) -> pa.Table:
+        """Return the removed files that the log remembers, a table of `REMOVE_SCHEMA`."""
+        return self._state.query_tombstones()
