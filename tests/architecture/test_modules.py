@@ -1,0 +1,44 @@
+"""Every module says what it is, what it offers, and stays small."""
+
+import ast
+import importlib
+
+import pytest
+
+from tests.support.modules import modules
+
+LIMIT = 500
+"""Lines a module may have: the next concern gets a home of its own first."""
+
+BARRED_NAMES = {"utils", "util", "helpers", "common", "misc"}
+
+every_module = pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
+
+
+@every_module
+def test_opens_with_a_paragraph_that_says_what_it_is(module):
+    text = ast.get_docstring(module.tree)
+    assert text, "no docstring"
+    assert text.splitlines()[0].endswith((".", ":")), "the first line is a sentence"
+
+
+@every_module
+def test_is_small(module):
+    assert len(module.text.splitlines()) <= LIMIT
+
+
+@every_module
+def test_is_named_for_what_it_holds(module):
+    assert module.name.rpartition(".")[2] not in BARRED_NAMES
+
+
+@every_module
+def test_all_is_true(module):
+    loaded = importlib.import_module(module.name)
+    listed = loaded.__all__
+    assert len(set(listed)) == len(listed)
+    absent = [name for name in listed if not hasattr(loaded, name)]
+    assert absent == [], "__all__ lists what is not there"
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    public = {node.name for node in module.tree.body if isinstance(node, kinds) and node.name[0] != "_"}
+    assert public - set(listed) == set(), "public, but not in __all__"

@@ -1,0 +1,36 @@
+"""What is written twice for readers says the same as the code."""
+
+import re
+import tomllib
+
+import deltaarrow.errors
+from deltaarrow.errors import DeltaError
+from deltaarrow.optional import EXTRAS
+from tests.support.modules import ROOT
+
+GROUPS = {"all", "bench", "test"}
+"""Extras that are collections; every other extra brings one integration."""
+
+
+def test_the_drawn_error_tree_is_the_class_tree():
+    drawn, parents = {}, []
+    for line in deltaarrow.errors.__doc__.splitlines():
+        found = re.match(r"    ([│├└─ ]*)(\w+Error)\b", line)
+        if found:
+            depth = len(found[1]) // 4
+            parents[depth:] = [found[2]]
+            drawn[found[2]] = parents[depth - 1] if depth else "Exception"
+    classes = {name: getattr(deltaarrow.errors, name) for name in deltaarrow.errors.__all__}
+    assert drawn == {name: cls.__bases__[0].__name__ for name, cls in classes.items()}
+    assert all(issubclass(cls, DeltaError) for cls in classes.values())
+
+
+def test_optional_libraries_are_the_extras_of_the_project():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(EXTRAS.values()) == set(extras) - GROUPS
+    for module, extra in EXTRAS.items():
+        distributions = {re.split(r"[^\w-]", requirement)[0] for requirement in extras[extra]}
+        assert module in distributions, f"extra {extra} does not install {module}"
+    everything = re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")
+    assert set(everything) == (set(extras) - GROUPS) | {"bench"}
+    assert set(EXTRAS.values()) <= set(re.search(r"\[(.*)\]", extras["test"][0])[1].split(","))

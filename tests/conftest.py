@@ -1,0 +1,48 @@
+"""What every test sees: the Spark session on demand, and the rule of what may be skipped in CI."""
+
+import os
+
+import pytest
+
+from tests.support.spark import spark
+
+__all__ = ["spark"]
+
+ALLOWED_SKIPS = ("the corpus of real tables is absent",)
+"""Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, unless ``-m`` says what to run."""
+    if config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the one line that a reader of a CI run looks for, and every skip that is not allowed there."""
+    stats = terminalreporter.stats
+    passed, skipped, expected = (len(stats.get(kind, [])) for kind in ("passed", "skipped", "xfailed"))
+    terminalreporter.write_line(f"passed {passed} / skipped {skipped} / expected failures {expected}")
+    for where, reason in _barred_skips(stats.get("skipped", [])):
+        terminalreporter.write_line(f"must not be skipped in CI: {where}: {reason}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI a skip other than the allowed ones fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    barred = _barred_skips(reporter.stats.get("skipped", [])) if reporter else []
+    if os.environ.get("CI") and barred and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _barred_skips(reports: list[pytest.TestReport]) -> list[tuple[str, str]]:
+    """Where and why tests were skipped for a reason that CI does not accept."""
+    if not os.environ.get("CI"):
+        return []
+    reasons = [(report.nodeid, report.longrepr[2].removeprefix("Skipped: ")) for report in reports]
+    return [(where, reason) for where, reason in reasons if not reason.startswith(ALLOWED_SKIPS)]

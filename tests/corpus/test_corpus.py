@@ -1,0 +1,71 @@
+"""Real tables of other writers read as their writers meant them."""
+
+import json
+import re
+
+import pytest
+
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from tests.corpus.expected_failures import EXPECTED_FAILURES
+from tests.support.corpus import ABSENT, CORPUS, canon, corpus_rows, expected, read
+
+ROWS = corpus_rows()
+if not ROWS:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+MUST_PASS = 240
+
+REASONS = {
+    "kernel-golden/no-delta-log-folder": r"no Delta table|not a Delta table|no _delta_log",
+    "kernel-golden/versions-not-contiguous": r"version 1\b|gap|missing|contiguous",
+    "kernel-data/crc-malformed": r"no Delta table|not a Delta table|no commit",
+    "delta-rs/simple_table_features": r"blahabl|reader version 5|minReaderVersion",
+    "misc/catalog_managed_0": r"catalogManaged",
+    "misc/rs-data_err_logs/table_f": r"catalogOwned",
+    "parquet-testing/case-040": r"value and typed_value",
+    "parquet-testing/case-127": r"(?i)unsigned|uint|shredded",
+}
+"""Rows that must be refused -> what the error has to say."""
+
+
+def marked(row_id: str):
+    feature = EXPECTED_FAILURES.get(row_id)
+    if feature is None:
+        return row_id
+    return pytest.param(
+        row_id, marks=pytest.mark.xfail(raises=UnsupportedFeatureError, strict=True, reason=feature)
+    )
+
+
+def test_corpus_is_complete():
+    assert len(ROWS) - len(EXPECTED_FAILURES) >= MUST_PASS
+    assert set(EXPECTED_FAILURES) <= set(ROWS)
+    assert {row_id for row_id, row in ROWS.items() if row["expect"] == "error"} == set(REASONS)
+
+
+@pytest.mark.parametrize("row_id", [marked(row_id) for row_id in ROWS if row_id not in REASONS])
+def test_rows_are_those_of_the_writer(row_id):
+    row = ROWS[row_id]
+    try:
+        actual = read(str(CORPUS / row["path"]), row["version"])
+    except UnsupportedFeatureError as error:
+        feature = EXPECTED_FAILURES.get(row_id)
+        assert feature is None or feature in str(error), f"the error does not name {feature}: {error}"
+        raise
+    schema = json.loads(row["schema"]) if row.get("schema") else None
+    assert canon().compare(actual, expected(row), schema) is None
+    if schema:
+        types = {field["name"]: field["type"] for field in schema["fields"]}
+        assert actual.column_names == list(types)
+        issues = [
+            canon().type_issue(actual.schema.field(name).type, kind, name) for name, kind in types.items()
+        ]
+        assert [issue for issue in issues if issue] == []
+
+
+@pytest.mark.parametrize("row_id", [row_id for row_id in ROWS if row_id in REASONS])
+def test_what_must_be_refused_is_refused_with_the_reason(row_id):
+    row = ROWS[row_id]
+    with pytest.raises(DeltaError) as caught:
+        read(str(CORPUS / row["path"]), row["version"])
+    assert re.search(REASONS[row_id], str(caught.value)), str(caught.value)

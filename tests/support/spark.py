@@ -1,0 +1,90 @@
+"""One Spark session with delta-spark for the whole run, and what tests say to it.
+
+Spark is the judge of what a Delta table holds, so these tests fail where `CI` is set and there is no Java;
+elsewhere they are skipped with the reason.
+"""
+
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["delta_log_files", "delta_table", "spark", "spark_rows", "spark_table"]
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.parquet.compression.codec": "snappy",
+    "spark.databricks.delta.checkpoint.partSize": "1000000",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The session; started by the first test that asks for it."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        reason = "Spark needs a Java runtime (JDK 17), and there is none on the path"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from delta import configure_spark_with_delta_pip
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("deltaarrow tests")
+    settings = SETTINGS | {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -Duser.timezone=UTC",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the launcher's own, before a filter of the project can see them
+        session = configure_spark_with_delta_pip(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def delta_table(path: str | os.PathLike[str]) -> str:
+    """The table at `path` as a name in Spark SQL."""
+    return f"delta.`{os.fspath(path)}`"
+
+
+def spark_table(
+    session: "SparkSession", path: str | os.PathLike[str], version: int | None = None
+) -> pa.Table:
+    """The table at `path` as Spark reads it, in Arrow."""
+    reader = session.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    return spark_rows(reader.load(os.fspath(path)))
+
+
+def spark_rows(frame: "DataFrame") -> pa.Table:
+    """What a Spark data frame holds, in Arrow."""
+    return frame.toArrow()
+
+
+def delta_log_files(path: str | os.PathLike[str], pattern: str) -> list[str]:
+    """Names in the log of the table at `path` that match the glob `pattern`."""
+    return sorted(file.name for file in (Path(path) / "_delta_log").glob(pattern))
