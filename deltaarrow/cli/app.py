@@ -1,0 +1,216 @@
+"""The commands of the shell script: thin calls into `DeltaTable`, printed for people or as JSON.
+
+Exit codes: 0 done, 1 the engine refuses (one line on standard error), 2 wrong usage.
+"""
+
+import datetime
+import importlib.metadata
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import duckdb
+import pyarrow as pa
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+from typer.core import TyperGroup
+
+from deltaarrow.cli.demo import run_demo
+from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable
+from deltaarrow.engines import register
+from deltaarrow.errors import DeltaError
+from deltaarrow.table import DeltaTable
+
+__all__ = ["app"]
+
+
+class _Commands(TyperGroup):
+    """The group of commands; what the engine refuses becomes one line and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (DeltaError, duckdb.Error) as error:
+            text = " ".join(str(error).split())
+            print(f"error: {printable(text)}", file=sys.stderr)
+            raise typer.Exit(1) from error
+
+
+app = typer.Typer(
+    name="deltaarrow",
+    cls=_Commands,
+    help="Delta Lake tables in the shell.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+AtVersion = Annotated[
+    str | None,
+    typer.Option("--version", metavar="VERSION", help="A version number, or a time in ISO-8601."),
+]
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option("--storage-option", metavar="KEY=VALUE", help="For the file system; may be repeated."),
+]
+
+
+def _print_release(wanted: bool) -> None:
+    if wanted:
+        print(importlib.metadata.version("deltaarrow"))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    release: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_release, is_eager=True, help="Print the release and exit."),
+    ] = False,
+) -> None:
+    """Delta Lake tables in the shell."""
+
+
+@app.command()
+def history(
+    path: TablePath,
+    limit: Annotated[int | None, typer.Option(min=1, help="The newest commits only.")] = None,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Who changed the table, when and how, newest first."""
+    commits = _open(path, None, storage_option).history(limit)
+    if as_json:
+        print_json(commits)
+        return
+    wanted = ("version", "timestamp", "operation", "operationParameters", "operationMetrics", "engineInfo")
+    columns = [name for name in wanted if any(commit.get(name) is not None for commit in commits)]
+    rows = [commit | {"timestamp": _time(commit.get("timestamp"))} for commit in commits]
+    print_rows(Console(), rows, columns)
+
+
+@app.command()
+def detail(
+    path: TablePath,
+    version: AtVersion = None,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the table is: its location, size, partitioning, properties and protocol."""
+    found = _open(path, version, storage_option).detail()
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@app.command()
+def files(
+    path: TablePath,
+    version: AtVersion = None,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """The data files that make the table, with their partition values and sizes."""
+    found = _open(path, version, storage_option).get_add_actions(flatten=True)
+    rows = found.to_pylist()
+    if as_json:
+        print_json(rows)
+        return
+    columns = ["path", *(name for name in found.column_names if name.startswith("partition."))]
+    columns += [
+        name for name in ("num_records", "size_bytes", "modification_time") if name in found.column_names
+    ]
+    print_rows(Console(), rows, columns)
+
+
+@app.command()
+def query(
+    path: TablePath,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query in DuckDB's SQL; the table is named t.")],
+    version: AtVersion = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows to show; --json prints all of them.")] = 100,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a query over the table, e.g. "select count(*) from t"."""
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        register(connection, "t", _open(path, version, storage_option))
+        relation = connection.sql(sql)
+        if relation is None:
+            raise typer.BadParameter("the statement returns no rows", param_hint="SQL")
+        found = _with_unique_names(relation.to_arrow_table())
+    if as_json:
+        print_json(found.to_pylist())
+    else:
+        print_rows(Console(), found.slice(0, limit).to_pylist(), found.column_names, total=found.num_rows)
+
+
+@app.command()
+def demo(
+    path: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where to make the table; else a temporary folder.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=4, help="Orders to write.")] = 100_000,
+    as_json: AsJson = False,
+) -> None:
+    """Write a table, travel in time and query it with DuckDB and Polars."""
+    target = path or str(Path(tempfile.mkdtemp(prefix="deltaarrow-demo-")) / "orders")
+    console = Console()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    steps = []
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        written = progress.add_task("rows written", total=2 * rows)
+        for step in run_demo(target, rows, lambda count: progress.advance(written, count)):
+            result = [] if step.result is None else step.result.to_pylist()
+            steps.append({"title": step.title, "code": step.code, "result": result, "note": step.note})
+            if as_json:
+                continue
+            console.print(Text(f"\n{len(steps)}. {step.title}", style="bold"))
+            console.print(Text(step.note or f"   {step.code}", style="dim"))
+            if step.result is not None:
+                print_rows(console, result, step.result.column_names)
+    if as_json:
+        print_json({"path": target, "steps": steps})
+    else:
+        console.print(Text(f"\nThe table is at {printable(target)}"), soft_wrap=True)
+        console.print(Text(f"Try: deltaarrow history {printable(target)}"), soft_wrap=True)
+
+
+def _open(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
+    options = {}
+    for option in storage_options or []:
+        key, equals, value = option.partition("=")
+        if not (key and equals):
+            raise typer.BadParameter(f"{option!r} is not KEY=VALUE", param_hint="--storage-option")
+        options[key] = value
+    if version is None or version.isdecimal():
+        number = None if version is None else int(version)
+        return DeltaTable(path, version=number, storage_options=options or None)
+    table = DeltaTable(path, storage_options=options or None)
+    table.load_as_version(version)
+    return table
+
+
+def _time(value: Any) -> Any:
+    """A commit's time, which the log has in milliseconds, as people read it."""
+    if not isinstance(value, int):
+        return value
+    return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC)
+
+
+def _with_unique_names(table: pa.Table) -> pa.Table:
+    """The table with the second ``id`` named ``id_1`` and so on: JSON objects have each name once."""
+    names: list[str] = []
+    for name in table.column_names:
+        tries = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1)))
+        names.append(next(spelling for spelling in tries if spelling not in names))
+    return table.rename_columns(names)

@@ -1,0 +1,105 @@
+"""Results on the terminal: tables for people, one JSON document for programs.
+
+Names and values of a table are text of strangers: they are printed without markup and with control
+characters spelled out, so that no table can paint the terminal of its reader.
+"""
+
+import base64
+import datetime
+import decimal
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["print_json", "print_mapping", "print_rows", "printable"]
+
+_MAX_CELL = 200
+"""Characters of a cell that people see; programs see all of them."""
+
+
+def print_json(value: Any) -> None:
+    """Print `value` as one JSON document on standard output.
+
+    What JSON cannot hold becomes a string: bytes in base64, decimals and dates in their usual spelling,
+    ``NaN`` and the infinities as Delta's statistics spell them.
+    """
+    options = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
+    print(orjson.dumps(_jsonable(value), option=options).decode())
+
+
+def print_rows(
+    console: Console,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Iterable[str],
+    *,
+    title: str | None = None,
+    total: int | None = None,
+) -> None:
+    """Print `rows` as a table with `columns`; `total` is the number of rows where not all are shown."""
+    table = Table(title=None if title is None else Text(printable(title)), title_justify="left")
+    names = list(columns)
+    numbers = {name for name in names if all(_is_number(row.get(name)) for row in rows)}
+    for name in names:
+        table.add_column(
+            Text(printable(name)), overflow="fold", justify="right" if name in numbers else "left"
+        )
+    for row in rows:
+        table.add_row(*(Text(_cell(row.get(name))) for name in names))
+    console.print(table)
+    if total is not None and total > len(rows):
+        console.print(Text(f"{len(rows)} of {total} rows"))
+
+
+def print_mapping(console: Console, values: Mapping[str, Any]) -> None:
+    """Print `values` as a table with a row for each key."""
+    print_rows(console, [{"name": key, "value": value} for key, value in values.items()], ["name", "value"])
+
+
+def printable(text: str) -> str:
+    """Return `text` on one line, with the characters that a terminal would act on spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            text = ""
+        case str():
+            text = value
+        case datetime.datetime():
+            text = value.isoformat(sep=" ").replace("+00:00", "Z")
+        case bytes():
+            text = value.hex()
+        case dict() | list() | tuple():
+            text = orjson.dumps(_jsonable(value), option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode()
+        case _:
+            text = str(value)
+    text = printable(text)
+    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool))
+
+
+def _jsonable(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case int() if not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+            return str(value)
+        case Mapping():
+            return {key: _jsonable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_jsonable(item) for item in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case decimal.Decimal() | datetime.timedelta():
+            return str(value)
+        case _:
+            return value
