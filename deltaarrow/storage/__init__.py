@@ -1,1 +1,19 @@
-"""Placeholder."""
+"""Bytes by name: the places that hold tables, and how the log spells the names of files in them."""
+
+from deltaarrow.storage.fsspec_store import FsspecStore
+from deltaarrow.storage.local import LocalStore
+from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
+from deltaarrow.storage.registry import open_store
+from deltaarrow.storage.store import FileEntry, Output, Store
+
+__all__ = [
+    "FileEntry",
+    "FsspecStore",
+    "LocalStore",
+    "Output",
+    "Store",
+    "canonical_path_sql",
+    "decode_path",
+    "encode_path",
+    "open_store",
+]

@@ -1,0 +1,131 @@
+"""The process's private DuckDB databases: made when first used, kept, never shared with a forked child.
+
+None of them loads extensions, reads the user's stored secrets or sees Python variables as tables. All
+compute in UTC.
+"""
+
+import atexit
+import collections
+import contextlib
+import ctypes
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["connect", "pooled_cursor", "set_memory_limit"]
+
+_CAPACITY = 8
+"""Databases kept; a file system with other options than those before costs one."""
+
+_DEFAULT_MEMORY_LIMIT = "50%"
+
+
+class _Pool:
+    def __init__(self, memory_limit: str) -> None:
+        self.lock = threading.Lock()
+        self.databases: collections.OrderedDict[Hashable, duckdb.DuckDBPyConnection] = (
+            collections.OrderedDict()
+        )
+        self.memory_limit = memory_limit
+        self.spill_folder: str | None = None
+
+
+_pool = _Pool(_DEFAULT_MEMORY_LIMIT)
+
+
+@contextlib.contextmanager
+def pooled_cursor(
+    key: Hashable, make: Callable[[], "duckdb.DuckDBPyConnection"]
+) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Yield a cursor of the database under `key`, which `make` connects to if there is none yet.
+
+    The least recently used database is let go when there are too many; it ends with its last cursor.
+    """
+    pool = _pool
+    with pool.lock:
+        database = pool.databases.get(key)
+        if database is None:
+            database = pool.databases[key] = make()
+            if len(pool.databases) > _CAPACITY:
+                # Dropped, not closed: closing a connection closes its cursors.
+                pool.databases.popitem(last=False)
+        pool.databases.move_to_end(key)
+        cursor = database.cursor()
+    try:
+        yield cursor
+    finally:
+        cursor.close()
+
+
+def connect(*, files: bool) -> "duckdb.DuckDBPyConnection":
+    """Connect to a new database; with `files` it reaches files and spills to a private folder.
+
+    To be called by `make` of `pooled_cursor` alone.
+    """
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "allow_persistent_secrets": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            # DuckDB lets SQL write to its spill folder whatever the access, so a sandbox has none.
+            "enable_external_access": str(files).lower(),
+            "memory_limit": _pool.memory_limit,
+            "python_enable_replacements": "false",
+            "temp_directory": _spill_folder() if files else "",
+        },
+    )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
+def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
+    """Set how much memory each private database may take before it spills: ``"4GB"``, ``"50%"``.
+
+    The default is half of the machine's memory (of the container's, where it has a limit). Work that is
+    under way keeps the limit it began with. `ValueError` if DuckDB does not understand `limit`.
+    """
+    import duckdb
+
+    try:
+        duckdb.connect(":memory:", config={"memory_limit": limit}).close()
+    except duckdb.Error as error:
+        raise ValueError(f"not a memory limit: {limit!r}") from error
+    with _pool.lock:
+        _pool.memory_limit = limit
+        _pool.databases.clear()
+
+
+def _spill_folder() -> str:
+    if _pool.spill_folder is None:
+        _pool.spill_folder = tempfile.mkdtemp(prefix="deltaarrow-")
+        atexit.register(_remove_spill_folder, _pool.spill_folder, os.getpid())
+    return _pool.spill_folder
+
+
+def _remove_spill_folder(folder: str, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start_anew_after_fork() -> None:
+    """Leave the parent's databases alone in a child, which has their memory but not their threads.
+
+    Even to free them there crashes, so they are never freed.
+    """
+    global _pool
+    for database in _pool.databases.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
+    _pool = _Pool(_pool.memory_limit)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew_after_fork)

@@ -1,0 +1,35 @@
+"""The *files* databases: DuckDB over the files of a store, the log's and the data's."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute.database import connect, pooled_cursor
+from deltaarrow.storage import Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["files_cursor"]
+
+
+@contextlib.contextmanager
+def files_cursor(store: Store) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Yield a cursor whose SQL reads the files of `store` by their `Store.location`; closed at the end.
+
+    One cursor an operation: neither threads nor open results share one. Arrow data is registered on the
+    cursor by name and is gone with it; Python variables are not seen. Quote what comes from a table with
+    `quote_identifier`, `quote_literal` and `quote_file`.
+    """
+    # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
+    # endpoint) therefore have databases of their own, lest one read with the rights of the other.
+    with pooled_cursor(("files", store.filesystem_key), lambda: _connect(store)) as cursor:
+        yield cursor
+
+
+def _connect(store: Store) -> "duckdb.DuckDBPyConnection":
+    connection = connect(files=True)
+    filesystem = store.fsspec_filesystem()
+    if filesystem is not None:
+        connection.register_filesystem(filesystem)
+    return connection

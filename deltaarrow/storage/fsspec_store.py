@@ -1,0 +1,313 @@
+"""Everything that fsspec reaches as a `Store`: read, and written where putting if absent is proven.
+
+That is ``memory://``. On S3 and everywhere else tables are read; all writing is refused by name, because
+two writers could otherwise commit the same version of a table.
+"""
+
+import datetime
+import errno
+import io
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.errors import MissingDependencyError, StorageError
+from deltaarrow.optional import require
+from deltaarrow.storage.memory import memory_filesystem, put_in_memory
+from deltaarrow.storage.paths import ensure_inside, scheme_of
+from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
+from deltaarrow.storage.store import FileEntry, Output, ensure_range
+
+if TYPE_CHECKING:
+    import fsspec
+    import pyarrow.fs
+
+__all__ = ["FsspecStore"]
+
+_ALIASES = {"s3a": "s3", "s3n": "s3"}
+_BUCKETS = {"s3", "gs", "gcs", "memory"}
+"""Schemes under which one file system reaches every authority (bucket), so absolute names may name any."""
+
+
+class FsspecStore:
+    """A folder of a file system of fsspec's.
+
+    `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3
+    also deltalake's (see `deltaarrow.storage.s3`). The file system is made anew after a fork and after
+    unpickling. `MissingDependencyError` if the library for the protocol is not installed.
+    """
+
+    is_local = False
+
+    def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        self.storage_options = dict(storage_options or {})
+        self.uri = _normalise(uri)
+        self.protocol = self.uri.partition("://")[0]
+        self.can_put_if_absent = self.protocol == "memory"
+        self._opened = self._open()
+
+    def __repr__(self) -> str:
+        return f"FsspecStore({self.uri!r})"  # no options: they hold secrets
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FsspecStore)
+            and other.uri == self.uri
+            and other.storage_options == self.storage_options
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.uri)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FsspecStore, (self.uri, self.storage_options)
+
+    def _open(self) -> tuple[int, "fsspec.AbstractFileSystem"]:
+        return os.getpid(), _filesystem(self.protocol, self.uri, self.storage_options)
+
+    def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
+        """Return the file system, which is this process's."""
+        process, filesystem = self._opened
+        if process != os.getpid():
+            self._opened = self._open()
+            filesystem = self._opened[1]
+        return filesystem
+
+    @property
+    def filesystem_key(self) -> Hashable:
+        """The same for stores of one protocol, and authority where that matters, and equal options."""
+        authority = "" if self.protocol in _BUCKETS else _authority(self.uri)
+        return self.protocol, authority, repr(sorted(self.storage_options.items()))
+
+    def location(self, name: str) -> str:
+        """Return ``protocol://.../name``."""
+        if name.startswith("/"):
+            raise StorageError(f"{name!r} is a path of another file system than {self.uri!r}")
+        if "\0" in name:
+            raise StorageError(f"a file name holds a NUL character: {name!r}")
+        if scheme_of(name) is None:
+            return f"{self.uri}/{ensure_inside(name)}" if name else self.uri
+        location = _normalise(name)
+        if location.partition("://")[0] != self.protocol or not (
+            self.protocol in _BUCKETS or _authority(location) == _authority(self.uri)
+        ):
+            raise StorageError(f"{name!r} is on another file system than {self.uri!r}")
+        return location
+
+    def arrow_path(self, name: str) -> str:
+        """Return the path inside the file system: ``bucket/t/f`` on S3, ``/x/t/f`` in memory."""
+        location = self.location(name)
+        if self.protocol == "s3" and "?versionId=" in location:
+            # s3fs would cut the name there and read another object.
+            raise StorageError(f"{location!r}: '?versionId=' in a name of S3 is not supported")
+        path: str = self.fsspec_filesystem()._strip_protocol(location)
+        return path
+
+    def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
+        """Return the files directly in `folder` from `start` on, sorted by name."""
+        prefix = f"{folder.rstrip('/')}/" if folder else ""
+        path = self.arrow_path(folder.rstrip("/")).rstrip("/")
+        try:
+            if self.protocol == "s3":
+                found = list_s3_objects(self.fsspec_filesystem(), path, start)
+            else:
+                found = self._list(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        # A path that is no folder is listed as itself, and a folder of S3 may have an object for itself.
+        below = len(path) + 1
+        return sorted(
+            self._entry(prefix + base, info)
+            for info in found
+            if info["type"] == "file" and (base := info["name"][below:]) and base >= start
+        )
+
+    def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
+        """Yield all files below `folder`."""
+        prefix = f"{folder.rstrip('/')}/" if folder else ""
+        path = self.arrow_path(folder.rstrip("/")).rstrip("/")
+        below = len(path) + 1
+        for info in self._find(path):
+            base = info["name"][below:]
+            if base and not base.endswith("/"):
+                yield self._entry(prefix + base, info)
+
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        filesystem = self.fsspec_filesystem()
+        filesystem.invalidate_cache(path)
+        found: list[dict[str, Any]] = filesystem.ls(path, detail=True)
+        return found
+
+    def _find(self, path: str) -> Iterator[dict[str, Any]]:
+        if self.protocol in ("s3", "memory"):
+            # One flat listing. Elsewhere fsspec's find walks, and skips the folders that it may not read.
+            yield from self.fsspec_filesystem().find(path, detail=True).values()
+            return
+        pending = [path]
+        while pending:
+            try:
+                found = self._list(pending.pop())
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for info in found:
+                if info["type"] == "directory":
+                    pending.append(info["name"])
+                elif info["type"] == "file":
+                    yield info
+
+    def _entry(self, name: str, info: dict[str, Any]) -> FileEntry:
+        modified = _modified_ms(info)
+        if modified is None:
+            raise StorageError(f"{self.protocol}:// tells no modification time of {info['name']!r}")
+        return FileEntry(name, info["size"], modified)
+
+    def read(self, name: str) -> bytes:
+        """Return the whole file."""
+        data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
+        return data
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset`, fewer at the end of the file."""
+        ensure_range(name, offset, length)
+        if length == 0:
+            self.size(name)
+            return b""
+        try:
+            data: bytes = self.fsspec_filesystem().cat_file(
+                self.arrow_path(name), start=offset, end=offset + length
+            )
+        except OSError as error:
+            # S3 refuses a range that begins behind the end.
+            if error.errno == errno.EINVAL and offset >= self.size(name):
+                return b""
+            raise
+        return data
+
+    def _info(self, name: str) -> dict[str, Any]:
+        path = self.arrow_path(name)
+        info: dict[str, Any] = self.fsspec_filesystem().info(path)
+        if info["type"] != "file":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return info
+
+    def size(self, name: str) -> int:
+        """Return the size in bytes."""
+        size: int = self._info(name)["size"]
+        return size
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        try:
+            self._info(name)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def put_if_absent(self, name: str, data: bytes) -> None:
+        """Create the file in memory, or raise `FileExistsError`; elsewhere `StorageError`."""
+        self._ensure_writable()
+        put_in_memory(self.fsspec_filesystem(), self.arrow_path(name), data)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace the file in memory; elsewhere `StorageError`."""
+        self._ensure_writable()
+        self.fsspec_filesystem().pipe_file(self.arrow_path(name), data)
+
+    def delete(self, name: str) -> None:
+        """Delete the file in memory if it is there; elsewhere `StorageError`."""
+        self._ensure_writable()
+        try:
+            self.fsspec_filesystem().rm_file(self.arrow_path(name))
+        except FileNotFoundError:
+            return
+
+    def open_output(self, name: str) -> Output:
+        """Return a stream that becomes the new file in memory; elsewhere `StorageError`."""
+        self._ensure_writable()
+        return _MemoryOutput(self, name)
+
+    def _ensure_writable(self) -> None:
+        if not self.can_put_if_absent:
+            raise StorageError(
+                f"{self.uri!r} is read-only here: {self.protocol}:// has no proven way to put a file only "
+                "if it is absent, so a commit could overwrite another writer's"
+            )
+
+    def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
+        """Return the file system wrapped for pyarrow."""
+        import pyarrow.fs
+
+        return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(self.fsspec_filesystem()))
+
+
+class _MemoryOutput(Output):
+    """Bytes that are put under their name at the end."""
+
+    def __init__(self, store: FsspecStore, name: str) -> None:
+        self._buffer = io.BytesIO()
+        self._store = store
+        self._name = name
+        super().__init__(self._buffer)
+
+    def _publish(self) -> None:
+        self._store.put_if_absent(self._name, self._buffer.getvalue())
+
+    def _abandon(self) -> None:
+        self._buffer.close()
+
+
+def _normalise(uri: str) -> str:
+    scheme, _, rest = uri.partition("://")
+    protocol = _ALIASES.get(scheme.lower(), scheme.lower())
+    if "::" in uri:
+        raise StorageError(f"chained file systems are not supported: {uri!r}")
+    if protocol == "memory":
+        rest = rest.lstrip("/")
+    rest = rest.rstrip("/")
+    if not rest:
+        raise StorageError(f"{uri!r} names no folder")
+    return f"{protocol}://{rest}"
+
+
+def _authority(uri: str) -> str:
+    return uri.partition("://")[2].partition("/")[0]
+
+
+def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
+    import fsspec.core
+
+    if protocol == "memory":
+        return memory_filesystem()
+    if protocol == "s3":
+        require("s3fs")
+        options = s3fs_options(storage_options)
+    else:
+        options = dict(storage_options)
+    # A cached listing would hide the commits of other writers.
+    options["use_listings_cache"] = False
+    try:
+        filesystem, _ = fsspec.core.url_to_fs(uri, **options)
+    except ImportError as error:
+        raise MissingDependencyError(f"{protocol}:// needs another library: {error}") from error
+    except ValueError as error:
+        raise StorageError(f"cannot open {uri!r}: {error}") from error
+    return filesystem
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MODIFIED = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
+
+
+def _modified_ms(info: Mapping[str, Any]) -> int | None:
+    """Return the time that a file system gives under one of the keys in use, seconds or a datetime."""
+    for key in _MODIFIED:
+        value = info.get(key)
+        if isinstance(value, str):
+            value = datetime.datetime.fromisoformat(value)
+        if isinstance(value, datetime.datetime):
+            if value.tzinfo is None:
+                value = value.replace(tzinfo=datetime.UTC)
+            return (value - _EPOCH) // datetime.timedelta(milliseconds=1)
+        if isinstance(value, int | float):
+            return int(value * 1000)
+    return None

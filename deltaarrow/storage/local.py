@@ -1,0 +1,270 @@
+"""The local file system as a `Store`: commits that are atomic and durable on POSIX semantics.
+
+A file is put if absent in five steps: write a temporary file in the same folder, flush it to the disk,
+``link`` it under its name (which fails if the name is taken), flush the folder, unlink the temporary name.
+A crash between any two of them leaves at most a hidden ``.<random>.tmp``, which is no file of the log.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+import uuid
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from deltaarrow.errors import StorageError
+from deltaarrow.storage.paths import ensure_inside, scheme_of
+from deltaarrow.storage.store import FileEntry, Output, ensure_range
+
+if TYPE_CHECKING:
+    import pyarrow.fs
+
+__all__ = ["LocalStore"]
+
+
+class LocalStore:
+    """A folder of this machine's file system.
+
+    `root` is made absolute against the current folder; it need not exist. Links are followed.
+    """
+
+    is_local = True
+    can_put_if_absent = True
+
+    def __init__(self, root: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        if not root or "\0" in root:
+            raise StorageError(f"not a path: {root!r}")
+        self.uri = os.path.abspath(root)
+        self.storage_options = dict(storage_options or {})
+
+    def __repr__(self) -> str:
+        return f"LocalStore({self.uri!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalStore) and other.uri == self.uri
+
+    def __hash__(self) -> int:
+        return hash(self.uri)
+
+    def location(self, name: str) -> str:
+        """Return the absolute path of `name`."""
+        if scheme_of(name) is not None:
+            raise StorageError(f"{name!r} is not on the local file system, where {self.uri!r} is")
+        if "\0" in name:
+            raise StorageError(f"a file name holds a NUL character: {name!r}")
+        if name.startswith("/"):  # shallow clones name files of other tables
+            return name
+        return os.path.join(self.uri, ensure_inside(name)) if name else self.uri
+
+    def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
+        """Return the files directly in `folder` from `start` on, sorted by name."""
+        prefix = _prefix(folder)
+        files = []
+        try:
+            with os.scandir(self.location(folder)) as entries:
+                for entry in entries:
+                    if entry.name >= start and (status := _file_status(entry)) is not None:
+                        files.append(_file_entry(prefix + entry.name, status))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        files.sort()
+        return files
+
+    def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
+        """Yield all files below `folder`."""
+        pending = [(self.location(folder), _prefix(folder))]
+        while pending:
+            path, prefix = pending.pop()
+            try:
+                with os.scandir(path) as scan:
+                    entries = list(scan)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append((entry.path, f"{prefix}{entry.name}/"))
+                elif (status := _file_status(entry)) is not None:
+                    yield _file_entry(prefix + entry.name, status)
+
+    def read(self, name: str) -> bytes:
+        """Return the whole file."""
+        with _open_to_read(self.location(name)) as file:
+            return file.read()
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset`, fewer at the end of the file."""
+        ensure_range(name, offset, length)
+        with _open_to_read(self.location(name)) as file:
+            file.seek(offset)
+            return file.read(length)
+
+    def size(self, name: str) -> int:
+        """Return the size in bytes."""
+        path = self.location(name)
+        status = _status(path)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return status.st_size
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        status = _status(self.location(name))
+        return status is not None and stat.S_ISREG(status.st_mode)
+
+    def put_if_absent(self, name: str, data: bytes) -> None:
+        """Create the file with `data`, or raise `FileExistsError` and leave the present one as it is."""
+        with _LocalOutput(self.location(name)) as output:
+            output.write(data)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace the file."""
+        with _LocalOutput(self.location(name), replace=True) as output:
+            output.write(data)
+
+    def delete(self, name: str) -> None:
+        """Delete the file if it is there."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(self.location(name))
+
+    def open_output(self, name: str) -> Output:
+        """Return a stream that becomes the new file `name`; `FileExistsError` at its end if there is one."""
+        return _LocalOutput(self.location(name))
+
+    def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
+        """Return pyarrow's local file system."""
+        import pyarrow.fs
+
+        return pyarrow.fs.LocalFileSystem()
+
+    def arrow_path(self, name: str) -> str:
+        """Return the absolute path of `name`."""
+        return self.location(name)
+
+    def fsspec_filesystem(self) -> None:
+        """Return None: libraries take local paths as they are."""
+
+    @property
+    def filesystem_key(self) -> Hashable:
+        """The same for all local stores."""
+        return "local"
+
+
+class _LocalOutput(Output):
+    """A hidden file beside its target, linked or moved there at its end."""
+
+    def __init__(self, path: str, *, replace: bool = False) -> None:
+        self._path = path
+        self._replace = replace
+        self._folder = os.path.dirname(path)
+        self._temporary = os.path.join(self._folder, f".{uuid.uuid4().hex}.tmp")
+        super().__init__(self._create())
+
+    def _create(self) -> BinaryIO:
+        # Mode 0666, so that the umask decides who may read the table, as for any file of the user's.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self._temporary, flags, 0o666)
+        except FileNotFoundError:
+            _make_folder(self._folder)
+            descriptor = os.open(self._temporary, flags, 0o666)
+        return os.fdopen(descriptor, "wb")
+
+    def _publish(self) -> None:
+        self._raw.flush()
+        os.fsync(self._raw.fileno())
+        self._raw.close()
+        if self._replace:
+            os.replace(self._temporary, self._path)
+        else:
+            self._link()
+        try:
+            _sync_folder(self._folder)
+        except OSError as error:
+            raise StorageError(
+                f"{self._path!r} is there, but may not survive a failure of the machine: {error}"
+            ) from error
+        finally:
+            self._remove_temporary()
+
+    def _link(self) -> None:
+        try:
+            os.link(self._temporary, self._path)
+        except FileExistsError:
+            # A network file system may repeat a request whose answer was lost, and report that the name
+            # is taken by the very file that has just been linked.
+            if not os.path.samestat(os.stat(self._temporary), os.stat(self._path)):
+                raise
+        except OSError as error:
+            if error.errno in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
+                raise StorageError(
+                    f"the file system of {self._path!r} has no hard links, without which a commit is not safe"
+                ) from error
+            raise
+
+    def _abandon(self) -> None:
+        with contextlib.suppress(OSError):
+            self._raw.close()
+        self._remove_temporary()
+
+    def _remove_temporary(self) -> None:
+        # A hidden name left over harms nobody; to fail because of it would deny a commit that was made.
+        with contextlib.suppress(OSError):
+            os.unlink(self._temporary)
+
+
+def _make_folder(folder: str) -> None:
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for path in reversed(missing):
+        try:
+            os.mkdir(path)
+        except FileExistsError:
+            # Made by another writer meanwhile; or a file, which must not read as "this commit exists".
+            if not os.path.isdir(path):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
+        _sync_folder(os.path.dirname(path))
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems know no flushing of folders: there is nothing to wait for.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _open_to_read(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except NotADirectoryError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Return the status of a file; None for what is no file, or has gone since the folder was read."""
+    try:
+        return entry.stat() if entry.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
+def _file_entry(name: str, status: os.stat_result) -> FileEntry:
+    return FileEntry(name, status.st_size, status.st_mtime_ns // 1_000_000)
+
+
+def _prefix(folder: str) -> str:
+    return f"{folder.rstrip('/')}/" if folder else ""

@@ -1,0 +1,44 @@
+"""From what a user calls a table's place to the `Store` that reaches it."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from deltaarrow.errors import StorageError
+from deltaarrow.storage.fsspec_store import FsspecStore
+from deltaarrow.storage.local import LocalStore
+from deltaarrow.storage.paths import decode_path, scheme_of
+from deltaarrow.storage.store import Store
+
+__all__ = ["open_store"]
+
+
+def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
+    """Return the store whose root is `uri`; nothing is read or made.
+
+    `uri` is a local path (a relative one is taken from the current folder, ``~`` is a name like any other),
+    ``file:/p`` or ``file:///p`` (percent-encoded), or any URI of fsspec's: ``memory://x/t``,
+    ``s3://bucket/t`` (also ``s3a://``). `storage_options` go to the file system of fsspec; for S3 they may
+    also be deltalake's, ``AWS_ACCESS_KEY_ID`` and so on.
+
+    Raises `StorageError` for a place that cannot be understood and `MissingDependencyError` where a
+    library is missing, naming the ``pip install``.
+
+    >>> open_store("file:///data/my%20table").uri
+    '/data/my table'
+    >>> open_store("memory://x/t").can_put_if_absent
+    True
+    """
+    text = os.fspath(uri)
+    if not isinstance(text, str):
+        raise TypeError(f"a location is text, not {type(text).__name__}")
+    if isinstance(uri, os.PathLike):
+        return LocalStore(text, storage_options)
+    if text.startswith("file:/"):
+        path = decode_path(text.replace("file://localhost/", "file:///", 1))
+        if not path.startswith("/"):
+            raise StorageError(f"{text!r} is on another machine")
+        return LocalStore(path, storage_options)
+    if scheme_of(text) is None:
+        return LocalStore(text, storage_options)
+    return FsspecStore(text, storage_options)

@@ -1,0 +1,207 @@
+"""What a place that holds tables can do, whatever it is: `Store`; and a file that is being written: `Output`.
+
+The engine asks a store for bytes by name and for one guarantee, the one on which the protocol's mutual
+exclusion between writers rests: a file is put only if it is absent, whole or not at all.
+"""
+
+import abc
+from collections.abc import Hashable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self
+
+from deltaarrow.errors import StorageError
+
+if TYPE_CHECKING:
+    import fsspec
+    import pyarrow.fs
+
+__all__ = ["FileEntry", "Output", "Store", "ensure_range"]
+
+
+class FileEntry(NamedTuple):
+    """A file in a listing."""
+
+    name: str
+    """The name by which the other methods of the store take it."""
+    size: int
+    """In bytes."""
+    modified_ms: int
+    """Milliseconds since the Unix epoch."""
+
+
+class Store(Protocol):
+    """A folder of files, on a disk or in an object store.
+
+    Names are decoded (see `deltaarrow.storage.paths`). They are relative to the root `uri`, or absolute and
+    then on the same file system; `StorageError` is raised for an absolute name elsewhere, and for a
+    relative one that leaves the root. Stores pickle, and work in threads and after a fork.
+    """
+
+    uri: str
+    """The root: ``/abs/path``, ``s3://bucket/t`` or ``memory://x/t``; no slash at the end."""
+    is_local: bool
+    """Whether names are paths of this machine's file system."""
+    can_put_if_absent: bool
+    """Whether `put_if_absent` is proven here. A store without it is read, and refuses all writing."""
+    storage_options: dict[str, Any]
+    """What the caller gave to `open_store`; may hold credentials."""
+
+    def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
+        """Return the files directly in `folder` whose base name is `start` or after it, sorted by name.
+
+        The listing is never a cached one. A missing folder is empty; one that may not be read is an error.
+        """
+
+    def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
+        """Yield all files below `folder`, in no order. Links to folders are not followed."""
+
+    def read(self, name: str) -> bytes:
+        """Return the whole file; `FileNotFoundError` if there is none."""
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset`, fewer where the file ends before."""
+
+    def size(self, name: str) -> int:
+        """Return the size in bytes; `FileNotFoundError` if there is no such file."""
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file (not a folder) of this name."""
+
+    def put_if_absent(self, name: str, data: bytes) -> None:
+        """Create the file with `data`, durably, as one event: a reader sees all of it or nothing.
+
+        Of any number of callers one succeeds; the others get `FileExistsError`.
+        """
+
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace the file with `data`, durably, as one event."""
+
+    def delete(self, name: str) -> None:
+        """Delete the file; nothing happens if it is absent."""
+
+    def open_output(self, name: str) -> "Output":
+        """Return a stream whose bytes become the new file `name` when it ends well."""
+
+    def location(self, name: str) -> str:
+        """Return the absolute name: a path for a local store, ``s3://bucket/t/f`` and the like."""
+
+    def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
+        """Return the file system for pyarrow; `arrow_path` gives the names inside it."""
+
+    def arrow_path(self, name: str) -> str:
+        """Return the path of the file inside `arrow_filesystem`."""
+
+    def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem | None":
+        """Return the fsspec file system behind the store, None for a local one."""
+
+    @property
+    def filesystem_key(self) -> Hashable:
+        """Equal for two stores whose file systems reach the same files with the same rights."""
+
+
+class Output(abc.ABC):
+    """A file being written. It appears under its name when it is complete, or never.
+
+    In a ``with`` block it appears when the block ends without an exception, even if a library has closed
+    the stream before; otherwise when it is closed. An output that is dropped unclosed leaves nothing.
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._in_block = False
+        self._closed = False
+        self._ended = False
+
+    @abc.abstractmethod
+    def _publish(self) -> None:
+        """Make the written bytes durable and visible."""
+
+    @abc.abstractmethod
+    def _abandon(self) -> None:
+        """Remove every trace of the written bytes; called at most once, also after a failed `_publish`."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the stream takes no more bytes."""
+        return self._closed
+
+    def write(self, data: Any) -> int:
+        """Append bytes or any buffer; return their number."""
+        self._ensure_open()
+        return self._raw.write(data)
+
+    def flush(self) -> None:
+        """Hand buffered bytes to the store; nothing becomes visible by it."""
+        self._ensure_open()
+        self._raw.flush()
+
+    def tell(self) -> int:
+        """Return the number of bytes written."""
+        self._ensure_open()
+        return self._raw.tell()
+
+    def readable(self) -> bool:
+        """Return False: an output is written only."""
+        return False
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return False: bytes are appended."""
+        return False
+
+    def close(self) -> None:
+        """Take no more bytes and, outside a ``with`` block, publish the file."""
+        if not self._closed:
+            self._closed = True
+            if not self._in_block:
+                self._end(keep=True)
+
+    def discard(self) -> None:
+        """Give the file up."""
+        self._closed = True
+        self._end(keep=False)
+
+    def _ensure_open(self) -> None:
+        if self._closed:
+            raise ValueError("I/O operation on a closed output")
+
+    def _end(self, *, keep: bool) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        if not keep:
+            self._abandon()
+            return
+        try:
+            self._publish()
+        except BaseException:
+            self._abandon()
+            raise
+
+    def __enter__(self) -> Self:
+        self._in_block = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._in_block = False
+        self._closed = True
+        self._end(keep=kind is None)
+
+    def __del__(self) -> None:
+        # Not `close`: half a file must not be published because its writer went away.
+        if not getattr(self, "_ended", True):
+            self.discard()
+
+
+def ensure_range(name: str, offset: int, length: int) -> None:
+    """Raise `StorageError` unless `offset` and `length`, which may come from a table, can be a range."""
+    if offset < 0 or length < 0:
+        raise StorageError(f"no such range of {name!r}: offset {offset}, length {length}")
