@@ -1,0 +1,51 @@
+"""The README is true: its code runs, its commands are the project's, its table is the registry's."""
+
+import re
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from deltaarrow.cli.app import app
+from deltaarrow.features import readme_table
+from tests.support.modules import ROOT
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [
+    (found[1], found[2], TEXT.count("\n", 0, found.start(2)))
+    for found in re.finditer(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+]
+INSTALL = ['pip install ".[all]" && deltaarrow demo', 'pip install ".[test]" && pytest']
+
+
+def test_blocks_run_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    commands = []
+    for language, text, line in BLOCKS:
+        if language == "python":
+            # The line numbers of a failure are those of the README.
+            exec(compile("\n" * line + text, str(ROOT / "README.md"), "exec"), namespace)
+        else:
+            assert language == "sh"
+            commands += [command for command in text.splitlines() if command.startswith("deltaarrow ")]
+    assert commands
+    for command in commands:
+        result = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert result.exit_code == 0, f"{command}: {result.output}"
+        assert result.stdout.strip(), command
+
+
+def test_commands_of_the_set_up_are_written_exactly():
+    found = [line for language, text, _ in BLOCKS if language == "sh" for line in text.splitlines()]
+    assert [line for line in found if line.startswith("pip")] == INSTALL
+
+
+def test_feature_table_is_that_of_the_registry():
+    found = re.search(r"<!-- features: .*? -->\n(.*?)<!-- end of features -->", TEXT, re.DOTALL)
+    assert found[1].strip() == readme_table().strip()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT))))
+def test_links_lead_somewhere(name):
+    assert (ROOT / name).exists()

@@ -1,0 +1,105 @@
+"""What the script prints, for people and for programs, and how it ends."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from deltaarrow.cli.app import app
+from tests.support.tables import TableBuilder
+
+ROWS = pa.table({"id": [1, 2, 3], "name": ["a", "[bold]b[/bold]", "c\x1b[31m"]})
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def path(tmp_path):
+    table = TableBuilder(tmp_path / "t").protocol().metadata(ROWS.schema)
+    table.commit([table.add_file(ROWS.slice(0, 1))], info={"engineInfo": "a test"})
+    table.commit([table.add_file(ROWS.slice(1))])
+    return str(table.path)
+
+
+def test_history_is_newest_first(path):
+    found = json.loads(run("history", path, "--json").stdout)
+    assert [commit["version"] for commit in found] == [1, 0]
+    assert [
+        commit["version"] for commit in json.loads(run("history", path, "--limit", "1", "--json").stdout)
+    ] == [1]
+    assert "a test" in run("history", path).stdout
+
+
+def test_detail_names_the_table(path):
+    found = json.loads(run("detail", path, "--json").stdout)
+    assert found["numFiles"] == 2
+    assert "numFiles" in run("detail", path).stdout
+
+
+def test_files_lists_the_files_of_a_version(path):
+    assert len(json.loads(run("files", path, "--json").stdout)) == 2
+    assert len(json.loads(run("files", path, "--version", "0", "--json").stdout)) == 1
+    assert len(json.loads(run("files", path, "--version", "2026-01-01T00:00:00.5Z", "--json").stdout)) == 1
+    assert ".parquet" in run("files", path).stdout
+
+
+def test_query_names_the_table_t(path):
+    found = run("query", path, "select id, name from t where id < 3 order by id", "--json")
+    assert json.loads(found.stdout) == [{"id": 1, "name": "a"}, {"id": 2, "name": "[bold]b[/bold]"}]
+
+
+def test_query_gives_every_column_a_name_of_its_own(path):
+    assert json.loads(run("query", path, "select 1 as x, 2 as x from t limit 1", "--json").stdout) == [
+        {"x": 1, "x_1": 2}
+    ]
+
+
+def test_values_json_does_not_know_are_strings(path):
+    sql = "select 'nan'::double as f, 1.50::decimal(4,2) as d, '\\xff'::blob as b, 170141183460469231731687303715884105727 as h"
+    assert json.loads(run("query", path, sql, "--json").stdout) == [
+        {"f": "NaN", "d": "1.50", "b": "/w==", "h": "170141183460469231731687303715884105727"}
+    ]
+
+
+def test_text_of_a_table_cannot_paint_the_terminal(path):
+    shown = run("query", path, "select name from t order by id").stdout
+    assert "[bold]b[/bold]" in shown
+    assert "\x1b" not in shown
+    assert "c\\x1b[31m" in shown
+
+
+def test_long_results_say_how_much_is_shown(path):
+    assert "1 of 3 rows" in run("query", path, "select * from t", "--limit", "1").stdout
+
+
+def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
+    for arguments in (
+        ["detail", str(tmp_path)],
+        ["query", path, "select nothing from t"],
+        ["files", path, "--version", "9"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stdout == ""
+        assert result.stderr.startswith("error: ")
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nothing"],
+        ["history"],
+        ["detail", "x", "--storage-option", "novalue"],
+        ["query", "x", "select 1", "--limit", "a"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2(arguments):
+    assert run(*arguments).exit_code == 2
+
+
+def test_version_is_the_release():
+    assert run("--version").stdout.strip().count(".") >= 2
