@@ -1,1 +1,28 @@
-"""Placeholder."""
+"""Deletion vectors: which rows of a data file are deleted though the file still holds them.
+
+Descriptors as they stand in the log, their Z85 text, bitmaps, ``.bin`` files, and masks for the
+engines. Chapters "Deletion Vectors" and "Deletion Vector Format" of the protocol.
+"""
+
+from deltaarrow.deletion_vectors.bitmap import decode_bitmap, encode_bitmap
+from deltaarrow.deletion_vectors.descriptor import DeletionVectorDescriptor, deletion_vector_file_name
+from deltaarrow.deletion_vectors.files import (
+    read_deletion_vector,
+    read_deletion_vectors,
+    write_deletion_vectors,
+)
+from deltaarrow.deletion_vectors.masks import DeletedRows
+from deltaarrow.deletion_vectors.z85 import decode_z85, encode_z85
+
+__all__ = [
+    "DeletedRows",
+    "DeletionVectorDescriptor",
+    "decode_bitmap",
+    "decode_z85",
+    "deletion_vector_file_name",
+    "encode_bitmap",
+    "encode_z85",
+    "read_deletion_vector",
+    "read_deletion_vectors",
+    "write_deletion_vectors",
+]

@@ -1,0 +1,77 @@
+"""Deletion vectors in the shapes that engines take: boolean masks, DuckDB bit strings, positions.
+
+Chapter "Reader Requirements for Deletion Vectors" of the protocol: a row whose position in its file
+is in the vector must not be returned.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from deltaarrow.errors import CorruptDeletionVectorError
+
+__all__ = ["DeletedRows"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedRows:
+    """The deleted rows of one data file, by their position in it (the first row is 0).
+
+    `where` says where the vector was read, for errors. Only the compressed bitmap is kept: a mask
+    costs time and memory by the rows it covers, not by the rows that are deleted elsewhere.
+
+    >>> deleted = DeletedRows(BitMap64([1, 4]))
+    >>> deleted.mask(0, 6).tolist()
+    [True, False, True, True, False, True]
+    >>> deleted.positions().to_pylist()
+    [1, 4]
+    """
+
+    bitmap: BitMap64
+    where: str = "deletion vector"
+
+    @property
+    def cardinality(self) -> int:
+        """How many rows are deleted."""
+        return len(self.bitmap)
+
+    def ensure_within(self, num_rows: int) -> None:
+        """Raise `CorruptDeletionVectorError` if a position lies beyond a file of `num_rows` rows.
+
+        Such a vector belongs to another file, so what it says of this one cannot be believed.
+        """
+        if self.bitmap and self.bitmap.max() >= num_rows:
+            raise CorruptDeletionVectorError(
+                f"{self.where} deletes row {self.bitmap.max()} of a file that has {num_rows} rows"
+            )
+
+    def mask(self, start: int, length: int) -> npt.NDArray[np.bool_]:
+        """Return, for the rows from `start` on, True for each of `length` rows that is to be kept."""
+        keep = np.ones(length, dtype=np.bool_)
+        deleted = self.bitmap & BitMap64(range(start, start + length))
+        keep[_to_numpy(deleted) - np.uint64(start)] = False
+        return keep
+
+    def positions(self) -> pa.UInt64Array:
+        """Return the positions of the deleted rows, ascending."""
+        values = self.bitmap.to_array()
+        return pa.UInt64Array.from_buffers(pa.uint64(), len(values), [None, pa.py_buffer(values)])
+
+    def bit_blob(self, num_rows: int) -> bytes:
+        """Return the mask of a file of `num_rows` rows as a BLOB that DuckDB casts to BIT.
+
+        ``get_bit(blob::BIT, file_row_number)`` is 1 for a row that is to be kept. The cast takes
+        the bytes as they are, highest bit first; the count of padding bits that leads DuckDB's own
+        form of a BIT is not part of them, and the bits past the last row are 0. Raises
+        `CorruptDeletionVectorError` as `ensure_within` does.
+        """
+        self.ensure_within(num_rows)
+        # An empty BLOB has no cast to BIT; no row asks for a bit of this one.
+        return np.packbits(self.mask(0, num_rows)).tobytes() or b"\0"
+
+
+def _to_numpy(bitmap: BitMap64) -> npt.NDArray[np.uint64]:
+    return np.frombuffer(bitmap.to_array(), dtype=np.uint64)
