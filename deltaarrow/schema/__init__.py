@@ -10,8 +10,18 @@ from deltaarrow.schema.arrow import (
     to_arrow_schema,
     to_arrow_type,
 )
+from deltaarrow.schema.arrow_cast import conform, ensure_conformable
 from deltaarrow.schema.json import JsonObject, JsonValue
-from deltaarrow.schema.schema import Schema, from_arrow_schema, leaf_paths
+from deltaarrow.schema.mapping import (
+    ColumnMapping,
+    column_mapping_mode,
+    field_id,
+    physical_name,
+    physical_path,
+    resolve_path,
+    to_physical_schema,
+)
+from deltaarrow.schema.schema import Schema, from_arrow_schema, leaf_paths, without_table_metadata
 from deltaarrow.schema.types import (
     ArrayType,
     DataType,
@@ -21,9 +31,11 @@ from deltaarrow.schema.types import (
     StructType,
     data_type_from_json,
 )
+from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
 
 __all__ = [
     "ArrayType",
+    "ColumnMapping",
     "DataType",
     "Field",
     "JsonObject",
@@ -32,12 +44,23 @@ __all__ = [
     "PrimitiveType",
     "Schema",
     "StructType",
+    "column_mapping_mode",
+    "conform",
     "data_type_from_json",
+    "ensure_conformable",
+    "ensure_valid_for_write",
+    "field_id",
     "from_arrow_field",
     "from_arrow_schema",
     "from_arrow_type",
     "leaf_paths",
+    "physical_name",
+    "physical_path",
+    "resolve_partition_columns",
+    "resolve_path",
     "to_arrow_field",
     "to_arrow_schema",
     "to_arrow_type",
+    "to_physical_schema",
+    "without_table_metadata",
 ]

@@ -105,6 +105,9 @@ _MAX_PRECISION = 38
 def to_arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type in which values of a Delta type are read and written.
 
+    Raises:
+        UnsupportedFeatureError: a map has void keys.
+
     >>> to_arrow_type(ArrayType("timestamp"))
     ListType(list<element: timestamp[us, tz=UTC]>)
     """
@@ -114,6 +117,8 @@ def to_arrow_type(data_type: DataType) -> pa.DataType:
     if isinstance(data_type, ArrayType):
         return pa.list_(_part("element", data_type.element_type, data_type.contains_null))
     if isinstance(data_type, MapType):
+        if _is_void(data_type.key_type):
+            raise UnsupportedFeatureError("a map with void keys has no Arrow type", feature="void map keys")
         return pa.map_(
             _part("key", data_type.key_type, False),
             _part("value", data_type.value_type, data_type.value_contains_null),
@@ -193,7 +198,12 @@ def from_arrow_field(field: pa.Field, path: str = "") -> Field:
 def _part(name: str, data_type: DataType, nullable: bool, metadata: dict[str, str] | None = None) -> pa.Field:
     if isinstance(data_type, PrimitiveType) and data_type.type == "variant":
         metadata = {**(metadata or {}), TYPE_KEY: "variant"}
-    return pa.field(name, to_arrow_type(data_type), nullable, metadata=metadata)
+    # To Arrow, NOT NULL void is a contradiction; such a column exists as long as it has no rows.
+    return pa.field(name, to_arrow_type(data_type), nullable or _is_void(data_type), metadata=metadata)
+
+
+def _is_void(data_type: DataType) -> bool:
+    return isinstance(data_type, PrimitiveType) and data_type.type == "void"
 
 
 def _from_part(field: pa.Field, path: str) -> DataType:

@@ -1,14 +1,19 @@
 """The schema of a table: its columns in order (PROTOCOL.md, *Schema Serialization Format*)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Self
 
 import pyarrow as pa
 
 from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema
-from deltaarrow.schema.types import StructType
+from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
-__all__ = ["Schema", "from_arrow_schema", "leaf_paths"]
+__all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_table_metadata"]
+
+# What these keys say holds in the one table that has set them up for it.
+_TABLE_KEYS = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
 
 
 class Schema(StructType):
@@ -41,6 +46,35 @@ class Schema(StructType):
 def from_arrow_schema(schema: pa.Schema) -> Schema:
     """The table schema that holds data of an Arrow schema; see `Schema.from_arrow`."""
     return Schema.from_arrow(schema)
+
+
+def without_table_metadata(schema: Schema) -> Schema:
+    """The schema for a new table made of another table's data.
+
+    Comments and the user's own metadata stay; physical names, field ids, generation expressions,
+    identity, invariants, defaults and type changes do not, as when Spark writes such data.
+
+    >>> metadata = {"comment": "key", "delta.columnMapping.id": 3}
+    >>> without_table_metadata(Schema([Field("id", "long", metadata=metadata)]))
+    Schema([Field(id, PrimitiveType("long"), nullable=True, metadata={'comment': 'key'})])
+    """
+    return replace(schema, fields=tuple(map(_without_table_metadata, schema.fields)))
+
+
+def _without_table_metadata(field: Field) -> Field:
+    metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_TABLE_KEYS)}
+    return replace(field, type=_stripped(field.type), metadata=JsonObject(metadata))
+
+
+def _stripped(data_type: DataType) -> DataType:
+    if isinstance(data_type, StructType):
+        return replace(data_type, fields=tuple(map(_without_table_metadata, data_type.fields)))
+    if isinstance(data_type, ArrayType):
+        return replace(data_type, element_type=_stripped(data_type.element_type))
+    if isinstance(data_type, MapType):
+        key = _stripped(data_type.key_type)
+        return replace(data_type, key_type=key, value_type=_stripped(data_type.value_type))
+    return data_type
 
 
 def leaf_paths(schema: StructType) -> list[tuple[str, ...]]:

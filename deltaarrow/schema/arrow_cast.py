@@ -1,0 +1,313 @@
+"""Arrow data made to fit a table before it is written.
+
+Columns are matched by name as Spark does, in any order and at every level of structs: exactly, else
+by the only name that differs in case alone. Encodings (dictionaries, views, large offsets, run-end
+encoding, any kind of list, any time zone) give way to the table's plain types. A value is never
+changed: an integer may move to another width, a decimal to another scale, a timestamp to
+microseconds only if it is the same value there. NULL stays out of columns that are not nullable,
+and, as in Spark, a NULL struct counts as NULL in each of its members.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
+
+__all__ = ["conform", "ensure_conformable"]
+
+_Data = TypeVar("_Data", pa.RecordBatch, pa.Table, pa.RecordBatchReader)
+
+# A batch is cut into parts of at most so many rows and bytes, so that offsets of 32 bits suffice.
+_MAX_ROWS = 1 << 20
+_MAX_BYTES = 1 << 29
+_INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+_MAX_DECIMAL128 = 38
+
+
+def conform(data: _Data, target: pa.Schema) -> _Data:
+    """The same rows under the table's Arrow schema.
+
+    Args:
+        data: a batch, a table, or a reader; a reader stays a stream, and fails at the batch that
+            does not fit. Large batches of a table or reader come out in parts.
+        target: the Arrow schema of the table, as `Schema.to_arrow` gives it. Columns that are
+            missing in the data become NULL.
+
+    Raises:
+        SchemaMismatchError: columns that the table does not have (all of them are named), types
+            that do not fit, or a value that would be changed.
+        ConstraintViolationError: a column that is not nullable is missing or holds NULL.
+
+    >>> batch = pa.RecordBatch.from_pydict({"ID": pa.array([1, 2], pa.uint8())})
+    >>> conform(batch, pa.schema([("id", pa.int64()), ("name", pa.string())])).to_pydict()
+    {'id': [1, 2], 'name': [None, None]}
+    """
+    ensure_conformable(data.schema, target)
+    if isinstance(data, pa.RecordBatch):
+        return _conform_batch(data, target)
+    if isinstance(data, pa.Table):
+        return pa.Table.from_batches(_conform_batches(iter(data.to_batches()), target), target)
+    return pa.RecordBatchReader.from_batches(target, _conform_batches(iter(data), target))
+
+
+def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
+    """Refuse data whose schema alone says that `conform` must fail.
+
+    Raises:
+        SchemaMismatchError: as `conform`.
+        ConstraintViolationError: a column that is not nullable is missing.
+    """
+    unknown: list[str] = []
+    clashes: list[str] = []
+    absent: list[str] = []
+    _compare_fields(list(source), list(target), "", unknown, clashes, absent)
+    if unknown:
+        clashes.insert(0, f"the table has no column {', '.join(map(repr, unknown))}")
+    if clashes:
+        raise SchemaMismatchError("the data does not fit the table: " + "; ".join(clashes))
+    if absent:
+        raise ConstraintViolationError(
+            f"NOT NULL column {', '.join(map(repr, absent))} is missing in the data"
+        )
+
+
+def _compare_fields(
+    source: list[pa.Field],
+    target: list[pa.Field],
+    path: str,
+    unknown: list[str],
+    clashes: list[str],
+    absent: list[str],
+) -> None:
+    try:
+        places = _match([each.name for each in source], [each.name for each in target], path)
+    except SchemaMismatchError as error:
+        clashes.append(str(error))
+        return
+    unknown += [_join(path, each.name) for place, each in enumerate(source) if place not in places]
+    for place, field in zip(places, target, strict=True):
+        if place is not None:
+            _compare(source[place].type, field, _join(path, field.name), unknown, clashes, absent)
+        else:
+            inner = _join(path, field.name)
+            absent += _required(field.type, inner) if field.nullable else [inner]
+
+
+def _compare(
+    source: pa.DataType,
+    target: pa.Field,
+    path: str,
+    unknown: list[str],
+    clashes: list[str],
+    absent: list[str],
+) -> None:
+    found, wanted = _decoded_type(source), target.type
+    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
+        _compare_fields(found.fields, wanted.fields, path, unknown, clashes, absent)
+    elif pa.types.is_map(found) and pa.types.is_map(wanted):
+        _compare(found.key_type, wanted.key_field, f"{path}.key", unknown, clashes, absent)
+        _compare(found.item_type, wanted.item_field, f"{path}.value", unknown, clashes, absent)
+    elif _is_list(found) and pa.types.is_list(wanted):
+        _compare(found.value_type, wanted.value_field, f"{path}.element", unknown, clashes, absent)
+    elif not _is_castable(found, wanted):
+        clashes.append(f"column {path!r} has Arrow type {source}, which does not fit {wanted}")
+
+
+def _match(source: list[str], target: list[str], path: str) -> list[int | None]:
+    """For each target name the place of the source column that fills it, None for none."""
+    exact: dict[str, list[int]] = {}
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(source):
+        exact.setdefault(name, []).append(place)
+        alike.setdefault(name.lower(), []).append(place)
+    taken = set(target)
+    places: list[int | None] = []
+    for name in target:
+        found = exact.get(name) or [each for each in alike.get(name.lower(), ()) if source[each] not in taken]
+        if len(found) > 1:
+            names = ", ".join(repr(source[each]) for each in found)
+            raise SchemaMismatchError(f"column {_join(path, name)!r} is ambiguous in the data: {names}")
+        places.append(found[0] if found else None)
+    return places
+
+
+def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
+    types = pa.types
+    if source == target or types.is_null(source):
+        return True
+    if types.is_integer(source):
+        return bool(types.is_integer(target) or types.is_floating(target) or types.is_decimal(target))
+    if types.is_floating(source):
+        return bool(types.is_floating(target))
+    if types.is_decimal(source):
+        return bool(types.is_decimal(target))
+    if types.is_timestamp(source):
+        return bool(types.is_timestamp(target)) and (source.tz is None) == (target.tz is None)
+    if types.is_date(source):
+        return bool(types.is_date(target) or (types.is_timestamp(target) and target.tz is None))
+    if source in (pa.large_string(), pa.string_view()):
+        return bool(types.is_string(target))
+    if source in (pa.large_binary(), pa.binary_view()) or types.is_fixed_size_binary(source):
+        return bool(types.is_binary(target))
+    return False
+
+
+def _conform_batches(batches: Iterator[pa.RecordBatch], target: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        fitting = max(1, batch.num_rows * _MAX_BYTES // max(1, batch.nbytes))
+        step = min(_MAX_ROWS, fitting)
+        for start in range(0, batch.num_rows, step):
+            yield _conform_batch(batch.slice(start, step), target)
+
+
+def _conform_batch(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
+    places = _match(batch.schema.names, target.names, "")
+    columns = []
+    for place, field in zip(places, target, strict=True):
+        if place is None:
+            columns.append(_nulls(field.type, field.name, batch.num_rows))
+            continue
+        column = _convert(batch.column(place), field.type, field.name)
+        _ensure_filled(column, field, field.name)
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=target)
+
+
+def _convert(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+    """The array in the target type; `_compare` has said that the types go together."""
+    if array.type.equals(target, check_metadata=True) and not pa.types.is_nested(target):
+        return array
+    array = _decode(array)
+    if pa.types.is_null(array.type):
+        return _nulls(target, path, len(array))
+    if pa.types.is_struct(target):
+        return _convert_struct(array, target, path)
+    if pa.types.is_map(target):
+        entries = pa.struct([pa.field("key", array.type.key_type), pa.field("value", array.type.item_type)])
+        offsets, pairs = _unnest(array.cast(pa.list_(entries)), path)
+        keys = _convert(pairs.field(0), target.key_type, f"{path}.key")
+        items = _convert(pairs.field(1), target.item_type, f"{path}.value")
+        _ensure_filled(keys, target.key_field, f"{path}.key")
+        _ensure_filled(items, target.item_field, f"{path}.value")
+        return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=array.is_null())
+    if pa.types.is_list(target):
+        offsets, values = _unnest(array, path)
+        values = _convert(values, target.value_type, f"{path}.element")
+        _ensure_filled(values, target.value_field, f"{path}.element")
+        return pa.ListArray.from_arrays(offsets, values, type=target, mask=array.is_null())
+    return _cast(array, target, path)
+
+
+def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
+    # Flattened children are NULL where the struct is, so that nothing hidden there can fail a cast.
+    children = array.flatten()
+    places = _match([each.name for each in array.type.fields], [each.name for each in target.fields], path)
+    columns = []
+    for place, field in zip(places, target.fields, strict=True):
+        inner = _join(path, field.name)
+        if place is None:
+            column = _nulls(field.type, inner, len(array))
+        else:
+            column = _convert(children[place], field.type, inner)
+        _ensure_filled(column, field, inner)
+        columns.append(column)
+    return pa.StructArray.from_arrays(columns, fields=target.fields, mask=array.is_null())
+
+
+def _unnest(array: pa.Array, path: str) -> tuple[pa.Array, pa.Array]:
+    """Offsets from zero and the values of the lists that are not NULL, for every kind of list."""
+    lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
+    ends = pc.cumulative_sum(lengths)
+    offsets = pa.concat_arrays([pa.nulls(1, pa.int64()).fill_null(0), ends])
+    return _cast(offsets, pa.int32(), path), array.flatten()
+
+
+def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+    types = pa.types
+    try:
+        if types.is_integer(array.type) and types.is_decimal(target):
+            # The direct cast wants room for every integer of the type, not for those that are here.
+            digits = _INTEGER_DIGITS[array.type.bit_width] + target.scale
+            wide = pa.decimal128 if digits <= _MAX_DECIMAL128 else pa.decimal256
+            array = array.cast(wide(digits, target.scale))
+        cast = array.cast(target)
+    except pa.ArrowInvalid as error:
+        raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}") from error
+    if types.is_floating(array.type) and target.bit_width < array.type.bit_width:
+        # Arrow rounds floats without a word.
+        back = cast.cast(array.type)
+        same = pc.or_(pc.equal(back, array), pc.and_(pc.is_nan(back), pc.is_nan(array)))
+        if not pc.all(same).as_py():
+            raise SchemaMismatchError(
+                f"column {path!r}: a value of {array.type} would be rounded to {target}"
+            )
+    return cast
+
+
+def _decode(array: pa.Array) -> pa.Array:
+    """The array without extension type, dictionary and run-ends."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif isinstance(array, pa.DictionaryArray):
+            values = _decode(array.dictionary)
+            plain = _VIEWS.get(values.type)
+            array = (values.cast(plain) if plain else values).take(array.indices)
+        elif isinstance(array, pa.RunEndEncodedArray):
+            array = pc.run_end_decode(array)
+        else:
+            return array
+
+
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
+
+def _decoded_type(arrow_type: pa.DataType) -> pa.DataType:
+    while True:
+        if isinstance(arrow_type, pa.BaseExtensionType):
+            arrow_type = arrow_type.storage_type
+        elif pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
+            arrow_type = arrow_type.value_type
+        else:
+            return arrow_type
+
+
+def _is_list(arrow_type: pa.DataType) -> bool:
+    types = pa.types
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    views = (types.is_list_view, types.is_large_list_view)
+    return any(is_kind(arrow_type) for is_kind in (*kinds, *views))
+
+
+def _ensure_filled(array: pa.Array, field: pa.Field, path: str) -> None:
+    if not field.nullable and array.null_count:
+        raise _violation(path)
+
+
+def _violation(path: str) -> ConstraintViolationError:
+    return ConstraintViolationError(f"NOT NULL column {path!r} holds NULL")
+
+
+def _nulls(arrow_type: pa.DataType, path: str, length: int) -> pa.Array:
+    required = _required(arrow_type, path)
+    if length and required:
+        raise _violation(required[0])
+    return pa.nulls(length, arrow_type)
+
+
+def _required(arrow_type: pa.DataType, path: str) -> list[str]:
+    """The members of a struct that are not nullable: to Spark a NULL struct breaks them."""
+    if not pa.types.is_struct(arrow_type):
+        return []
+    found = []
+    for each in arrow_type.fields:
+        inner = _join(path, each.name)
+        found += _required(each.type, inner) if each.nullable else [inner]
+    return found
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

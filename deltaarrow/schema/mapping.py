@@ -1,0 +1,158 @@
+"""Logical and physical column names (PROTOCOL.md, *Column Mapping*).
+
+Data files, partition values and statistics of a mapped table speak of physical names; everybody
+else speaks of logical ones. The mode is a table property, but it holds only where the protocol of
+the table supports column mapping: on reader version 2, or as a table feature. Tables are known
+that list the feature for writers alone; they are mapped as well.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias, cast
+
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema.schema import Schema
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
+
+__all__ = [
+    "FIELD_ID_KEY",
+    "PHYSICAL_NAME_KEY",
+    "ColumnMapping",
+    "column_mapping_mode",
+    "field_id",
+    "physical_name",
+    "physical_path",
+    "resolve_path",
+    "to_physical_schema",
+]
+
+ColumnMapping: TypeAlias = Literal["none", "name", "id"]
+"""How the columns of data files are found: by logical name, by physical name, or by field id."""
+
+FIELD_ID_KEY = "delta.columnMapping.id"
+PHYSICAL_NAME_KEY = "delta.columnMapping.physicalName"
+_MODE_KEY = "delta.columnMapping.mode"
+_FEATURE = "columnMapping"
+_LEGACY_READER_VERSION = 2
+
+
+def column_mapping_mode(
+    protocol_reader_version: int,
+    reader_features: Collection[str] | None,
+    writer_features: Collection[str] | None,
+    configuration: Mapping[str, str],
+) -> ColumnMapping:
+    """The mode that a table's protocol and configuration add up to.
+
+    Args:
+        protocol_reader_version: ``minReaderVersion`` of the protocol.
+        reader_features: ``readerFeatures``, None or empty where there are none.
+        writer_features: ``writerFeatures``, likewise.
+        configuration: the table properties.
+
+    Raises:
+        UnsupportedFeatureError: the mode is none of the protocol's.
+
+    >>> column_mapping_mode(2, None, None, {"delta.columnMapping.mode": "name"})
+    'name'
+    >>> column_mapping_mode(1, None, None, {"delta.columnMapping.mode": "name"})
+    'none'
+    """
+    supported = (
+        protocol_reader_version == _LEGACY_READER_VERSION
+        or _FEATURE in (reader_features or ())
+        or _FEATURE in (writer_features or ())
+    )
+    mode = configuration.get(_MODE_KEY, "none") if supported else "none"
+    if mode.lower() not in ("none", "name", "id"):
+        raise UnsupportedFeatureError(f"the column mapping mode {mode!r} is not supported", feature=_FEATURE)
+    return cast(ColumnMapping, mode.lower())
+
+
+def physical_name(field: Field, mode: str) -> str:
+    """The name of a column in data files, partition values and statistics.
+
+    Raises:
+        CorruptLogError: the table is mapped and the column has no physical name.
+    """
+    if mode == "none":
+        return field.name
+    name = field.metadata.get(PHYSICAL_NAME_KEY)
+    if not isinstance(name, str) or not name:
+        raise CorruptLogError(f"column {field.name!r} of a mapped table has no {PHYSICAL_NAME_KEY}")
+    return name
+
+
+def field_id(field: Field) -> int | None:
+    """The column's id in Parquet files, None where it has none.
+
+    Raises:
+        CorruptLogError: the id is not a whole number.
+    """
+    value = field.metadata.get(FIELD_ID_KEY)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise CorruptLogError(f"column {field.name!r} has a {FIELD_ID_KEY} that is not a whole number")
+    return value
+
+
+def to_physical_schema(schema: Schema, mode: str) -> Schema:
+    """The schema as data files have it: physical names at every level, metadata unchanged.
+
+    Raises:
+        CorruptLogError: a column has no physical name (or in mode ``id`` no field id), or two of one
+            struct share a name.
+    """
+    if mode == "none":
+        return schema
+    return Schema(_physical_fields(schema, mode), extra=schema.extra)
+
+
+def resolve_path(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
+    """The fields from the top to the one that a path of logical names leads to.
+
+    Names match as in Spark: exactly, else the only one that differs in case alone.
+
+    Raises:
+        SchemaMismatchError: the path leads nowhere, or through an array or a map.
+    """
+    found: list[Field] = []
+    within: DataType = schema
+    for name in path:
+        if not isinstance(within, StructType):
+            parent = ".".join(each.name for each in found)
+            raise SchemaMismatchError(f"column {parent!r} is not a struct: it has no field {name!r}")
+        found.append(within.field(name))
+        within = found[-1].type
+    return tuple(found)
+
+
+def physical_path(schema: StructType, path: Sequence[str], mode: str) -> tuple[str, ...]:
+    """The physical names along a path of logical names; see `resolve_path`."""
+    return tuple(physical_name(each, mode) for each in resolve_path(schema, path))
+
+
+def _physical_fields(struct: StructType, mode: str) -> list[Field]:
+    owners: dict[str, str] = {}
+    fields = []
+    for each in struct.fields:
+        if mode == "id" and field_id(each) is None:
+            raise CorruptLogError(f"column {each.name!r} of a table mapped by id has no {FIELD_ID_KEY}")
+        name = physical_name(each, mode)
+        if name in owners:
+            raise CorruptLogError(
+                f"columns {owners[name]!r} and {each.name!r} share the name {name!r} in files"
+            )
+        owners[name] = each.name
+        fields.append(replace(each, name=name, type=_physical_type(each.type, mode)))
+    return fields
+
+
+def _physical_type(data_type: DataType, mode: str) -> DataType:
+    if isinstance(data_type, StructType):
+        return replace(data_type, fields=tuple(_physical_fields(data_type, mode)))
+    if isinstance(data_type, ArrayType):
+        return replace(data_type, element_type=_physical_type(data_type.element_type, mode))
+    if isinstance(data_type, MapType):
+        key = _physical_type(data_type.key_type, mode)
+        return replace(data_type, key_type=key, value_type=_physical_type(data_type.value_type, mode))
+    return data_type
