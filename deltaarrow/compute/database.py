@@ -127,5 +127,7 @@ def _start_anew_after_fork() -> None:
     _pool = _Pool(_pool.memory_limit)
 
 
+# A database that is still open when the interpreter has ended is reported as a leak.
+atexit.register(lambda: _pool.databases.clear())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew_after_fork)

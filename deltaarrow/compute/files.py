@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute.database import connect, pooled_cursor
+from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -31,5 +32,5 @@ def _connect(store: Store) -> "duckdb.DuckDBPyConnection":
     connection = connect(files=True)
     filesystem = store.fsspec_filesystem()
     if filesystem is not None:
-        connection.register_filesystem(filesystem)
+        connection.register_filesystem(filesystem_for_duckdb(filesystem))
     return connection

@@ -4,6 +4,7 @@ That is ``memory://``. On S3 and everywhere else tables are read; all writing is
 two writers could otherwise commit the same version of a table.
 """
 
+import contextlib
 import datetime
 import errno
 import io
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-__all__ = ["FsspecStore"]
+__all__ = ["FsspecStore", "modified_ms"]
 
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 _BUCKETS = {"s3", "gs", "gcs", "memory"}
@@ -156,14 +157,15 @@ class FsspecStore:
                     yield info
 
     def _entry(self, name: str, info: dict[str, Any]) -> FileEntry:
-        modified = _modified_ms(info)
+        modified = modified_ms(info)
         if modified is None:
             raise StorageError(f"{self.protocol}:// tells no modification time of {info['name']!r}")
         return FileEntry(name, info["size"], modified)
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
-        data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
+        with _absent_is_not_found():
+            data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
         return data
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
@@ -172,10 +174,10 @@ class FsspecStore:
         if length == 0:
             self.size(name)
             return b""
+        path = self.arrow_path(name)
         try:
-            data: bytes = self.fsspec_filesystem().cat_file(
-                self.arrow_path(name), start=offset, end=offset + length
-            )
+            with _absent_is_not_found():
+                data: bytes = self.fsspec_filesystem().cat_file(path, start=offset, end=offset + length)
         except OSError as error:
             # S3 refuses a range that begins behind the end.
             if error.errno == errno.EINVAL and offset >= self.size(name):
@@ -185,7 +187,8 @@ class FsspecStore:
 
     def _info(self, name: str) -> dict[str, Any]:
         path = self.arrow_path(name)
-        info: dict[str, Any] = self.fsspec_filesystem().info(path)
+        with _absent_is_not_found():
+            info: dict[str, Any] = self.fsspec_filesystem().info(path)
         if info["type"] != "file":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return info
@@ -199,7 +202,7 @@ class FsspecStore:
         """Whether there is a file of this name."""
         try:
             self._info(name)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return False
         return True
 
@@ -245,15 +248,24 @@ class _MemoryOutput(Output):
 
     def __init__(self, store: FsspecStore, name: str) -> None:
         self._buffer = io.BytesIO()
-        self._store = store
-        self._name = name
+        self._filesystem = store.fsspec_filesystem()
+        self._path = store.arrow_path(name)
         super().__init__(self._buffer)
 
     def _publish(self) -> None:
-        self._store.put_if_absent(self._name, self._buffer.getvalue())
+        put_in_memory(self._filesystem, self._path, self._buffer.getvalue())
 
     def _abandon(self) -> None:
         self._buffer.close()
+
+
+@contextlib.contextmanager
+def _absent_is_not_found() -> Iterator[None]:
+    """Say of a file below another file, which cannot be, that it is not found."""
+    try:
+        yield
+    except NotADirectoryError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
 
 
 def _normalise(uri: str) -> str:
@@ -298,8 +310,11 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MODIFIED = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 
 
-def _modified_ms(info: Mapping[str, Any]) -> int | None:
-    """Return the time that a file system gives under one of the keys in use, seconds or a datetime."""
+def modified_ms(info: Mapping[str, Any]) -> int | None:
+    """Return when the file of an ``info`` of fsspec's was modified, None if it does not say.
+
+    File systems use different keys, and seconds, a datetime or ISO-8601 text.
+    """
     for key in _MODIFIED:
         value = info.get(key)
         if isinstance(value, str):

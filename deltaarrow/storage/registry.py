@@ -39,6 +39,6 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
         if not path.startswith("/"):
             raise StorageError(f"{text!r} is on another machine")
         return LocalStore(path, storage_options)
-    if scheme_of(text) is None:
+    if scheme_of(text) is None and "::" not in text.partition("://")[0]:
         return LocalStore(text, storage_options)
     return FsspecStore(text, storage_options)

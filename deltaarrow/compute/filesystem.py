@@ -1,0 +1,128 @@
+"""A file system of fsspec's as DuckDB can use it: safe in its threads, and asked no more than needed.
+
+DuckDB reads one opened file from many threads, each with ``seek`` and then ``read``. In a Python file another
+thread gets in between, and the bytes of one column are taken for those of another. So files opened here keep
+a position for every thread and read ranges. DuckDB also looks every file of a list up before the query
+begins, and three times more when it opens one; on an object store each of these is a request.
+"""
+
+import collections
+import datetime
+import functools
+import threading
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.storage.fsspec_store import modified_ms
+
+if TYPE_CHECKING:
+    import fsspec
+
+__all__ = ["RangeReader", "filesystem_for_duckdb"]
+
+_REMEMBERED = 1024
+_PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "mv", "rm", "rm_file", "touch")
+
+
+class RangeReader:
+    """A file open for reading, to be used by any number of threads, each of which seeks and then reads."""
+
+    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
+        self._filesystem = filesystem
+        self._path = path
+        self._lock = threading.Lock()
+        self._next = 0
+        # By thread number: Python's thread-local data do not outlive a call from a thread of DuckDB's.
+        self._sought: dict[int, int] = {}
+
+    def seek(self, position: int) -> int:
+        """Set where this thread reads next, and where a thread that has not sought does."""
+        with self._lock:
+            self._sought[threading.get_ident()] = self._next = position
+        return position
+
+    def tell(self) -> int:
+        """Return where this thread reads next."""
+        with self._lock:
+            return self._sought.get(threading.get_ident(), self._next)
+
+    def read(self, length: int = -1) -> bytes:
+        """Return `length` bytes, fewer at the end of the file; all the rest if negative."""
+        with self._lock:
+            position = self._sought.pop(threading.get_ident(), None)
+            if position is None:
+                # One thread after the other reads on, so what any has sought before is done with.
+                position = self._next
+                self._sought.clear()
+        if length == 0:
+            return b""
+        end = None if length < 0 else position + length
+        data: bytes = self._filesystem.cat_file(self._path, start=position, end=end)
+        with self._lock:
+            self._next = position + len(data)
+        return data
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def flush(self) -> None:
+        """Do nothing: the file is only read."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing held open."""
+
+
+def filesystem_for_duckdb(filesystem: "fsspec.AbstractFileSystem") -> "fsspec.AbstractFileSystem":
+    """Return `filesystem` for ``DuckDBPyConnection.register_filesystem``."""
+    return _wrapper()(filesystem)
+
+
+@functools.cache
+def _wrapper() -> Any:
+    from fsspec import AbstractFileSystem
+
+    class DuckDBFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+        cachable = False
+
+        def __init__(self, filesystem: Any) -> None:
+            super().__init__()
+            self.protocol = filesystem.protocol
+            self._filesystem = filesystem
+            self._opened: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
+            self._lock = threading.Lock()
+            for name in _PASSED_ON:
+                setattr(self, name, getattr(filesystem, name))
+
+        def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+            if mode != "rb":
+                return self._filesystem.open(path, mode, **options)
+            info = self._filesystem.info(path)
+            with self._lock:
+                self._opened[path] = info
+                self._opened.move_to_end(path)
+                if len(self._opened) > _REMEMBERED:
+                    self._opened.popitem(last=False)
+            return RangeReader(self._filesystem, self._filesystem._strip_protocol(path))
+
+        def _info_when_opened(self, path: str) -> dict[str, Any]:
+            info: dict[str, Any] = self._opened.get(path) or self._filesystem.info(path)
+            return info
+
+        def size(self, path: str) -> Any:
+            return self._info_when_opened(path)["size"]
+
+        def modified(self, path: str) -> Any:
+            milliseconds = modified_ms(self._info_when_opened(path))
+            if milliseconds is None:
+                return self._filesystem.modified(path)
+            return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
+
+        def glob(self, path: str, **options: Any) -> Any:
+            if not any(character in path for character in "*?["):
+                return [path]  # if it is missing, opening it says so
+            return self._filesystem.glob(path, **options)
+
+        def unstrip_protocol(self, name: str) -> Any:
+            return self._filesystem.unstrip_protocol(name)
+
+    return DuckDBFileSystem

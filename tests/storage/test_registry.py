@@ -1,0 +1,121 @@
+"""What a user may call a table's place."""
+
+import builtins
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from deltaarrow.errors import MissingDependencyError, StorageError
+from deltaarrow.storage import FsspecStore, LocalStore, open_store
+
+
+@pytest.mark.parametrize(
+    ("uri", "root"),
+    [
+        ("/data/t", "/data/t"),
+        ("/data/t/", "/data/t"),
+        ("/data//x/../t", "/data/t"),
+        ("/data/100%25", "/data/100%25"),
+        ("file:/data/my%20t", "/data/my t"),
+        ("file:///data/my%20t/", "/data/my t"),
+        ("file://localhost/data/t", "/data/t"),
+        (Path("/data/t"), "/data/t"),
+        (Path("/data/100%25"), "/data/100%25"),
+    ],
+)
+def test_local_places(uri: str | Path, root: str) -> None:
+    store = open_store(uri)
+    assert isinstance(store, LocalStore)
+    assert store.is_local
+    assert store.can_put_if_absent
+    assert store.uri == root
+
+
+def test_a_relative_place_is_taken_from_the_current_folder() -> None:
+    assert open_store("t").uri == os.path.join(os.getcwd(), "t")
+    assert open_store(Path("t")).uri == os.path.join(os.getcwd(), "t")
+
+
+def test_a_tilde_is_a_name_like_any_other() -> None:
+    assert open_store("~/t").uri == os.path.join(os.getcwd(), "~", "t")
+
+
+@pytest.mark.parametrize(
+    ("uri", "root", "path"),
+    [
+        ("s3://bucket/t/", "s3://bucket/t", "bucket/t/f"),
+        ("s3a://bucket/t", "s3://bucket/t", "bucket/t/f"),
+        ("S3N://bucket/t", "s3://bucket/t", "bucket/t/f"),
+        ("s3://bucket", "s3://bucket", "bucket/f"),
+        ("memory://x/t", "memory://x/t", "/x/t/f"),
+        ("memory:///x/t/", "memory://x/t", "/x/t/f"),
+    ],
+)
+def test_other_places(uri: str, root: str, path: str) -> None:
+    store = open_store(uri)
+    assert isinstance(store, FsspecStore)
+    assert not store.is_local
+    assert store.uri == root
+    assert store.location("f") == f"{root}/f"
+    assert store.arrow_path("f") == path
+
+
+def test_s3a_names_a_file_of_s3() -> None:
+    assert open_store("s3://bucket/t").location("s3a://other/f") == "s3://other/f"
+
+
+def test_a_local_path_is_not_on_s3() -> None:
+    with pytest.raises(StorageError, match="another file system"):
+        open_store("s3://bucket/t").read("/t/f")
+
+
+def test_a_name_that_s3fs_would_cut_is_refused() -> None:
+    with pytest.raises(StorageError, match="versionId"):
+        open_store("s3://bucket/t").read("f?versionId=1")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["", "a\0b", "s3://", "s3:///", "memory://", "nosuch://x/t", "simplecache::s3://b/t", "file://host/t"],
+)
+def test_a_place_that_is_not_understood(uri: str) -> None:
+    with pytest.raises(StorageError):
+        open_store(uri)
+
+
+def test_a_place_in_bytes_is_refused() -> None:
+    class Bytes(os.PathLike):
+        def __fspath__(self):
+            return b"/t"
+
+    with pytest.raises(TypeError, match="text"):
+        open_store(Bytes())
+
+
+def _without(monkeypatch, module: str) -> None:
+    real = builtins.__import__
+
+    def absent(name, *args, **kwargs):
+        if name.partition(".")[0] == module:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+
+
+def test_without_s3fs_the_command_that_brings_it_is_named(monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'deltaarrow\[s3\]'"):
+        open_store("s3://bucket/t")
+
+
+def test_another_library_that_is_missing_is_named(monkeypatch) -> None:
+    _without(monkeypatch, "gcsfs")
+    with pytest.raises(MissingDependencyError, match="gcsfs"):
+        open_store("gs://bucket/t")
+
+
+def test_the_error_pickles() -> None:
+    assert str(pickle.loads(pickle.dumps(StorageError("why")))) == "why"
