@@ -4,7 +4,6 @@ Exit codes: 0 done, 1 the engine refuses (one line on standard error), 2 wrong u
 """
 
 import datetime
-import importlib.metadata
 import itertools
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from deltaarrow.cli.render import print_json, print_mapping, print_rows, printab
 from deltaarrow.engines import register
 from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
+from deltaarrow.version import VERSION
 
 __all__ = ["app"]
 
@@ -64,7 +64,7 @@ StorageOptions = Annotated[
 
 def _print_release(wanted: bool) -> None:
     if wanted:
-        print(importlib.metadata.version("deltaarrow"))
+        print(VERSION)
         raise typer.Exit
 
 

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.optional import EXTRAS
-from deltaarrow.table import DeltaTable, write_deltalake
+from deltaarrow.table import DeltaTable
+from deltaarrow.writer import write_deltalake
 
 __all__ = ["Step", "run_demo"]
 

@@ -5,7 +5,7 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "clock", "optional"),
+    ("errors", "clock", "lazy", "optional", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors"),
     ("actions", "statistics"),
@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scan", "write"),
     ("transaction",),
     ("engines", "operations"),
-    ("table", "spark"),
+    ("describe", "table", "writer", "spark"),
     ("sql",),
     ("cli",),
 )
@@ -44,7 +44,7 @@ def part_of(name: str) -> str:
 def test_imports_go_down(module):
     if module.name == PACKAGE:
         return
-    for imported in module.imports:
+    for imported in [*module.imports, *module.lazy_imports]:
         where = f"{module.name}:{imported.line} imports {imported.target}"
         assert imported.target != PACKAGE, f"{where}: name the module that defines what is needed"
         target = part_of(imported.target)

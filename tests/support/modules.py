@@ -56,6 +56,14 @@ class Module:
                     found.append(Import(target, node.lineno, at_top))
         return found
 
+    @cached_property
+    def lazy_imports(self) -> list[Import]:
+        """The modules of the package that are named in texts, to be imported at their first use."""
+        texts = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
+        return [
+            Import(node.value, node.lineno, False) for node in texts if node.value in _names() - {PACKAGE}
+        ]
+
     def _targets(self, node: ast.Import | ast.ImportFrom) -> list[str]:
         if isinstance(node, ast.Import):
             return [alias.name for alias in node.names]

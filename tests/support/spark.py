@@ -22,6 +22,7 @@ __all__ = ["delta_log_files", "delta_table", "spark", "spark_rows", "spark_table
 
 SETTINGS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
@@ -31,7 +32,6 @@ SETTINGS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.parquet.compression.codec": "snappy",
-    "spark.databricks.delta.checkpoint.partSize": "1000000",
 }
 
 

@@ -1,0 +1,51 @@
+"""Tables as multisets of rows, and the ways in which a caller can read one."""
+
+import os
+from collections.abc import Callable
+
+import duckdb
+import pyarrow as pa
+
+import deltaarrow as da
+
+__all__ = ["READERS", "assert_same_rows", "rows_of"]
+
+
+def rows_of(table: pa.Table) -> list[str]:
+    """The rows of `table` in an order of their own, as text, with columns sorted by name."""
+    names = sorted(table.column_names)
+    return sorted(repr([row[name] for name in names]) for row in table.select(names).to_pylist())
+
+
+def assert_same_rows(actual: pa.Table, wanted: pa.Table) -> None:
+    """Both tables hold the same columns and the same rows, in whatever order."""
+    assert sorted(actual.column_names) == sorted(wanted.column_names)
+    assert rows_of(actual) == rows_of(wanted)
+
+
+def _read_arrow(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    return da.DeltaTable(path, version=version).to_pyarrow_table()
+
+
+def _read_dataset(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    return da.DeltaTable(path, version=version).to_pyarrow_dataset().to_table()
+
+
+def _read_duckdb(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        da.register(connection, "t", da.DeltaTable(path, version=version))
+        return connection.sql("SELECT * FROM t").to_arrow_table()
+
+
+def _read_polars(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    return da.DeltaTable(path, version=version).to_polars().collect().to_arrow()
+
+
+READERS: dict[str, Callable[..., pa.Table]] = {
+    "arrow": _read_arrow,
+    "dataset": _read_dataset,
+    "duckdb": _read_duckdb,
+    "polars": _read_polars,
+}
+"""Way of reading -> the rows of the table at a path, of a version or the newest."""
