@@ -1,1 +1,83 @@
-"""Placeholder."""
+"""Conditions on rows: one predicate tree, from the notations users have and to those engines take.
+
+`from_sql`, `from_filters` and `from_arrow` make a tree, `bind` fits it to a table's schema, `to_duckdb`
+and `to_arrow` render it.
+"""
+
+from deltaarrow.expressions.binding import bind, coerce_literal, resolve_column
+from deltaarrow.expressions.from_arrow import from_arrow
+from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
+from deltaarrow.expressions.from_sql import from_sql
+from deltaarrow.expressions.literals import literal_scalar, literal_sql, literal_type
+from deltaarrow.expressions.nodes import (
+    FALSE,
+    NULL,
+    TRUE,
+    And,
+    Cast,
+    Column,
+    Compare,
+    CompareOp,
+    Constant,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    LiteralValue,
+    Not,
+    Opaque,
+    Operand,
+    Or,
+    Predicate,
+    StartsWith,
+    boolean_column,
+    columns_of,
+    conjuncts,
+    is_exact,
+    null_safe_equal,
+)
+from deltaarrow.expressions.to_arrow import column_expression, to_arrow
+from deltaarrow.expressions.to_duckdb import column_sql, to_duckdb
+
+__all__ = [
+    "FALSE",
+    "NULL",
+    "TRUE",
+    "And",
+    "Cast",
+    "Column",
+    "Compare",
+    "CompareOp",
+    "Constant",
+    "Filter",
+    "Filters",
+    "IsIn",
+    "IsNan",
+    "IsNull",
+    "Literal",
+    "LiteralValue",
+    "Not",
+    "Opaque",
+    "Operand",
+    "Or",
+    "Predicate",
+    "StartsWith",
+    "bind",
+    "boolean_column",
+    "coerce_literal",
+    "column_expression",
+    "column_sql",
+    "columns_of",
+    "conjuncts",
+    "from_arrow",
+    "from_filters",
+    "from_sql",
+    "is_exact",
+    "literal_scalar",
+    "literal_sql",
+    "literal_type",
+    "null_safe_equal",
+    "resolve_column",
+    "to_arrow",
+    "to_duckdb",
+]

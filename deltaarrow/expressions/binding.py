@@ -1,0 +1,299 @@
+"""Binding a predicate to a schema: columns get the table's spelling, literals the column's type.
+
+A literal written without a type means what Spark would take it for next to that column: ``'2020-01-31'``
+a date beside a date, ``1`` a decimal beside a decimal. A literal that the column's type does not hold
+exactly, such as 2.5 beside an integer, keeps its own type and is compared as a number.
+"""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
+
+from deltaarrow.errors import InvalidPredicateError, SchemaMismatchError
+from deltaarrow.expressions.literals import decimal_digits
+from deltaarrow.expressions.nodes import (
+    And,
+    Cast,
+    Column,
+    Compare,
+    CompareOp,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    LiteralValue,
+    Not,
+    Opaque,
+    Operand,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from deltaarrow.expressions.temporal import parse_timestamp
+from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path, to_arrow_type
+
+__all__ = ["bind", "coerce_literal", "resolve_column"]
+
+_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_FLOATS = ("float", "double")
+_EXACT_IN_DOUBLE = 2**53
+
+
+def bind(predicate: Predicate, schema: StructType) -> Predicate:
+    """The predicate over the columns of a table.
+
+    Columns get the spelling of the schema, literals the type of the column beside them, a comparison
+    has its column on the left, and casts that change no value disappear.
+
+    Args:
+        predicate: a predicate tree.
+        schema: the logical schema of the table.
+
+    Raises:
+        InvalidPredicateError: a column is not there, or cannot be compared with what stands beside it.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> bind(Compare("=", Column(("DAY",)), Literal("2020-01-31")), Schema([Field("day", "date")]))
+    Compare(op='=', left=Column(path=('day',)), right=Literal(value=datetime.date(2020, 1, 31), \
+type=DataType(date32[day])))
+    """
+    match predicate:
+        case Compare(op, Literal() as left, (Column() | Cast()) as right):
+            return bind(Compare(_MIRRORED[op], right, left), schema)
+        case Compare(op, left, right):
+            left_operand, left_type = _bind_operand(left, schema)
+            right_operand, _ = _bind_operand(right, schema)
+            if isinstance(right_operand, Literal) and left_type is not None:
+                right_operand = _bound_literal(right_operand, left_type, left_operand)
+            return Compare(op, left_operand, right_operand)
+        case IsIn(column, values, arrow_type):
+            column, data_type = _bind_column(column, schema)
+            found = [_bound_literal(Literal(value, arrow_type), data_type, column) for value in values]
+            # Values that the column's type does not hold are in no row. Floats may be, by rounding.
+            own = to_arrow_type(data_type)
+            kept = [each for each in found if each.type == own or isinstance(each.value, float)]
+            types = {each.type for each in kept}
+            return IsIn(column, tuple(each.value for each in kept), types.pop() if len(types) == 1 else None)
+        case StartsWith(column, prefix):
+            column, data_type = _bind_column(column, schema)
+            if data_type != PrimitiveType("string"):
+                raise InvalidPredicateError(
+                    f"column {_shown(column)} is {_named(data_type)}, and not a string"
+                )
+            return StartsWith(column, prefix)
+        case IsNan(column):
+            return IsNan(_bind_column(column, schema)[0])
+        case IsNull(operand):
+            if isinstance(operand, Column):
+                return IsNull(_bind_column(operand, schema, comparable=False)[0])
+            return IsNull(bind(operand, schema))
+        case Not(operand):
+            return Not(bind(operand, schema))
+        case And(operands) | Or(operands):
+            return replace(predicate, operands=tuple(bind(each, schema) for each in operands))
+        case Opaque(_, columns):
+            bound = tuple(_bind_column(each, schema, comparable=False)[0] for each in columns)
+            return replace(predicate, columns=bound)
+        case _:
+            return predicate
+
+
+def resolve_column(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
+    """The fields on the way to a column; see `deltaarrow.schema.resolve_path`.
+
+    Raises:
+        InvalidPredicateError: there is no such column.
+    """
+    try:
+        return resolve_path(schema, path)
+    except SchemaMismatchError as error:
+        raise InvalidPredicateError(str(error)) from error
+
+
+def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
+    """The literal as it is compared with a column of a type.
+
+    Returns:
+        A literal of the column's Arrow type where that holds the value exactly; the value under a type
+        of its own where it does not; None where the two cannot be compared.
+    """
+    if not isinstance(data_type, PrimitiveType):
+        return None
+    if literal.value is None:
+        return Literal(None, to_arrow_type(data_type))
+    name = "decimal" if data_type.decimal else data_type.type
+    if name in _INTEGER_BITS:
+        return _as_integer(literal, data_type)
+    if name in _FLOATS:
+        return _as_float(literal, data_type)
+    convert = {
+        "decimal": _as_decimal,
+        "string": _as_string,
+        "binary": _as_binary,
+        "boolean": _as_boolean,
+        "date": _as_date,
+        "timestamp": _as_timestamp,
+        "timestamp_ntz": _as_timestamp_ntz,
+    }.get(name)
+    return None if convert is None else convert(literal, data_type)
+
+
+def _bind_operand(operand: Operand, schema: StructType) -> tuple[Operand, DataType | None]:
+    match operand:
+        case Literal():
+            return operand, None
+        case Column():
+            return _bind_column(operand, schema)
+        case Cast(column, target):
+            column, data_type = _bind_column(column, schema)
+            if _is_lossless(to_arrow_type(data_type), target):
+                return column, data_type
+            return Cast(column, target), None
+
+
+def _bind_column(column: Column, schema: StructType, *, comparable: bool = True) -> tuple[Column, DataType]:
+    fields = resolve_column(schema, column.path)
+    data_type = fields[-1].type
+    if comparable and (not isinstance(data_type, PrimitiveType) or data_type.type == "variant"):
+        raise InvalidPredicateError(f"column {_shown(column)} is {_named(data_type)} and cannot be compared")
+    return Column(tuple(field.name for field in fields)), data_type
+
+
+def _bound_literal(literal: Literal, data_type: DataType, beside: Operand) -> Literal:
+    found = coerce_literal(literal, data_type)
+    if found is None:
+        raise InvalidPredicateError(
+            f"column {_shown(beside)} is {_named(data_type)} and cannot be compared with {literal.value!r}"
+        )
+    return found
+
+
+def _shown(operand: Operand) -> str:
+    column = operand.operand if isinstance(operand, Cast) else operand
+    return repr(".".join(column.path)) if isinstance(column, Column) else repr(column.value)
+
+
+def _named(data_type: DataType) -> str:
+    return data_type.type if isinstance(data_type, PrimitiveType) else type(data_type).__name__.lower()
+
+
+def _is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a cast keeps every value, and with it the outcome of every comparison."""
+    types = pa.types
+    if source == target:
+        return True
+    if types.is_signed_integer(source) and types.is_signed_integer(target):
+        return bool(source.bit_width <= target.bit_width)
+    if types.is_floating(source) and types.is_floating(target):
+        return bool(source.bit_width <= target.bit_width)
+    return bool(types.is_string(source) and types.is_large_string(target))
+
+
+def _number(value: LiteralValue) -> int | float | Decimal | None:
+    """The value as a number; texts count, as they do beside a number in Spark, and booleans do not."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            return Decimal(value.strip())
+        except InvalidOperation:
+            return None
+    return value if isinstance(value, int | float | Decimal) else None
+
+
+def _as_integer(literal: Literal, data_type: PrimitiveType) -> Literal | None:
+    number = _number(literal.value)
+    if number is None or (isinstance(number, Decimal) and not number.is_finite()):
+        return None
+    if isinstance(number, float) and not abs(number) <= _EXACT_IN_DOUBLE:
+        # Rounding decides what it equals: that is left to the comparison.
+        return Literal(number, literal.type)
+    bound = 1 << (_INTEGER_BITS[data_type.type] - 1)
+    if number == int(number) and -bound <= number < bound:
+        return Literal(int(number), to_arrow_type(data_type))
+    return Literal(number, None if isinstance(literal.value, str) else literal.type)
+
+
+def _as_float(literal: Literal, data_type: PrimitiveType) -> Literal | None:
+    number = _number(literal.value)
+    if number is None:
+        return None
+    # A float column meets other numbers as a double; one written as a float stays one.
+    single = data_type.type == "float" and literal.type == pa.float32()
+    try:
+        return Literal(float(number), pa.float32() if single else pa.float64())
+    except OverflowError:
+        return None
+
+
+def _as_decimal(literal: Literal, data_type: PrimitiveType) -> Literal | None:
+    number = _number(literal.value)
+    if number is None or isinstance(number, float):
+        return None if number is None else Literal(number, literal.type)
+    exact = Decimal(number)
+    if not exact.is_finite():
+        return None
+    assert data_type.decimal is not None
+    precision, scale = data_type.decimal
+    digits, places = decimal_digits(exact)
+    if places <= scale and digits - places <= precision - scale:
+        return Literal(exact, pa.decimal128(precision, scale))
+    return Literal(exact)
+
+
+def _as_string(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    return Literal(literal.value, pa.string()) if isinstance(literal.value, str) else None
+
+
+def _as_binary(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    value = literal.value.encode() if isinstance(literal.value, str) else literal.value
+    return Literal(value, pa.binary()) if isinstance(value, bytes) else None
+
+
+def _as_boolean(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    value = literal.value
+    if isinstance(value, str):
+        value = {"true": True, "false": False}.get(value.strip().lower())
+    return Literal(value, pa.bool_()) if isinstance(value, bool) else None
+
+
+def _as_date(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    time = _time(literal.value)
+    if time is None or time.tzinfo is not None:
+        return None
+    if time.time() == datetime.time():
+        return Literal(time.date(), pa.date32())
+    return Literal(time, pa.timestamp("us"))
+
+
+def _as_timestamp(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    time = _time(literal.value)
+    if time is None or (
+        literal.type is not None and pa.types.is_timestamp(literal.type) and not literal.type.tz
+    ):
+        return None
+    utc = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
+    return Literal(utc, pa.timestamp("us", "UTC"))
+
+
+def _as_timestamp_ntz(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
+    time = _time(literal.value)
+    return None if time is None or time.tzinfo is not None else Literal(time, pa.timestamp("us"))
+
+
+def _time(value: LiteralValue) -> datetime.datetime | None:
+    """The value as a time: a date is its midnight, a text what it spells."""
+    if isinstance(value, str):
+        try:
+            return parse_timestamp(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, datetime.date):
+        return datetime.datetime.combine(value, datetime.time())
+    return None

@@ -1,0 +1,258 @@
+"""The predicate tree: what every filter becomes, whatever notation it was written in.
+
+A predicate has one of three values on a row, TRUE, FALSE or NULL, and a filter keeps the rows on
+which it is TRUE. The values follow SQL, which is also what Spark, DuckDB and pyarrow's Kleene
+functions do:
+
+===================  ==================================================================
+node                 value
+===================  ==================================================================
+`Compare`            NULL where an operand is NULL
+`IsIn`               NULL where the column is NULL; the set itself holds no NULL
+`StartsWith`         NULL where the column is NULL
+`IsNan`              NULL where the column is NULL
+`IsNull`             never NULL
+`And`                FALSE where an operand is FALSE, else NULL where one is NULL
+`Or`                 TRUE where an operand is TRUE, else NULL where one is NULL
+`Not`                NULL where the operand is NULL
+`Constant`           the value given
+`Opaque`             any of the three: the part was not understood
+===================  ==================================================================
+
+One thing is left to the engine that evaluates the tree: how NaN compares. DuckDB and Spark hold NaN
+equal to itself and greater than every number; for pyarrow every comparison with NaN is FALSE, except
+``!=``. Whoever reasons about a tree without evaluating it has to be right for both.
+
+Nodes are frozen and hashable. A bare boolean column has no node of its own, it is
+``Compare("=", column, Literal(True))``.
+"""
+
+import datetime
+import decimal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from typing import Literal as OneOf
+
+import pyarrow as pa
+
+__all__ = [
+    "FALSE",
+    "NULL",
+    "TRUE",
+    "And",
+    "Cast",
+    "Column",
+    "Compare",
+    "CompareOp",
+    "Constant",
+    "IsIn",
+    "IsNan",
+    "IsNull",
+    "Literal",
+    "LiteralValue",
+    "Not",
+    "Opaque",
+    "Operand",
+    "Or",
+    "Predicate",
+    "StartsWith",
+    "boolean_column",
+    "columns_of",
+    "conjuncts",
+    "is_exact",
+    "null_safe_equal",
+]
+
+LiteralValue: TypeAlias = (
+    bool | int | float | decimal.Decimal | str | bytes | datetime.date | datetime.datetime | None
+)
+"""What a literal can hold; a `datetime` with a time zone is a point in time, one without is not."""
+
+CompareOp: TypeAlias = OneOf["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a field of a struct column, as the names on the way to it."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value; `type` is the Arrow type it came with, None where it was written without one."""
+
+    value: LiteralValue
+    type: pa.DataType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A column converted to another type, failing where a value does not fit (pyarrow's safe cast)."""
+
+    operand: Column
+    type: pa.DataType
+
+
+Operand: TypeAlias = Column | Literal | Cast
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Two operands compared."""
+
+    op: CompareOp
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class IsIn:
+    """Whether a column equals one of the values, none of which is NULL; `type` as in `Literal`."""
+
+    column: Column
+    values: tuple[LiteralValue, ...]
+    type: pa.DataType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """Whether a string column begins with a text, character by character."""
+
+    column: Column
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNan:
+    """Whether a number is NaN."""
+
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """Whether a column, or the value of a predicate, is NULL."""
+
+    operand: "Column | Predicate"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of the operands; TRUE without any."""
+
+    operands: tuple["Predicate", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of the operands; FALSE without any."""
+
+    operands: tuple["Predicate", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of the operand."""
+
+    operand: "Predicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """TRUE, FALSE or, as None, NULL."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A part that was not understood: what it is, and the columns it reads."""
+
+    reason: str
+    columns: tuple[Column, ...] = ()
+
+
+Predicate: TypeAlias = Compare | IsIn | StartsWith | IsNan | IsNull | And | Or | Not | Constant | Opaque
+
+TRUE: Final = Constant(True)
+FALSE: Final = Constant(False)
+NULL: Final = Constant(None)
+
+
+def boolean_column(column: Column) -> Predicate:
+    """The predicate that a bare boolean column stands for."""
+    return Compare("=", column, Literal(True))
+
+
+def null_safe_equal(left: Operand, right: Operand) -> Predicate:
+    """SQL's ``<=>``: equality that is TRUE for two NULLs, FALSE for one, and never NULL.
+
+    >>> null_safe_equal(Column(("a",)), Literal(None))
+    IsNull(operand=Column(path=('a',)))
+    """
+    nulls = [_null_test(each) for each in (left, right)]
+    known = And((*(_opposite(each) for each in nulls), Compare("=", left, right)))
+    return _simplified(Or((And(tuple(nulls)), known)))
+
+
+def conjuncts(predicate: Predicate) -> list[Predicate]:
+    """The parts that must all be TRUE on a row that the predicate keeps; none for TRUE itself."""
+    if isinstance(predicate, And):
+        return [part for operand in predicate.operands for part in conjuncts(operand)]
+    return [] if predicate == TRUE else [predicate]
+
+
+def columns_of(predicate: Predicate) -> set[tuple[str, ...]]:
+    """The paths of all columns that the predicate reads, those of parts not understood included."""
+    return {leaf.path for leaf in _leaves(predicate) if isinstance(leaf, Column)}
+
+
+def is_exact(predicate: Predicate) -> bool:
+    """Whether every part was understood, so that the tree can stand for the original filter."""
+    return not any(isinstance(leaf, Opaque) for leaf in _leaves(predicate))
+
+
+def _leaves(node: Predicate | Operand) -> Iterator[Column | Literal | Constant | Opaque]:
+    children: Sequence[Predicate | Operand]
+    match node:
+        case Column() | Literal() | Constant():
+            yield node
+            return
+        case Opaque():
+            yield node
+            children = node.columns
+        case Compare():
+            children = (node.left, node.right)
+        case IsIn() | StartsWith() | IsNan():
+            children = (node.column,)
+        case And() | Or():
+            children = node.operands
+        case IsNull() | Not() | Cast():
+            children = (node.operand,)
+    for child in children:
+        yield from _leaves(child)
+
+
+def _null_test(operand: Operand) -> Predicate:
+    if isinstance(operand, Literal):
+        return Constant(operand.value is None)
+    # A safe cast fails instead of turning a value into NULL.
+    return IsNull(operand.operand if isinstance(operand, Cast) else operand)
+
+
+def _opposite(test: Predicate) -> Predicate:
+    return Constant(not test.value) if isinstance(test, Constant) else Not(test)
+
+
+def _simplified(predicate: Predicate) -> Predicate:
+    """The same values with constants folded, one level after the other."""
+    if not isinstance(predicate, And | Or):
+        return predicate
+    absorbing = isinstance(predicate, Or)
+    operands = [_simplified(each) for each in predicate.operands]
+    if Constant(absorbing) in operands:
+        return Constant(absorbing)
+    kept = tuple(each for each in operands if each != Constant(not absorbing))
+    return kept[0] if len(kept) == 1 else type(predicate)(kept) if kept else Constant(not absorbing)

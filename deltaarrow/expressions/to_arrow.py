@@ -1,0 +1,122 @@
+"""Predicate trees as pyarrow expressions.
+
+For pyarrow every comparison with NaN is FALSE, except ``!=``; a tree that came from SQL keeps other rows
+here than in Spark or DuckDB, where NaN is in play.
+"""
+
+import operator
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.expressions.literals import literal_scalar, literal_type
+from deltaarrow.expressions.nodes import (
+    And,
+    Cast,
+    Column,
+    Compare,
+    Constant,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Operand,
+    Or,
+    Predicate,
+    StartsWith,
+)
+
+__all__ = ["column_expression", "to_arrow"]
+
+_NULL = pa.scalar(None, pa.bool_())
+_Connective = Callable[[pc.Expression, pc.Expression], pc.Expression]
+_OPERATORS: dict[str, _Connective] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def column_expression(path: tuple[str, ...]) -> pc.Expression:
+    """A column of the dataset at hand, given its path."""
+    return pc.field(*path)
+
+
+def to_arrow(
+    predicate: Predicate, column: Callable[[tuple[str, ...]], pc.Expression] = column_expression
+) -> pc.Expression:
+    """A pyarrow expression that keeps the same rows.
+
+    It is TRUE on the same rows. Where it makes no difference to that, it may be FALSE instead of NULL,
+    because pyarrow prunes fragments by a plain ``is_in`` better than by the one that knows NULL.
+
+    Args:
+        predicate: a tree without parts that were not understood.
+        column: the expression of a column, given its path.
+
+    Raises:
+        InvalidPredicateError: a part was not understood.
+    """
+
+    def operand(node: Operand) -> pc.Expression:
+        match node:
+            case Column(path):
+                return column(path)
+            case Cast(of, target):
+                return column(of.path).cast(target)
+            case Literal():
+                return pc.scalar(literal_scalar(node))
+
+    def rendered(node: Predicate, exact: bool) -> pc.Expression:
+        match node:
+            case Compare(op, left, right):
+                return _OPERATORS[op](operand(left), operand(right))
+            case IsIn(of, values, arrow_type):
+                field = column(of.path)
+                found = field.isin(_value_set(values, arrow_type)) if values else pc.scalar(False)
+                return pc.if_else(field.is_valid(), found, _NULL) if exact else found
+            case StartsWith(of, prefix):
+                return pc.starts_with(column(of.path), prefix)
+            case IsNan(of):
+                return pc.is_nan(column(of.path))
+            case IsNull(of):
+                value = column(of.path) if isinstance(of, Column) else rendered(of, exact=True)
+                return value.is_null()
+            case And(operands):
+                return joined(operator.and_, operands, exact)
+            case Or(operands):
+                return joined(operator.or_, operands, exact)
+            case Not(IsNull(Column(path))):
+                return column(path).is_valid()
+            case Not(of):
+                return ~rendered(of, exact=True)
+            case Constant(value):
+                return pc.scalar(pa.scalar(value, pa.bool_()))
+            case Opaque(reason):
+                raise InvalidPredicateError(f"{reason} is not supported in a condition")
+
+    def joined(connective: _Connective, operands: tuple[Predicate, ...], exact: bool) -> pc.Expression:
+        if not operands:
+            return pc.scalar(connective is operator.and_)
+        # In pairs: pyarrow walks an expression by recursion, and a filter may have thousands of terms.
+        terms = [rendered(each, exact) for each in operands]
+        while len(terms) > 1:
+            pairs = [connective(*pair) for pair in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        return terms[0]
+
+    return rendered(predicate, exact=False)
+
+
+def _value_set(values: tuple[object, ...], arrow_type: pa.DataType | None) -> pa.Array:
+    if arrow_type is None:
+        types = {literal_type(Literal(value)) for value in values}  # type: ignore[arg-type]
+        arrow_type = types.pop() if len(types) == 1 else None
+    return pa.array(values, arrow_type)
