@@ -1,0 +1,77 @@
+"""Partition values as typed constants, in DuckDB's SQL and in Arrow."""
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+
+from deltaarrow.compute import quote_literal
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.partitions.values import render_partition_value, render_timestamp
+from deltaarrow.schema import PrimitiveType, to_arrow_type
+
+__all__ = ["duckdb_type", "partition_literal_sql", "partition_scalar"]
+
+_DUCKDB_TYPES = {
+    "string": "VARCHAR",
+    "long": "BIGINT",
+    "integer": "INTEGER",
+    "short": "SMALLINT",
+    "byte": "TINYINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "binary": "BLOB",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+}
+
+
+def duckdb_type(data_type: PrimitiveType) -> str:
+    """The DuckDB type that holds the values of a type that tables are partitioned by.
+
+    Raises:
+        UnsupportedFeatureError: tables cannot be partitioned by that type.
+    """
+    if data_type.decimal:
+        return "DECIMAL({},{})".format(*data_type.decimal)
+    if data_type.type not in _DUCKDB_TYPES:
+        raise UnsupportedFeatureError(f"{data_type.type} cannot be partitioned by", feature=data_type.type)
+    return _DUCKDB_TYPES[data_type.type]
+
+
+def partition_literal_sql(value: Any, data_type: PrimitiveType) -> str:
+    """A DuckDB expression that is this value and has exactly the column's type.
+
+    Args:
+        value: what `parse_partition_value` returns for the type.
+        data_type: the type of the column.
+
+    Raises:
+        UnsupportedFeatureError, TypeError, ValueError: as `render_partition_value`, except that
+            binaries of any bytes are taken.
+
+    >>> partition_literal_sql(None, PrimitiveType("long"))
+    'CAST(NULL AS BIGINT)'
+    """
+    target = duckdb_type(data_type)
+    if value is None:
+        return f"CAST(NULL AS {target})"
+    if data_type.type == "binary":
+        return f"unhex('{value.hex()}')"
+    if data_type.type == "string":
+        return f"CAST({quote_literal(value)} AS {target})"
+    text = render_partition_value(value, data_type)
+    if data_type.type == "timestamp":
+        text = f"{render_timestamp(value.astimezone(dt.UTC))}+00"
+    return f"CAST('{text}' AS {target})"
+
+
+def partition_scalar(value: Any, data_type: PrimitiveType) -> pa.Scalar:
+    """The value as an Arrow scalar of exactly the column's type.
+
+    >>> partition_scalar(5, PrimitiveType("byte"))
+    <pyarrow.Int8Scalar: 5>
+    """
+    return pa.scalar(value, to_arrow_type(data_type))
