@@ -1,7 +1,8 @@
 """Every exception that the package raises on purpose.
 
 All of them are `DeltaError`s, so one ``except`` clause catches whatever the engine refuses. Where
-``deltalake`` has a name for a case, the name here is the same. The tree::
+``deltalake`` has a name for a case, the name here is the same; conflicts have Spark's names, since
+that is what their users search for. The tree::
 
     DeltaError
     ├── TableNotFoundError            no Delta log where one was expected
@@ -16,13 +17,17 @@ All of them are `DeltaError`s, so one ``except`` clause catches whatever the eng
     ├── InvalidPredicateError         a filter that cannot be understood
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
-    │   └── VersionExistsError        another writer took the version
+    │   ├── VersionExistsError        the version that a commit was to make is there already
+    │   ├── ConcurrentWriteException  another writer committed what this one had not read
+    │   ├── MetadataChangedException  another writer changed schema or properties
+    │   └── ProtocolChangedException  another writer changed the protocol
     ├── StorageError                  a store cannot do what is asked
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
 
 __all__ = [
     "CommitFailedError",
+    "ConcurrentWriteException",
     "ConstraintViolationError",
     "CorruptDataFileError",
     "CorruptDeletionVectorError",
@@ -31,7 +36,9 @@ __all__ = [
     "DeltaProtocolError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
+    "MetadataChangedException",
     "MissingDependencyError",
+    "ProtocolChangedException",
     "SchemaMismatchError",
     "StorageError",
     "TableNotFoundError",
@@ -106,7 +113,19 @@ class CommitFailedError(DeltaError):
 
 
 class VersionExistsError(CommitFailedError):
-    """Another writer has committed the version that this commit wanted."""
+    """The version that a commit was to make exists already."""
+
+
+class ConcurrentWriteException(CommitFailedError):
+    """Another writer has committed since this one read the table, and the two do not commute."""
+
+
+class MetadataChangedException(CommitFailedError):
+    """Another writer has changed the schema or the properties of the table meanwhile."""
+
+
+class ProtocolChangedException(CommitFailedError):
+    """Another writer has changed the protocol of the table meanwhile."""
 
 
 class StorageError(DeltaError):

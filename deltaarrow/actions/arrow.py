@@ -151,7 +151,9 @@ def _offsets(lengths: Sequence[int]) -> pa.Buffer:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.fromiter(lengths, np.int64, len(lengths)), out=offsets[1:])
     if offsets[-1] > np.iinfo(np.int32).max:
-        raise CorruptLogError("the commits after the last checkpoint hold more than 2 GiB of text in a column")
+        raise CorruptLogError(
+            "the commits after the last checkpoint hold more than 2 GiB of text in a column"
+        )
     return pa.py_buffer(offsets.astype(np.int32))
 
 
@@ -186,6 +188,13 @@ def _maps(values: Sequence[Mapping[str, str | None] | None]) -> pa.Array:
     return pa.Array.from_buffers(_STRING_MAP, len(values), [validity, offsets], missing, children=[entries])
 
 
+def _lists(values: Sequence[Sequence[Any] | None], data_type: pa.DataType) -> pa.Array:
+    validity, missing = _validity(values)
+    items = build_array([item for value in values if value for item in value], data_type.value_type)
+    offsets = _offsets([len(value) if value else 0 for value in values])
+    return pa.Array.from_buffers(data_type, len(values), [validity, offsets], missing, children=[items])
+
+
 def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType) -> pa.Array:
     validity, missing = _validity(values)
     children = [
@@ -205,6 +214,8 @@ def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
         return _numbers(values, data_type)
     if pa.types.is_map(data_type):
         return _maps(values)
+    if pa.types.is_list(data_type):
+        return _lists(values, data_type)
     return _structs(values, data_type)
 
 

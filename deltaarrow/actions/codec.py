@@ -62,8 +62,8 @@ def camel_case(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-@functools.cache
-def _field_names(cls: type) -> tuple[tuple[str, str, bool], ...]:
+@functools.lru_cache(maxsize=None)  # noqa: UP033 - functools.cache takes hashable types alone
+def _field_names(cls: Any) -> tuple[tuple[str, str, bool], ...]:
     """Return (attribute, JSON key, required) for every field but `extra`."""
     return tuple(
         (f.name, camel_case(f.name), f.default is MISSING and f.default_factory is MISSING)

@@ -1,1 +1,26 @@
-"""Placeholder."""
+"""Thin adapters that show a snapshot to an engine: pyarrow datasets, DuckDB and Polars.
+
+Every one has the same parts in the same order: translate, plan, stream. They are imported at first
+use, since each brings its engine along.
+"""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
+    from deltaarrow.engines.duckdb import register
+    from deltaarrow.engines.polars import scan_delta
+
+__all__ = ["DeltaDataset", "DeltaFragment", "register", "scan_delta"]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "DeltaDataset": "deltaarrow.engines.dataset",
+        "DeltaFragment": "deltaarrow.engines.dataset",
+        "register": "deltaarrow.engines.duckdb",
+        "scan_delta": "deltaarrow.engines.polars",
+    },
+)

@@ -3,6 +3,7 @@
 Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the protocol.
 """
 
+from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
 from deltaarrow.log.listing import list_log, list_segment
@@ -26,4 +27,5 @@ __all__ = [
     "read_in_commit_timestamp",
     "replay",
     "select_segment",
+    "write_classic_checkpoint",
 ]

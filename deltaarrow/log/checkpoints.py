@@ -96,7 +96,8 @@ def _deletion_vector_sql(action: str, struct: pa.DataType) -> str:
     present = {f.name for f in struct.field(index).type}
     dv = f"{action}.deletionVector"
     parts = ", ".join(
-        f"{quote_identifier(f.name)} := " + (f"{dv}.{key}" if (key := camel_case(f.name)) in present else "NULL")
+        f"{quote_identifier(f.name)} := "
+        + (f"{dv}.{key}" if (key := camel_case(f.name)) in present else "NULL")
         for f in DELETION_VECTOR_TYPE
     )
     return f"CASE WHEN {dv}.storageType IS NOT NULL THEN struct_pack({parts})::{sql_type} END"
@@ -162,7 +163,11 @@ def _holding_row_groups(metadata: Any, column: str) -> list[int]:
         for i in leaves:
             chunk = group.column(i)
             statistics = chunk.statistics
-            if statistics is None or not statistics.has_null_count or statistics.null_count < chunk.num_values:
+            if (
+                statistics is None
+                or not statistics.has_null_count
+                or statistics.null_count < chunk.num_values
+            ):
                 return False
         return True
 

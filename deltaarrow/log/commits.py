@@ -43,7 +43,7 @@ def parse_commit(data: bytes, name: str = "a commit") -> list[JsonAction]:
     lines = [line for line in data.splitlines() if line and not line.isspace()]
     try:
         # One call for the whole file: half the time of a call a line.
-        actions = orjson.loads(b"[" + b",".join(lines) + b"]")
+        actions: list[JsonAction] = orjson.loads(b"[" + b",".join(lines) + b"]")
     except orjson.JSONDecodeError:
         try:
             actions = list(_parse_documents(data.decode()))

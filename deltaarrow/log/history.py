@@ -103,7 +103,7 @@ def read_commit_infos(
     A commit without `commitInfo` gives an object with its version and time alone.
     """
     commits = [f for f in list_log(store) if f.kind is LogFileKind.COMMIT and f.version <= last_version]
-    infos = []
+    infos: list[dict[str, Any]] = []
     for commit in reversed(commits):
         if limit is not None and len(infos) >= limit:
             break

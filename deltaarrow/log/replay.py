@@ -14,6 +14,7 @@ carries the pruning predicate inside (`query_files`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -102,7 +103,7 @@ def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
     return tail
 
 
-@dataclass(slots=True)
+@dataclass
 class LogState:
     """A replayed segment: small actions in memory, file actions on demand."""
 
@@ -115,6 +116,12 @@ class LogState:
     _head: CheckpointHead
     _tail: LogTail
 
+    @cached_property
+    def _added(self) -> pa.Table:
+        """The live files of the tail, in the order in which they were committed."""
+        tail = self._tail.adds
+        return file_table(list(reversed(tail.values())), list(reversed(tail)))
+
     def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
 
@@ -122,13 +129,13 @@ class LogState:
         it is false is left out, one for which it is NULL is not.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
-        tail = file_table(list(self._tail.adds.values()), list(self._tail.adds))
-        return self._query("add", tail, FILE_SCHEMA, names, pruning)
+        return self._query("add", self._added, FILE_SCHEMA, names, pruning)
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
-        tail = remove_table(list(self._tail.removes.values()), list(self._tail.removes))
-        return self._query("remove", tail, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
+        tail = self._tail.removes
+        removed = remove_table(list(tail.values()), list(tail))
+        return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def _query(
         self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: str | None
@@ -138,7 +145,9 @@ class LogState:
         inner = schema.names if pruning is not None else names
         keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
         checkpoint = [
-            sql for files in self._head.files if (sql := files.sql(self.store, action, keyed, schema)) is not None
+            sql
+            for files in self._head.files
+            if (sql := files.sql(self.store, action, keyed, schema)) is not None
         ]
         if not checkpoint and pruning is None:
             return tail.select(names)
@@ -150,10 +159,9 @@ class LogState:
             cursor.register("newer", key_table(keys))
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
             unseen = f" WHERE NOT EXISTS (FROM newer WHERE {match_keys})" if keys else ""
-            branches = [f"SELECT {', '.join(map(quote_identifier, inner))} FROM tail"]
-            branches += [
-                f"SELECT {', '.join(map(quote_identifier, inner))} FROM ({sql}) older{unseen}" for sql in checkpoint
-            ]
+            listed = ", ".join(quote_identifier(name) for name in inner)
+            branches = [f"SELECT {listed} FROM ({sql}) older{unseen}" for sql in checkpoint]
+            branches.append(f"SELECT {listed} FROM tail")
             query = f"SELECT {outer} FROM ({' UNION ALL '.join(branches)}) files{keep}"
             table: pa.Table = cursor.sql(query).to_arrow_table()
         return table.cast(result_schema)
@@ -172,9 +180,13 @@ def replay(store: Store, segment: LogSegment) -> LogState:
     protocol = tail.protocol or head.protocol
     metadata = tail.metadata or head.metadata
     if protocol is None:
-        raise CorruptLogError(f"the log of {store.uri} holds no protocol action up to version {segment.version}")
+        raise CorruptLogError(
+            f"the log of {store.uri} holds no protocol action up to version {segment.version}"
+        )
     if metadata is None:
-        raise CorruptLogError(f"the log of {store.uri} holds no metaData action up to version {segment.version}")
+        raise CorruptLogError(
+            f"the log of {store.uri} holds no metaData action up to version {segment.version}"
+        )
     return LogState(
         store=store,
         segment=segment,

@@ -82,14 +82,14 @@ def _cover(
     chosen: list[LogFile] = []
     version = first
     while version <= last:
-        file = longest.get(version) or commits.get(version)
-        if file is None:
+        covering = longest.get(version) or commits.get(version)
+        if covering is None:
             raise CorruptLogError(
                 f"the log has a gap: version {version} has no commit, and no checkpoint after it"
                 f" leads to version {last}"
             )
-        chosen.append(file)
-        version = file.version + 1
+        chosen.append(covering)
+        version = covering.version + 1
     return tuple(chosen)
 
 

@@ -51,5 +51,7 @@ def test_a_broken_hint_is_no_hint(tmp_path, text):
 
 def test_a_hint_without_checksum_counts(tmp_path):
     (tmp_path / "_delta_log").mkdir()
-    (tmp_path / "_delta_log" / "_last_checkpoint").write_text(json.dumps({"version": 7, "v2Checkpoint": None}))
+    (tmp_path / "_delta_log" / "_last_checkpoint").write_text(
+        json.dumps({"version": 7, "v2Checkpoint": None})
+    )
     assert read_hint(open_store(tmp_path)) == 7

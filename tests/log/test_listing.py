@@ -1,10 +1,10 @@
 import pyarrow as pa
 import pytest
-from tests.support.tables import TableBuilder
 
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.log import list_segment
 from deltaarrow.storage import open_store
+from tests.support.tables import TableBuilder
 
 
 @pytest.fixture
@@ -21,7 +21,9 @@ def test_a_good_hint_spares_listing_what_is_before_it(table, monkeypatch):
     starts = []
     real = type(store).list_from
     monkeypatch.setattr(
-        type(store), "list_from", lambda self, folder, start="": starts.append(start) or real(self, folder, start)
+        type(store),
+        "list_from",
+        lambda self, folder, start="": starts.append(start) or real(self, folder, start),
     )
     assert list_segment(store).checkpoint.version == 4
     assert starts == [f"{4:020d}"]

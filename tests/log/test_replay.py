@@ -2,11 +2,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.tables import TableBuilder
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay
 from deltaarrow.storage import open_store
+from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 CHECKPOINTS = ["classic", "multipart", "v2-parquet", "v2-json", "v2-classic"]

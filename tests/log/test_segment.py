@@ -43,7 +43,10 @@ def test_a_multi_part_checkpoint_counts_only_when_every_part_is_listed():
 
 
 def test_parts_of_different_multi_part_checkpoints_do_not_make_one():
-    parts = [f"{4:020d}.checkpoint.{1:010d}.{2:010d}.parquet", f"{4:020d}.checkpoint.{2:010d}.{3:010d}.parquet"]
+    parts = [
+        f"{4:020d}.checkpoint.{1:010d}.{2:010d}.parquet",
+        f"{4:020d}.checkpoint.{2:010d}.{3:010d}.parquet",
+    ]
     assert select_segment(listing(*commits(0, 5), *parts)).checkpoint is None
 
 
@@ -80,7 +83,11 @@ def test_a_log_compaction_that_reaches_beyond_is_not_used():
 
 def test_of_two_log_compactions_the_longer_is_used():
     short, long = f"{1:020d}.{2:020d}.compacted.json", f"{1:020d}.{4:020d}.compacted.json"
-    assert chosen(select_segment(listing(*commits(0, 5), short, long))) == [*commits(0, 0), long, *commits(5, 5)]
+    assert chosen(select_segment(listing(*commits(0, 5), short, long))) == [
+        *commits(0, 0),
+        long,
+        *commits(5, 5),
+    ]
 
 
 def test_a_log_without_a_checkpoint_begins_with_version_0():

@@ -1,0 +1,139 @@
+"""What can be said of a table without reading a row of it: metadata, details, files, history.
+
+The forms are those of ``deltalake`` where it has them (`Metadata`, `ProtocolVersions`, add actions) and
+those of Spark's ``DESCRIBE DETAIL`` otherwise.
+"""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.statistics import parse_statistics
+
+__all__ = ["Metadata", "ProtocolVersions", "add_actions", "describe_detail", "describe_html"]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The metadata of a table: `created_time` is in milliseconds since the epoch."""
+
+    id: str
+    name: str | None
+    description: str | None
+    partition_columns: list[str]
+    created_time: int | None
+    configuration: dict[str, str]
+
+
+class ProtocolVersions(NamedTuple):
+    """The protocol of a table; the features are None where the version has no list of them."""
+
+    min_reader_version: int
+    min_writer_version: int
+    writer_features: list[str] | None
+    reader_features: list[str] | None
+
+
+def clustering_columns(snapshot: Snapshot) -> list[str]:
+    """Return the clustering columns by their names in the log, dotted when nested."""
+    domain = snapshot.domains.get("delta.clustering")
+    if domain is None:
+        return []
+    columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
+    return [column if isinstance(column, str) else ".".join(column) for column in columns]
+
+
+def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
+    """Return what Spark's ``DESCRIBE DETAIL`` shows, under the same names; times are ms since the epoch."""
+    metadata, protocol = snapshot.metadata, snapshot.protocol
+    sizes = snapshot.files(columns=["size"]).column("size")
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    return {
+        "format": "delta",
+        "id": metadata.id,
+        "name": metadata.name,
+        "description": metadata.description,
+        "location": snapshot.store.uri,
+        "createdAt": metadata.created_time,
+        "lastModified": snapshot.timestamp_ms,
+        "version": snapshot.version,
+        "partitionColumns": list(snapshot.partition_columns),
+        "clusteringColumns": clustering_columns(snapshot),
+        "numFiles": len(sizes),
+        "sizeInBytes": sum(sizes.to_pylist()),
+        "properties": dict(metadata.configuration),
+        "minReaderVersion": protocol.min_reader_version,
+        "minWriterVersion": protocol.min_writer_version,
+        "tableFeatures": sorted(features),
+    }
+
+
+def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
+    """Return the live files with their statistics and partition values, as ``deltalake`` names them.
+
+    Columns: `path`, `size_bytes`, `modification_time` (ms), `num_records`, then `null_count`, `min`,
+    `max` and `partition` as structs, or flattened as `min.column`.
+    """
+    files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
+    statistics = parse_statistics(files.column("stats"), snapshot.schema, snapshot.mapping_mode)
+    columns: dict[str, Any] = {
+        "path": files.column("path"),
+        "size_bytes": files.column("size"),
+        "modification_time": files.column("modification_time"),
+        "num_records": statistics.column("numRecords"),
+    }
+    groups = {
+        "null_count": _members(statistics, "nullCount"),
+        "min": _members(statistics, "minValues"),
+        "max": _members(statistics, "maxValues"),
+        "partition": _partition_columns(snapshot, files),
+    }
+    for group, members in groups.items():
+        if flatten:
+            columns |= {f"{group}.{name}": values for name, values in members.items()}
+        elif members:
+            arrays = [values.combine_chunks() for values in members.values()]
+            columns[group] = pa.StructArray.from_arrays(arrays, names=list(members))
+    return pa.table(columns)
+
+
+def _members(statistics: pa.Table, name: str) -> dict[str, pa.ChunkedArray]:
+    if name not in statistics.column_names:
+        return {}
+    struct = statistics.column(name)
+    return dict(zip([f.name for f in struct.type], struct.flatten(), strict=True))
+
+
+def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
+    rows = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
+    physical = snapshot.physical_schema.fields
+    names = {
+        logical.name: field.name for logical, field in zip(snapshot.schema.fields, physical, strict=True)
+    }
+    return {
+        column: pa.chunked_array([pa.array([row.get(names[column]) for row in rows], pa.string())])
+        for column in snapshot.partition_columns
+    }
+
+
+def _html_rows(values: Mapping[str, Any]) -> str:
+    return "".join(
+        f"<tr><th style='text-align:left'>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
+        for key, value in values.items()
+    )
+
+
+def describe_html(snapshot: Snapshot) -> str:
+    """Return what a notebook shows of a table."""
+    columns = {
+        f.name: f"{f.type!r}{'' if f.nullable else ' NOT NULL'}"
+        + (" (partition)" if f.name in snapshot.partition_columns else "")
+        for f in snapshot.schema.fields
+    }
+    heading = {"table": snapshot.store.uri, "version": snapshot.version}
+    return f"<table>{_html_rows(heading)}</table><table>{_html_rows(columns)}</table>"

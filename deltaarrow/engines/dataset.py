@@ -1,0 +1,311 @@
+"""A snapshot as a `pyarrow.dataset.Dataset`, for pyarrow, pandas and every engine that reads one.
+
+pyarrow has no place for deletion vectors or column mapping in its own datasets, so this one is a
+dataset whose every scan goes through `deltaarrow.scan.batches`. The C++ object underneath is given a
+single file that does not exist: whatever would bypass `scanner` fails with a message instead of
+showing deleted rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+from pyarrow.fs import LocalFileSystem
+
+from deltaarrow.deletion_vectors import read_deletion_vectors
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.expressions import Predicate, columns_of, from_arrow
+from deltaarrow.scan import FileTask, ScanPlan, plan_scan
+from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.statistics import guarantee, partition_expression
+
+__all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner"]
+
+_POISON = (
+    "/DeltaDataset: this operation of pyarrow would read data files past the Delta log;"
+    " use .scanner(), .to_table() or .to_batches()"
+)
+
+Columns = Sequence[str] | Mapping[str, pc.Expression] | None
+
+
+# --- translate -------------------------------------------------------------------------------------
+
+
+def _needed_columns(columns: Columns, condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Return the columns to read: those asked for, then those that only expressions use."""
+    if columns is None:
+        needed = list(schema.names)
+    elif isinstance(columns, Mapping):
+        expressions = [e if isinstance(e, pc.Expression) else pc.field(e) for e in columns.values()]
+        needed = [path[0] for e in expressions for path in sorted(columns_of(from_arrow(e)))]
+    else:
+        needed = list(columns)
+    if condition is not None:
+        needed += [path[0] for path in sorted(columns_of(from_arrow(condition)))]
+    return list(dict.fromkeys(needed))
+
+
+def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+# --- stream ----------------------------------------------------------------------------------------
+
+
+class DeltaScanner:
+    """What `DeltaDataset.scanner` returns: a `pyarrow.dataset.Scanner` that can be used more than once."""
+
+    def __init__(
+        self, plan: ScanPlan, reader: BatchReader, columns: Columns, condition: pc.Expression | None
+    ) -> None:
+        self._plan = plan
+        self._reader = reader
+        self._columns = columns
+        self._condition = condition
+
+    def _scanner(self) -> Any:
+        columns = self._columns
+        if columns is not None and not isinstance(columns, Mapping):
+            columns = list(columns)
+        return pads.Scanner.from_batches(
+            self._reader.read(self._plan.tasks),
+            schema=self._reader.schema,
+            columns=columns,
+            filter=self._condition,
+            batch_size=self._reader.batch_size,
+            use_threads=self._reader.use_threads,
+        )
+
+    @property
+    def plan(self) -> ScanPlan:
+        """The files that the scan reads."""
+        return self._plan
+
+    @property
+    def dataset_schema(self) -> pa.Schema:
+        """The logical schema of the whole table."""
+        return self._reader.layout.arrow_schema
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        """The schema of what the scan returns."""
+        schema: pa.Schema = self._scanner().projected_schema
+        return schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream."""
+        return self._scanner().to_reader()
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return an iterator over the rows in batches."""
+        batches: Iterator[pa.RecordBatch] = self._scanner().to_batches()
+        return batches
+
+    def scan_batches(self) -> Iterator[Any]:
+        """Return an iterator over tagged batches; the tag does not name the file."""
+        batches: Iterator[Any] = self._scanner().scan_batches()
+        return batches
+
+    def to_table(self) -> pa.Table:
+        """Return all rows."""
+        return self._scanner().to_table()
+
+    def head(self, num_rows: int) -> pa.Table:
+        """Return the first rows."""
+        return self._scanner().head(num_rows)
+
+    def take(self, indices: Any) -> pa.Table:
+        """Return the rows at the given positions of the scan."""
+        return self._scanner().take(indices)
+
+    def count_rows(self) -> int:
+        """Return the number of rows."""
+        if self._condition is None:
+            return self._reader.count(self._plan.tasks)
+        return int(self._scanner().count_rows())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the rows by the Arrow PyCapsule interface."""
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+class DeltaFragment:
+    """One file of a `DeltaDataset`, with everything that is known of it beforehand.
+
+    `partition_expression` says the partition values and `guarantee` what the statistics prove, as
+    pyarrow expressions over logical names that hold for every row.
+    """
+
+    def __init__(self, plan: ScanPlan, task: FileTask) -> None:
+        self._plan = plan
+        self._task = task
+
+    def __repr__(self) -> str:
+        return f"DeltaFragment({self._task.path!r})"
+
+    @property
+    def path(self) -> str:
+        """Where the data file is."""
+        return self._plan.store.location(self._task.path)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The logical schema of the table."""
+        return self._plan.layout.arrow_schema
+
+    @cached_property
+    def partition_expression(self) -> pc.Expression:
+        """The partition values of the file."""
+        return partition_expression(self._plan.layout, self._task)
+
+    @cached_property
+    def guarantee(self) -> pc.Expression:
+        """What the statistics of the file prove of every row, NULL and NaN taken into account."""
+        return guarantee(self._plan.layout, self._task)
+
+    @cached_property
+    def row_mask(self) -> pa.BooleanArray | None:
+        """True for the rows that are not deleted; None when the file has no deletion vector."""
+        if self._task.deletion_vector is None:
+            return None
+        (deleted,) = read_deletion_vectors(self._plan.store, [self._task.deletion_vector])
+        total = self._reader(()).count([self._task]) + deleted.cardinality
+        return pa.array(deleted.mask(0, total))
+
+    def _reader(self, columns: Sequence[str], **options: Any) -> BatchReader:
+        return BatchReader(self._plan.layout, tuple(columns), **options)
+
+    def scanner(
+        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+    ) -> DeltaScanner:
+        """Return a scan of this file alone; the arguments are those of `DeltaDataset.scanner`."""
+        needed = _needed_columns(columns, filter, self.schema)
+        reader = self._reader(needed, **_reader_options(filter, options))
+        plan = ScanPlan(self._plan.layout, self._plan.version, tuple(needed), self._plan.files.slice(0, 0))
+        plan.__dict__["tasks"] = [self._task]
+        return DeltaScanner(plan, reader, columns, filter)
+
+    def to_table(
+        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+    ) -> pa.Table:
+        """Return the live rows of the file."""
+        return self.scanner(columns, filter, **options).to_table()
+
+    def to_batches(
+        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """Return an iterator over the live rows of the file."""
+        return self.scanner(columns, filter, **options).to_batches()
+
+    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
+        """Return the number of live rows that match."""
+        return self.scanner([], filter, **options).count_rows()
+
+
+def _reader_options(condition: pc.Expression | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the options of a pyarrow scan that have a meaning here; the others only tune pyarrow."""
+    kept: dict[str, Any] = {"pushdown": None if condition is None else from_arrow(condition)}
+    kept["batch_size"] = options.get("batch_size", DEFAULT_BATCH_SIZE)
+    kept["use_threads"] = options.get("use_threads", True)
+    return kept
+
+
+# --- plan ------------------------------------------------------------------------------------------
+
+
+class DeltaDataset(pads.FileSystemDataset):
+    """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
+
+    Filters are applied exactly, and files that cannot match are not opened. Operations of pyarrow that
+    would go past the log are refused.
+    """
+
+    def __init__(self, snapshot: Snapshot, condition: pc.Expression | None = None) -> None:
+        self._snapshot = snapshot
+        self._condition = condition
+        file_format = pads.ParquetFileFormat()
+        poison = file_format.make_fragment(_POISON, LocalFileSystem())
+        schema = snapshot.schema.to_arrow()
+        super().__init__([poison], schema, file_format, LocalFileSystem())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the snapshot and the filter."""
+        return type(self), (self._snapshot, self._condition)
+
+    def __repr__(self) -> str:
+        return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
+
+    @property
+    def files(self) -> list[str]:
+        """Where the data files are."""
+        store = self._snapshot.store
+        return [
+            store.location(path) for path in self._snapshot.files(columns=["path"]).column("path").to_pylist()
+        ]
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """What holds for every row: nothing in particular."""
+        return pc.scalar(True)
+
+    def _predicate(self, condition: pc.Expression | None) -> Predicate | None:
+        return None if condition is None else from_arrow(condition)
+
+    def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> ScanPlan:
+        """Return which files a scan with these arguments reads, without reading them."""
+        condition = _both(self._condition, filter)
+        needed = _needed_columns(columns, condition, self.schema)
+        return plan_scan(self._snapshot, self._predicate(condition), needed)
+
+    def scanner(
+        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+    ) -> DeltaScanner:
+        """Return a scan of `columns` (names, or names with expressions) of the rows that match `filter`.
+
+        `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; further options of
+        pyarrow's scanners are accepted and have no effect.
+        """
+        condition = _both(self._condition, filter)
+        plan = self.plan(columns, filter)
+        reader = BatchReader(plan.layout, plan.columns, **_reader_options(condition, options))
+        return DeltaScanner(plan, reader, columns, condition)
+
+    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
+        """Return the number of rows that match."""
+        return self.scanner([], filter, **options).count_rows()
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
+        """Yield the files that may hold a row which matches `filter`."""
+        plan = self.plan(None, filter)
+        return (DeltaFragment(plan, task) for task in plan.tasks)
+
+    def filter(self, expression: pc.Expression) -> "DeltaDataset":
+        """Return the same dataset with a further filter."""
+        return type(self)(self._snapshot, _both(self._condition, expression))
+
+    def sort_by(self, sorting: Any, **options: Any) -> pads.InMemoryDataset:
+        """Return the rows in order, in memory."""
+        return pads.InMemoryDataset(self.to_table().sort_by(sorting, **options))
+
+    def join(self, right_dataset: Any, *arguments: Any, **options: Any) -> pads.InMemoryDataset:
+        """Join with a dataset, a Delta one or any other, in memory."""
+        right = right_dataset.to_table()
+        return pads.InMemoryDataset(self.to_table().join(right, *arguments, **options))
+
+    def join_asof(self, right_dataset: Any, *arguments: Any, **options: Any) -> pads.InMemoryDataset:
+        """Join with the nearest rows of another dataset, in memory."""
+        right = right_dataset.to_table()
+        return pads.InMemoryDataset(self.to_table().join_asof(right, *arguments, **options))
+
+    def replace_schema(self, schema: pa.Schema) -> "DeltaDataset":
+        """Refuse: the schema of a Delta table is that of its log."""
+        raise SchemaMismatchError(
+            "the schema of a DeltaDataset is that of the Delta log; cast what it returns"
+        )

@@ -1,0 +1,45 @@
+"""Checkpoints on demand, and as a hook that runs once a commit is made."""
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.features import properties
+from deltaarrow.log import list_segment, replay, write_classic_checkpoint
+from deltaarrow.storage import Store
+from deltaarrow.transaction import PostCommitHook
+
+__all__ = ["checkpoint_hook", "create_checkpoint"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def create_checkpoint(store: Store, version: int, *, clock: Clock = system_clock) -> str:
+    """Write a classic checkpoint of `version` and the hint to it; return its store name."""
+    state = replay(store, list_segment(store, version))
+    retention = properties.DELETED_FILE_RETENTION.parse(state.metadata.configuration) // timedelta(
+        milliseconds=1
+    )
+    return write_classic_checkpoint(state, tombstones_since=clock() - retention)
+
+
+def checkpoint_hook(configuration: Mapping[str, str]) -> PostCommitHook:
+    """Return the hook that writes a checkpoint every `delta.checkpointInterval` commits.
+
+    The commit is made when the hook runs, so nothing that goes wrong in it may make the commit look
+    failed: the error is logged, and the next commit that is due tries again.
+    """
+    interval = properties.CHECKPOINT_INTERVAL.parse(configuration)
+
+    def write_due_checkpoint(store: Store, version: int) -> None:
+        if version == 0 or version % interval:
+            return
+        try:
+            create_checkpoint(store, version)
+        except Exception:
+            _LOGGER.warning(
+                "no checkpoint was written for version %d of %s", version, store.uri, exc_info=True
+            )
+
+    return write_due_checkpoint

@@ -1,0 +1,63 @@
+"""What a caller may say of a commit, with the names and arguments of ``deltalake``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltaarrow.errors import UnsupportedFeatureError
+
+__all__ = ["CommitProperties", "PostCommitHookProperties", "Transaction"]
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """The progress of an application, to be committed along with its data."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+
+
+@dataclass(frozen=True)
+class CommitProperties:
+    """What goes into a commit beside its data.
+
+    Args:
+        custom_metadata: further keys of `commitInfo`, shown by history.
+        max_commit_retries: how often a commit is tried again after another writer was first; 15 if None.
+        app_transactions: not supported yet and refused.
+    """
+
+    custom_metadata: Mapping[str, Any] | None = None
+    max_commit_retries: int | None = None
+    app_transactions: Sequence[Transaction] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would be left undone."""
+        if self.app_transactions:
+            raise UnsupportedFeatureError(
+                "app_transactions are not written yet (SetTransaction)", feature="app_transactions"
+            )
+        if self.max_commit_retries is not None and self.max_commit_retries < 0:
+            raise ValueError("max_commit_retries must not be negative")
+
+
+@dataclass(frozen=True)
+class PostCommitHookProperties:
+    """What happens after a commit.
+
+    Args:
+        create_checkpoint: whether a checkpoint is written every `delta.checkpointInterval` commits.
+        cleanup_expired_logs: expired log files are not cleaned up yet; True is refused.
+    """
+
+    create_checkpoint: bool = True
+    cleanup_expired_logs: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would be left undone."""
+        if self.cleanup_expired_logs:
+            raise UnsupportedFeatureError(
+                "expired log files are not cleaned up yet (cleanup_expired_logs)",
+                feature="cleanup_expired_logs",
+            )

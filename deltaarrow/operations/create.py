@@ -1,0 +1,76 @@
+"""Creating a table: the first protocol and metadata, chapter "Change Metadata" of the protocol."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from deltaarrow.actions import Action, Metadata
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.features import minimal_protocol, new_table_configuration
+from deltaarrow.operations.commit_properties import CommitProperties
+from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
+from deltaarrow.storage import Store
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, Transaction
+
+__all__ = ["NewTable", "create_table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTable:
+    """What a table is made of; the same for an empty table and for one that data is written to."""
+
+    schema: Schema
+    partition_by: Sequence[str] = ()
+    name: str | None = None
+    description: str | None = None
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+    def actions(self, clock: Clock) -> tuple[Action, Action]:
+        """Return the protocol and the metadata of the first commit.
+
+        Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for what
+        cannot be made.
+        """
+        ensure_valid_for_write(self.schema, self.partition_by)
+        metadata = Metadata(
+            id=str(uuid.uuid4()),
+            name=self.name,
+            description=self.description,
+            schema_string=self.schema.to_json(),
+            partition_columns=resolve_partition_columns(self.schema, self.partition_by),
+            configuration=new_table_configuration(self.configuration),
+            created_time=clock(),
+        )
+        return minimal_protocol(self.schema, self.configuration), metadata
+
+
+def create_table(
+    store: Store,
+    table: NewTable,
+    *,
+    commit_properties: CommitProperties | None = None,
+    clock: Clock = system_clock,
+) -> int:
+    """Commit version 0 of an empty table; raise `VersionExistsError` when there is one already."""
+    properties = commit_properties or CommitProperties()
+    protocol, metadata = table.actions(clock)
+    transaction = Transaction(
+        store=store,
+        snapshot=None,
+        operation="CREATE TABLE",
+        parameters={
+            "partitionBy": orjson.dumps(list(table.partition_by)).decode(),
+            "clusterBy": "[]",
+            "description": table.description,
+            "isManaged": "false",
+            "properties": orjson.dumps(dict(table.configuration)).decode(),
+        },
+        is_blind_append=True,
+        commit_metadata=properties.custom_metadata or {},
+        max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
+        clock=clock,
+    )
+    transaction.stage([metadata, protocol])
+    return transaction.commit()

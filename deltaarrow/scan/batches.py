@@ -1,0 +1,257 @@
+"""Reading data files as Arrow batches in the logical schema of the table.
+
+Files go through pyarrow's own dataset scanner, in parallel, under the names that a
+`deltaarrow.scan.binding.Binding` found. On the way out rows that a deletion vector removes are masked,
+partition values are added from the log (they win over a column of that name in the file) and physical
+names become logical ones without a copy. Files with a deletion vector are scanned one row group a
+fragment, because only then is the position of a batch inside its file known.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from deltaarrow.deletion_vectors import DeletedRows, read_deletion_vectors
+from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
+from deltaarrow.expressions import Predicate
+from deltaarrow.scan.binding import Binding, bind_columns
+from deltaarrow.scan.pushdown import pushed_filter
+from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.schema import Field, to_arrow_type
+
+__all__ = ["DEFAULT_BATCH_SIZE", "BatchReader"]
+
+DEFAULT_BATCH_SIZE = 131_072
+# Footers of this many files are read ahead, in parallel, while the files before them are scanned.
+_WINDOW = 64
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A data file whose footer has been read."""
+
+    task: FileTask
+    fragment: Any
+    binding: Binding
+    deleted: DeletedRows | None
+
+
+@dataclass(frozen=True)
+class BatchReader:
+    """Reads the columns `columns` of any number of files of one table; picklable.
+
+    `pushdown` is a predicate whose parts are handed to pyarrow where that is safe; it makes the scan
+    skip row groups and rows, and the caller applies the predicate to what comes out all the same.
+    """
+
+    layout: TableLayout
+    columns: tuple[str, ...]
+    pushdown: Predicate | None = None
+    batch_size: int = DEFAULT_BATCH_SIZE
+    use_threads: bool = True
+    _bindings: dict[pa.Schema, Binding] = field(default_factory=dict, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the bindings that were found."""
+        return BatchReader, (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches."""
+        return pa.schema([self.layout.arrow_schema.field(name) for name in self.columns])
+
+    @cached_property
+    def _data_fields(self) -> tuple[Field, ...]:
+        wanted = set(self.columns)
+        return tuple(f for f in self.layout.data_fields if f.name in wanted)
+
+    @cached_property
+    def _format(self) -> Any:
+        return pads.ParquetFileFormat(
+            # INT96 reaches beyond what 64 bits of nanoseconds hold; Delta counts microseconds.
+            read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
+            pre_buffer=not self.layout.store.is_local,
+        )
+
+    def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+        """Yield the live rows of the files; within a file in their order."""
+        windows = _windows(tasks)
+        if not windows:
+            return
+        with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
+            ahead = self._open_all(windows[0], pool)
+            for following in [*windows[1:], []]:
+                opened = list(ahead)
+                ahead = self._open_all(following, pool)
+                yield from self._scan_window(opened)
+
+    def count(self, tasks: Sequence[FileTask]) -> int:
+        """Return the number of live rows in the files, from footers and deletion vectors."""
+        counter = BatchReader(self.layout, ())
+        with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
+            return sum(
+                opened.fragment.metadata.num_rows - (opened.deleted.cardinality if opened.deleted else 0)
+                for window in _windows(tasks)
+                for opened in counter._open_all(window, pool)
+            )
+
+    def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
+        store = self.layout.store
+        masked = [task for task in tasks if task.deletion_vector is not None]
+        vectors = read_deletion_vectors(
+            store, [t.deletion_vector for t in masked if t.deletion_vector is not None]
+        )
+        deleted = dict(zip(map(id, masked), vectors, strict=True))
+        return pool.map(lambda task: self._open(task, deleted.get(id(task))), tasks)
+
+    def _open(self, task: FileTask, deleted: DeletedRows | None) -> _Opened:
+        store = self.layout.store
+        try:
+            fragment = self._format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
+            file_schema = fragment.physical_schema
+        except FileNotFoundError as error:
+            raise CorruptDataFileError(
+                f"the data file {task.path} is in the log and not in storage"
+            ) from error
+        except pa.ArrowInvalid as error:
+            raise CorruptDataFileError(f"the data file {task.path} cannot be read: {error}") from error
+        binding = self._bindings.get(file_schema)
+        if binding is None:
+            binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
+            self._bindings[file_schema] = binding
+        if deleted is not None:
+            positions = deleted.positions()
+            if len(positions) and int(positions[-1]) >= fragment.metadata.num_rows:
+                raise CorruptDeletionVectorError(
+                    f"the deletion vector of {task.path} removes row {positions[-1]},"
+                    f" but the file has {fragment.metadata.num_rows} rows"
+                )
+        return _Opened(task, fragment, binding, deleted)
+
+    def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+        groups: dict[tuple[int, bool], list[_Opened]] = {}
+        for file in opened:
+            groups.setdefault((id(file.binding), file.deleted is not None), []).append(file)
+        for (_, masked), files in groups.items():
+            binding = files[0].binding
+            if not len(binding.scan_schema):
+                yield from self._rows_without_data(files)
+            elif masked:
+                yield from self._scan_masked(binding, files)
+            else:
+                yield from self._scan_clean(binding, files)
+
+    def _rows_without_data(self, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            rows = file.fragment.metadata.num_rows - (file.deleted.cardinality if file.deleted else 0)
+            for start in range(0, rows, self.batch_size):
+                yield self._logical(file.task, file.binding, None, min(self.batch_size, rows - start))
+
+    def _scanner(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Any:
+        store = self.layout.store
+        dataset = pads.FileSystemDataset(
+            list(fragments), binding.scan_schema, self._format, store.arrow_filesystem()
+        )
+        return dataset.scanner(batch_size=self.batch_size, use_threads=self.use_threads, **options)
+
+    def _scan_clean(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+        tasks = {file.fragment.path: file.task for file in files}
+        condition = pushed_filter(self.pushdown, self._data_fields, binding)
+        scanner = self._scanner(binding, [file.fragment for file in files], filter=condition)
+        for tagged in scanner.scan_batches():
+            batch = tagged.record_batch
+            if batch.num_rows:
+                yield self._logical(tasks[tagged.fragment.path], binding, batch, batch.num_rows)
+
+    def _scan_masked(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+        condition = pushed_filter(self.pushdown, self._data_fields, binding)
+        by_path = {file.fragment.path: file for file in files}
+        if len(by_path) < len(files):
+            raise CorruptDataFileError("one data file is in the table twice, with different deletion vectors")
+        fragments = []
+        position: dict[tuple[str, int], int] = {}
+        for file in files:
+            starts = _row_group_starts(file.fragment.metadata)
+            wanted = file.fragment
+            if condition is not None:
+                wanted = wanted.subset(filter=condition, schema=binding.scan_schema)
+            for group in wanted.row_groups:
+                fragments.append(file.fragment.subset(row_group_ids=[group.id]))
+                position[file.fragment.path, group.id] = starts[group.id]
+        for tagged in self._scanner(binding, fragments).scan_batches():
+            batch, path = tagged.record_batch, tagged.fragment.path
+            key = (path, tagged.fragment.row_groups[0].id)
+            start = position[key]
+            position[key] = start + batch.num_rows
+            file = by_path[path]
+            assert file.deleted is not None
+            keep = file.deleted.mask(start, batch.num_rows)
+            if not keep.all():
+                batch = batch.filter(_boolean_array(keep))
+            if batch.num_rows:
+                yield self._logical(file.task, binding, batch, batch.num_rows)
+
+    def _logical(
+        self, task: FileTask, binding: Binding, batch: pa.RecordBatch | None, rows: int
+    ) -> pa.RecordBatch:
+        """Put the wanted columns together in the logical schema."""
+        if not self.columns:
+            return pa.RecordBatch.from_struct_array(_empty_structs(rows))
+        data = dict(zip((f.name for f in self._data_fields), binding.sources, strict=True))
+        arrays = []
+        for name, logical in zip(self.columns, self.schema, strict=True):
+            if name not in data:
+                arrays.append(self._partition_array(task, name, rows))
+            elif (source := data[name]) is None or batch is None:
+                arrays.append(pa.nulls(rows, logical.type))
+            else:
+                arrays.append(batch.column(source))
+        found = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
+        joined = pa.RecordBatch.from_arrays(arrays, schema=found)
+        return pa.record_batch(_Relabelled(joined, self.schema))
+
+    def _partition_array(self, task: FileTask, name: str, rows: int) -> pa.Array:
+        partition = next(f for f in self.layout.partition_fields if f.name == name)
+        arrow_type = to_arrow_type(partition.type)
+        value = self.layout.partition_value(task, partition)
+        return pa.nulls(rows, arrow_type) if value is None else pa.repeat(pa.scalar(value, arrow_type), rows)
+
+
+class _Relabelled:
+    """The arrays of a batch under another schema of the same shape; nothing is copied."""
+
+    def __init__(self, batch: pa.RecordBatch, schema: pa.Schema) -> None:
+        self._batch = batch
+        self._schema = schema
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return self._schema.__arrow_c_schema__(), self._batch.__arrow_c_array__()[1]
+
+
+def _windows(tasks: Sequence[FileTask]) -> list[Sequence[FileTask]]:
+    return [tasks[i : i + _WINDOW] for i in range(0, len(tasks), _WINDOW)]
+
+
+def _row_group_starts(metadata: Any) -> list[int]:
+    starts, total = [], 0
+    for i in range(metadata.num_row_groups):
+        starts.append(total)
+        total += metadata.row_group(i).num_rows
+    return starts
+
+
+def _boolean_array(values: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(
+        pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))]
+    )
+
+
+def _empty_structs(rows: int) -> pa.StructArray:
+    return pa.Array.from_buffers(pa.struct([]), rows, [None], 0)

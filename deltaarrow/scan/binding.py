@@ -1,0 +1,213 @@
+"""Where the columns of a table stand in one data file: chapter "Reader Requirements for Column Mapping".
+
+A binding is found once for every distinct Parquet schema. It says under which Arrow schema the file
+is scanned: the *names* of the file with the *types* of the table, so that pyarrow widens, reorders and
+fills what is absent, and what comes back need only be relabelled. Names are found as follows.
+
+=========  ==========================================================================================
+mapping    a column is the one in the file with
+=========  ==========================================================================================
+``none``   its name; otherwise, as in Spark, the only one whose name differs in case alone
+``name``   its physical name
+``id``     its field id; a file without any field ids is refused, since all of it would be NULL
+=========  ==========================================================================================
+
+A type that cannot hold the values of the file without loss is refused rather than cast.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
+from deltaarrow.scan.tasks import TableLayout
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+    field_id,
+    physical_name,
+    to_arrow_type,
+)
+
+__all__ = ["Binding", "bind_columns"]
+
+_FIELD_ID = b"PARQUET:field_id"
+_INTEGERS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+_INTEGERS |= {pa.uint8(): 9, pa.uint16(): 17, pa.uint32(): 33}
+
+
+@dataclass(frozen=True)
+class Binding:
+    """How wanted columns are read from every file with the same Parquet schema.
+
+    `scan_schema` has the columns to scan; `sources` holds, for every wanted data column, the name to
+    scan, or None where the file does not have it. `exact` names the columns whose type in the file is
+    the type of the table, so that a filter may be pushed onto them.
+    """
+
+    scan_schema: pa.Schema
+    sources: tuple[str | None, ...]
+    exact: frozenset[str]
+
+
+class _Binder:
+    def __init__(self, mode: str, file_name: str) -> None:
+        self.mode = mode
+        self.file_name = file_name
+
+    def find(self, field: Field, candidates: Sequence[pa.Field], path: str) -> pa.Field | None:
+        """Return the field of the file that holds `field`, if any."""
+        if self.mode == "id":
+            wanted = field_id(field)
+            if wanted is None:
+                raise CorruptDataFileError(
+                    f"the column {path} has no id, although the table maps columns by id"
+                )
+            key = str(wanted).encode()
+            matches = [c for c in candidates if c.metadata is not None and c.metadata.get(_FIELD_ID) == key]
+        else:
+            name = physical_name(field, self.mode)
+            matches = [c for c in candidates if c.name == name]
+            if not matches and self.mode == "none":
+                matches = [c for c in candidates if c.name.casefold() == name.casefold()]
+        if len(matches) > 1:
+            raise CorruptDataFileError(f"{self.file_name} holds the column {path} more than once")
+        return matches[0] if matches else None
+
+    def type(self, wanted: DataType, found: pa.DataType, path: str) -> pa.DataType:
+        """Return the Arrow type to scan: names of the file, types of the table."""
+        if isinstance(wanted, StructType):
+            if not pa.types.is_struct(found):
+                raise self.mismatch(path, wanted, found)
+            return pa.struct(self.fields(wanted, found, path))
+        if isinstance(wanted, ArrayType):
+            if not (pa.types.is_list(found) or pa.types.is_large_list(found)):
+                raise self.mismatch(path, wanted, found)
+            element = self.type(wanted.element_type, found.value_type, f"{path}.element")
+            return pa.list_(pa.field("element", element))
+        if isinstance(wanted, MapType):
+            if not pa.types.is_map(found):
+                raise self.mismatch(path, wanted, found)
+            key = self.type(wanted.key_type, found.key_type, f"{path}.key")
+            return pa.map_(key, self.type(wanted.value_type, found.item_type, f"{path}.value"))
+        if wanted == PrimitiveType("variant"):
+            return self.variant(found, path)
+        arrow_type = to_arrow_type(wanted)
+        if not _can_hold(arrow_type, found):
+            raise self.mismatch(path, wanted, found)
+        return arrow_type
+
+    def fields(self, wanted: StructType, found: pa.DataType, path: str) -> list[pa.Field]:
+        candidates = list(found)
+        fields = []
+        taken = {c.name for c in candidates}
+        for field in wanted.fields:
+            here = f"{path}.{field.name}"
+            source = self.find(field, candidates, here)
+            if source is None:
+                # Scanned under a name that the file does not have, so that it comes back as NULLs.
+                name = field.name
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                fields.append(pa.field(name, to_arrow_type(field.type)))
+            else:
+                fields.append(pa.field(source.name, self.type(field.type, source.type, here)))
+        return fields
+
+    def variant(self, found: pa.DataType, path: str) -> pa.DataType:
+        names = {f.name for f in found} if pa.types.is_struct(found) else set()
+        if "typed_value" in names or (names and "value" not in names):
+            raise UnsupportedFeatureError(
+                f"{self.file_name} holds the variant column {path} shredded (variantShredding);"
+                " shredded variants are not read yet",
+                feature="variantShredding",
+            )
+        if names != {"metadata", "value"}:
+            raise self.mismatch(path, PrimitiveType("variant"), found)
+        return to_arrow_type(PrimitiveType("variant"))
+
+    def mismatch(self, path: str, wanted: DataType, found: pa.DataType) -> CorruptDataFileError:
+        return CorruptDataFileError(
+            f"{self.file_name} holds the column {path} as {found},"
+            f" which {wanted!r} of the table cannot represent"
+        )
+
+
+def _can_hold(wanted: pa.DataType, found: pa.DataType) -> bool:
+    """Whether every value of `found` is one of `wanted`, or fails loudly when it is cast."""
+    types = pa.types
+    if wanted == found or types.is_null(found):
+        return True
+    if types.is_dictionary(found):
+        return _can_hold(wanted, found.value_type)
+    rules: list[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], bool]]] = [
+        (types.is_integer, lambda t: t in _INTEGERS),
+        (
+            types.is_float64,
+            lambda t: types.is_float32(t) or types.is_float16(t) or _INTEGERS.get(t, 64) <= 33,
+        ),
+        (types.is_float32, types.is_float16),
+        (types.is_decimal, lambda t: t in _INTEGERS or _widens_decimal(wanted, t)),
+        (types.is_date32, types.is_date64),
+        (types.is_timestamp, lambda t: types.is_timestamp(t) or (types.is_date(t) and wanted.tz is None)),
+        (types.is_string, lambda t: types.is_large_string(t) or _is_binary(t) or t == pa.string_view()),
+        (types.is_binary, lambda t: _is_binary(t)),
+    ]
+    return any(holds(wanted) and accepts(found) for holds, accepts in rules)
+
+
+def _is_binary(data_type: pa.DataType) -> bool:
+    types = pa.types
+    return (
+        types.is_binary(data_type)
+        or types.is_large_binary(data_type)
+        or types.is_fixed_size_binary(data_type)
+        or data_type == pa.binary_view()
+    )
+
+
+def _widens_decimal(wanted: pa.DataType, found: pa.DataType) -> bool:
+    if not pa.types.is_decimal(found):
+        return False
+    grown = wanted.scale - found.scale
+    return bool(grown >= 0 and wanted.precision - found.precision >= grown)
+
+
+def _has_field_ids(fields: Sequence[pa.Field]) -> bool:
+    return any(f.metadata is not None and _FIELD_ID in f.metadata for f in fields)
+
+
+def bind_columns(
+    layout: TableLayout, fields: Sequence[Field], file_schema: pa.Schema, file_name: str
+) -> Binding:
+    """Bind the data columns `fields` to a file of the Arrow schema `file_schema`.
+
+    Raises `CorruptDataFileError` when the file cannot be read as the table says, and
+    `UnsupportedFeatureError` for a shredded variant.
+    """
+    binder = _Binder(layout.mapping_mode, file_name)
+    candidates = list(file_schema)
+    if layout.mapping_mode == "id" and not _has_field_ids(candidates):
+        raise CorruptDataFileError(f"{file_name} has no field ids, although the table maps columns by id")
+    scan_fields: list[pa.Field] = []
+    sources: list[str | None] = []
+    exact = set()
+    for field in fields:
+        source = None
+        if field.type != PrimitiveType("void"):
+            source = binder.find(field, candidates, field.name)
+        if source is None:
+            sources.append(None)
+            continue
+        scan_type = binder.type(field.type, source.type, field.name)
+        scan_fields.append(pa.field(source.name, scan_type))
+        sources.append(source.name)
+        if scan_type == source.type:
+            exact.add(field.name)
+    return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact))

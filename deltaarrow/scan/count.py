@@ -1,0 +1,29 @@
+"""Counting the rows of a snapshot: from the log where its statistics tell, from footers otherwise."""
+
+from deltaarrow.compute import files_cursor
+from deltaarrow.scan.batches import BatchReader
+from deltaarrow.scan.plan import PLAN_COLUMNS, table_layout
+from deltaarrow.scan.tasks import file_tasks
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["count_rows"]
+
+_COUNT_SQL = """
+    SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)::BIGINT
+    FROM files WHERE records IS NOT NULL
+"""
+
+
+def count_rows(snapshot: Snapshot) -> int:
+    """Return the number of live rows of a snapshot."""
+    files = snapshot.files(columns=PLAN_COLUMNS)
+    if not files.num_rows:
+        return 0
+    with files_cursor(snapshot.store) as cursor:
+        cursor.register("listed", files)
+        counted = "SELECT *, try_cast(try(stats ->> '$.numRecords') AS BIGINT) AS records FROM listed"
+        (known,) = cursor.sql(f"WITH files AS ({counted}) {_COUNT_SQL}").fetchall()[0]
+        names = ", ".join(PLAN_COLUMNS)
+        unknown = cursor.sql(f"SELECT {names} FROM ({counted}) WHERE records IS NULL").to_arrow_table()
+    tasks = file_tasks(unknown)
+    return int(known) + BatchReader(table_layout(snapshot), ()).count(tasks)

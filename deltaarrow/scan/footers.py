@@ -1,0 +1,303 @@
+"""Which columns of which types a data file holds: from its statistics where they prove it, else its footer.
+
+Statistics prove a column that has a value in them under its physical name, since a writer counts what it
+wrote. They say nothing of how a timestamp is stored (INT96, with or without a zone), of text in binary
+columns, of structs inside lists, or of field ids; tables with those, and files whose statistics have a
+gap, have their footers read: once in the life of a process, many at a time.
+
+Schemas are given as DuckDB's reader sees the file: an Arrow schema in which INT96 is a timestamp without
+zone and an annotated variant, shredded or not, is the struct of an unshredded one, marked `VARIANT_MARK`.
+"""
+
+import collections
+import os
+import re
+import threading
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from deltaarrow.compute import files_cursor, quote_file
+from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
+from deltaarrow.storage import Store
+
+__all__ = ["VARIANT_MARK", "file_schemas", "read_row_counts"]
+
+VARIANT_MARK = {b"deltaarrow.variant": b"annotated"}
+"""Metadata of a field that the file declares to be a VARIANT."""
+
+_FIELD_ID = b"PARQUET:field_id"
+_CACHED_FILES = 200_000
+_FILES_AT_A_TIME = 256
+
+_TYPES: dict[str, pa.DataType] = {
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "UTINYINT": pa.uint8(),
+    "USMALLINT": pa.uint16(),
+    "UINTEGER": pa.uint32(),
+    "UBIGINT": pa.uint64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "JSON": pa.string(),
+    "BLOB": pa.binary(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
+    "TIMESTAMP_NS": pa.timestamp("ns"),
+    "TIMESTAMPTZ_NS": pa.timestamp("ns", "UTC"),
+    "VARIANT": pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())]),
+}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s?(\d+)\)")
+
+_SCHEMAS_SQL = """
+    SELECT list(file_name), nodes FROM (
+        SELECT file_name, list((name, duckdb_type, field_id, num_children) ORDER BY column_id) AS nodes
+        FROM parquet_schema([{files}]) GROUP BY file_name
+    ) GROUP BY nodes
+"""
+_COUNTS_SQL = "SELECT file_name, num_rows FROM parquet_file_metadata([{files}])"
+
+_Node = tuple[str, str | None, int | None, int | None]
+
+
+# --- statistics ------------------------------------------------------------------------------------
+
+_INTEGERS = ("byte", "short", "integer", "long")
+
+
+def _is_told_by_statistics(data_type: DataType, *, top: bool = True) -> bool:
+    """Whether statistics that count values of this type tell how a file stores them."""
+    if isinstance(data_type, StructType):
+        return top and all(_is_told_by_statistics(field.type) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return _is_told_by_statistics(data_type.element_type, top=False)
+    if isinstance(data_type, MapType):
+        parts = (data_type.key_type, data_type.value_type)
+        return all(_is_told_by_statistics(part, top=False) for part in parts)
+    return data_type.type not in ("timestamp", "timestamp_ntz", "binary", "variant", "void")
+
+
+def _fits(bound: object, data_type: PrimitiveType) -> bool:
+    """Whether the smallest or largest value of a file is of the column's kind of type."""
+    if data_type.type in ("string", "date"):
+        return isinstance(bound, str)
+    if data_type.type in _INTEGERS:
+        return isinstance(bound, int) and not isinstance(bound, bool)
+    if data_type.type in ("float", "double"):
+        return isinstance(bound, int | float) or bound in ("NaN", "Infinity", "-Infinity")
+    return data_type.decimal is not None and isinstance(bound, int | float)
+
+
+def _proves(field: Field, nulls: object, smallest: object, rows: int) -> bool:
+    """Whether statistics prove that a column, or one member of a struct at least, is in the file."""
+    if isinstance(field.type, StructType):
+        if not isinstance(nulls, dict):
+            return False
+        inner = smallest if isinstance(smallest, dict) else {}
+        return any(_proves(f, nulls.get(f.name), inner.get(f.name), rows) for f in field.type.fields)
+    if not isinstance(nulls, int) or isinstance(nulls, bool) or not 0 <= nulls < rows:
+        return False
+    return smallest is None or not isinstance(field.type, PrimitiveType) or _fits(smallest, field.type)
+
+
+def _proves_all(task: FileTask, physical: Sequence[Field]) -> bool:
+    if task.stats is None:
+        return False
+    try:
+        stats: Any = orjson.loads(task.stats)
+    except orjson.JSONDecodeError:
+        return False
+    if not isinstance(stats, dict):
+        return False
+    rows, nulls, smallest = stats.get("numRecords"), stats.get("nullCount"), stats.get("minValues") or {}
+    if not isinstance(rows, int) or not isinstance(nulls, dict) or not isinstance(smallest, dict):
+        return False
+    return all(_proves(f, nulls.get(f.name), smallest.get(f.name), rows) for f in physical)
+
+
+# --- footers ---------------------------------------------------------------------------------------
+
+
+class _Cache:
+    """The schemas of files, by store and name; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: collections.OrderedDict[Hashable, pa.Schema] = collections.OrderedDict()
+        self._distinct: dict[str, pa.Schema] = {}
+
+    def get(self, keys: Sequence[Hashable]) -> list[pa.Schema | None]:
+        with self._lock:
+            return [self._found.get(key) for key in keys]
+
+    def put(self, found: Mapping[Hashable, pa.Schema]) -> None:
+        with self._lock:
+            self._found.update(found)
+            while len(self._found) > _CACHED_FILES:
+                self._found.popitem(last=False)
+
+    def start_anew_after_fork(self) -> None:
+        self._lock = threading.Lock()
+
+
+_cache = _Cache()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_cache.start_anew_after_fork)
+
+
+def _field(nodes: Iterator[_Node]) -> pa.Field:
+    name, type_name, field_id, children = next(nodes)
+    metadata = {} if field_id is None else {_FIELD_ID: str(field_id).encode()}
+    if type_name == "VARIANT":
+        metadata |= VARIANT_MARK
+    return pa.field(name, _type(nodes, type_name or "", children or 0), metadata=metadata or None)
+
+
+def _type(nodes: Iterator[_Node], type_name: str, children: int) -> pa.DataType:
+    """The type of a node; the nodes below it are taken from `nodes`."""
+    if not children:
+        return _leaf(type_name)
+    if type_name == "VARIANT":
+        for _ in range(children):
+            _field(nodes)
+        return _TYPES["VARIANT"]
+    if type_name.endswith("[]"):
+        return pa.list_(_repeated(nodes, type_name[:-2]))
+    if type_name.startswith("MAP("):
+        key_value = next(nodes)
+        members = [_field(nodes) for _ in range(key_value[3] or 0)]
+        if len(members) != 2:
+            return _unknown(type_name)
+        return pa.map_(members[0].with_nullable(False), members[1])
+    return pa.struct([_field(nodes) for _ in range(children)])
+
+
+def _repeated(nodes: Iterator[_Node], element: str) -> pa.Field:
+    """The element of a list, which stands below one node or, in the legacy forms, is that node."""
+    name, type_name, field_id, children = next(nodes)
+    if type_name == f"{element}[]" and children == 1:
+        return _field(nodes)
+    metadata = None if field_id is None else {_FIELD_ID: str(field_id).encode()}
+    return pa.field(name, _type(nodes, element, children or 0), metadata=metadata)
+
+
+def _leaf(type_name: str) -> pa.DataType:
+    if type_name in _TYPES:
+        return _TYPES[type_name]
+    if match := _DECIMAL.fullmatch(type_name):
+        return pa.decimal128(int(match[1]), int(match[2]))
+    if type_name.endswith("[]"):
+        return pa.list_(_leaf(type_name[:-2]))
+    return _unknown(type_name)
+
+
+def _unknown(type_name: str) -> pa.DataType:
+    return pa.opaque(pa.null(), type_name, "DuckDB")
+
+
+def _schema(nodes: Sequence[_Node]) -> pa.Schema:
+    rest = iter(nodes)
+    root = next(rest)
+    return pa.schema([_field(rest) for _ in range(root[3] or 0)])
+
+
+def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The rows of a query about the footers of files, asked for many files at a time."""
+    import duckdb
+
+    def ask(some: Sequence[str]) -> list[tuple[Any, ...]]:
+        files = ", ".join(quote_file(store.location(path)) for path in some)
+        with files_cursor(store) as cursor:
+            return cursor.execute(sql.format(files=files)).fetchall()
+
+    def ask_for_one(path: str) -> list[tuple[Any, ...]]:
+        try:
+            return ask([path])
+        except duckdb.Error as error:
+            if not store.exists(path):
+                raise CorruptDataFileError(
+                    f"the data file {path} is in the log and not in storage"
+                ) from error
+            raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
+
+    def ask_or_blame(some: Sequence[str]) -> list[tuple[Any, ...]]:
+        try:
+            return ask(some)
+        except duckdb.Error:
+            # One of them is missing or broken: asking for each names it.
+            return [row for path in some for row in ask_for_one(path)]
+
+    workers = (os.cpu_count() or 1) if store.is_local else 16
+    chunk = max(1, min(_FILES_AT_A_TIME, -(-len(paths) // workers)))
+    chunks = [paths[i : i + chunk] for i in range(0, len(paths), chunk)]
+    if len(chunks) < 2:
+        return [row for some in chunks for row in ask_or_blame(some)]
+    with ThreadPoolExecutor(workers) as pool:
+        return [row for rows in pool.map(ask_or_blame, chunks) for row in rows]
+
+
+def _by_location(store: Store, paths: Sequence[str]) -> dict[str, str]:
+    return {store.location(path): path for path in paths}
+
+
+def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schema]:
+    """The schema in the footer of every file, by path."""
+    keys = {task.path: (store.filesystem_key, store.location(task.path), task.size) for task in tasks}
+    cached = zip(keys, _cache.get(list(keys.values())), strict=True)
+    found = {path: schema for path, schema in cached if schema is not None}
+    missing = _by_location(store, [path for path in keys if path not in found])
+    if missing:
+        read = {}
+        for locations, nodes in _ask(store, _SCHEMAS_SQL, list(missing.values())):
+            schema = _schema(nodes)
+            read |= {missing[location]: schema for location in locations}
+        _cache.put({keys[path]: schema for path, schema in read.items()})
+        found |= read
+    return found
+
+
+# --- both ------------------------------------------------------------------------------------------
+
+
+def file_schemas(layout: TableLayout, columns: Sequence[str], tasks: Sequence[FileTask]) -> list[pa.Schema]:
+    """Return for every task the schema of its file, as far as the data columns `columns` go.
+
+    Files that share a schema mostly share the object. Raises `CorruptDataFileError` naming a file that
+    is missing or cannot be read.
+    """
+    wanted = set(columns)
+    fields = [
+        physical
+        for logical, physical in zip(layout.schema.fields, layout.physical_schema.fields, strict=True)
+        if logical.name in wanted and logical.name not in layout.partition_columns
+    ]
+    fields = [field for field in fields if field.type != PrimitiveType("void")]
+    usual = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for field in fields])
+    if not fields:
+        return [usual] * len(tasks)
+    proven: list[bool] = [False] * len(tasks)
+    if layout.mapping_mode != "id" and all(_is_told_by_statistics(field.type) for field in fields):
+        proven = [_proves_all(task, fields) for task in tasks]
+    footers = _read_schemas(
+        layout.store, [task for task, known in zip(tasks, proven, strict=True) if not known]
+    )
+    return [
+        usual if known else footers[task.path] for task, known in zip(tasks, proven, strict=True)
+    ]
+
+
+def read_row_counts(store: Store, paths: Sequence[str]) -> dict[str, int]:
+    """Return how many rows, deleted ones included, each data file has; from the footers."""
+    names = _by_location(store, paths)
+    rows = _ask(store, _COUNTS_SQL, list(names.values()))
+    return {names[location]: count for location, count in rows}

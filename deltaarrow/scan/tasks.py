@@ -1,0 +1,104 @@
+"""One file of a scan as a picklable task, and the table that it belongs to.
+
+Executors run tasks, so nothing here knows a snapshot or a log.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
+from deltaarrow.partitions import parse_partition_value
+from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
+from deltaarrow.storage import Store
+
+__all__ = ["FileTask", "TableLayout", "file_tasks"]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """How the rows of a table lie in its files: shared by all the tasks of a scan."""
+
+    store: Store
+    schema: Schema
+    partition_columns: tuple[str, ...]
+    mapping_mode: str
+
+    @cached_property
+    def data_fields(self) -> tuple[Field, ...]:
+        """The columns whose values stand in data files, under their logical names."""
+        return tuple(f for f in self.schema.fields if f.name not in self.partition_columns)
+
+    @cached_property
+    def partition_fields(self) -> tuple[Field, ...]:
+        """The columns whose values stand in the log, in the order of the partitioning."""
+        by_name = {f.name: f for f in self.schema.fields}
+        return tuple(by_name[name] for name in self.partition_columns)
+
+    @cached_property
+    def physical_schema(self) -> Schema:
+        """The schema under the names that data files use."""
+        return to_physical_schema(self.schema, self.mapping_mode)
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The logical Arrow schema of the table."""
+        return to_arrow_schema(self.schema)
+
+    def physical_name(self, field: Field) -> str:
+        """Return the name of a top-level column in files, statistics and partition values."""
+        return physical_name(field, self.mapping_mode)
+
+    def partition_value(self, task: "FileTask", field: Field) -> Any:
+        """Return the typed value of a partition column for one file."""
+        if not isinstance(field.type, PrimitiveType):
+            raise TypeError(f"the partition column {field.name} is of type {field.type}")
+        return parse_partition_value(task.partition_values.get(self.physical_name(field)), field.type)
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """One logical file: a data file and, perhaps, the deletion vector to apply to it.
+
+    `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log.
+    """
+
+    path: str
+    size: int
+    partition_values: Mapping[str, str | None]
+    stats: str | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
+
+    @cached_property
+    def num_records(self) -> int | None:
+        """The rows of the data file, deleted ones included; None when the log does not tell."""
+        if self.stats is None:
+            return None
+        try:
+            count = orjson.loads(self.stats).get("numRecords")
+        except (orjson.JSONDecodeError, AttributeError):
+            return None
+        return count if isinstance(count, int) else None
+
+
+def _descriptor(value: dict[str, Any] | None) -> DeletionVectorDescriptor | None:
+    return None if value is None else DeletionVectorDescriptor(**value)
+
+
+def file_tasks(files: pa.Table) -> list[FileTask]:
+    """Return a task for every row of a table of files, in order."""
+    columns = [
+        files.column("path").to_pylist(),
+        files.column("size").to_pylist(),
+        files.column("partition_values").to_pylist(maps_as_pydicts="strict"),
+        files.column("stats").to_pylist(),
+        files.column("deletion_vector").to_pylist(),
+    ]
+    return [
+        FileTask(path, size, values, stats, _descriptor(dv))
+        for path, size, values, stats, dv in zip(*columns, strict=True)
+    ]

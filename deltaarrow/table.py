@@ -1,0 +1,376 @@
+"""`DeltaTable`: a table at a version, with the names and meanings of ``deltalake``.
+
+Every method is one call downward; what it does is said there. What ``deltalake`` returns as arro3 is
+pyarrow here.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import deltaarrow.engines as engines
+import deltaarrow.scan as scan
+from deltaarrow.describe import Metadata, ProtocolVersions, add_actions, describe_detail, describe_html
+from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.expressions import Predicate, from_filters, from_sql, to_arrow
+from deltaarrow.log import list_segment, read_commit_infos
+from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
+from deltaarrow.optional import require
+from deltaarrow.partitions import parse_partition_value
+from deltaarrow.schema import PrimitiveType, Schema, from_arrow_schema
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store, open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow.compute as pc
+
+    from deltaarrow.engines import DeltaDataset
+
+__all__ = ["DeltaTable"]
+
+FilterTuple = tuple[str, str, Any]
+Filters = Sequence[FilterTuple] | Sequence[Sequence[FilterTuple]]
+
+
+def _timestamp_ms(moment: str | datetime) -> int:
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+class DeltaTable:
+    """A Delta table at one version.
+
+    Args:
+        table_uri: the folder of the table: a path, or a URI that fsspec knows.
+        version: the version to open; the newest if None. A point in time is understood as
+            `load_as_version` understands it.
+        storage_options: what fsspec, or for S3 ``deltalake``, takes as credentials and end points.
+
+    Raises:
+        TableNotFoundError: there is no Delta log.
+        VersionNotFoundError: the log does not reach the version.
+        UnsupportedFeatureError: the table has a feature that this release does not read.
+        CorruptLogError: the log has a gap, or is broken.
+
+    >>> import tempfile, pyarrow as pa
+    >>> folder = tempfile.mkdtemp()
+    >>> table = DeltaTable.create(folder, pa.schema([("id", pa.int64())]))
+    >>> table.version(), table.count()
+    (0, 0)
+    """
+
+    def __init__(
+        self,
+        table_uri: str | os.PathLike[str],
+        version: int | str | datetime | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._store = open_store(table_uri, storage_options)
+        self._snapshot = Snapshot.load(self._store, version if isinstance(version, int) else None)
+        if version is not None and not isinstance(version, int):
+            self.load_as_version(version)
+
+    @classmethod
+    def _of(cls, snapshot: Snapshot) -> "DeltaTable":
+        table = cls.__new__(cls)
+        table._store = snapshot.store
+        table._snapshot = snapshot
+        return table
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the store and the version."""
+        return DeltaTable._of, (self._snapshot,)
+
+    def __repr__(self) -> str:
+        return f"DeltaTable({self.table_uri!r}, version={self.version()})"
+
+    def _repr_html_(self) -> str:
+        return describe_html(self._snapshot)
+
+    # --- opening and creating ---------------------------------------------------------------------
+
+    @staticmethod
+    def is_deltatable(
+        table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
+    ) -> bool:
+        """Tell whether there is a Delta log at a location."""
+        try:
+            list_segment(open_store(table_uri, storage_options))
+        except TableNotFoundError:
+            return False
+        return True
+
+    @classmethod
+    def create(
+        cls,
+        table_uri: str | os.PathLike[str],
+        schema: Schema | pa.Schema,
+        mode: str = "error",
+        partition_by: Sequence[str] | str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        configuration: Mapping[str, str | None] | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        *,
+        commit_properties: CommitProperties | None = None,
+    ) -> "DeltaTable":
+        """Create an empty table and return it.
+
+        Args:
+            table_uri: the folder; it may exist, a Delta log in it may not unless `mode` says so.
+            schema: the columns, as a `Schema`, a `pyarrow.Schema` or any Arrow schema object.
+            mode: ``error`` refuses a table that exists, ``ignore`` and ``append`` return it as it is;
+                ``overwrite`` is not supported yet.
+            partition_by: the partition columns.
+            name: a name for people.
+            description: a description for people.
+            configuration: table properties.
+            storage_options: as for `DeltaTable`.
+            commit_properties: what else goes into the commit.
+        """
+        store = open_store(table_uri, storage_options)
+        if mode not in ("error", "ignore", "append", "overwrite"):
+            raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
+        if mode != "error" and cls.is_deltatable(table_uri, storage_options):
+            if mode == "overwrite":
+                raise UnsupportedFeatureError(
+                    "creating a table over another one is not supported yet (mode='overwrite')",
+                    feature="create mode overwrite",
+                )
+            return cls(table_uri, storage_options=storage_options)
+        new = NewTable(
+            schema=schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
+            partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ()),
+            name=name,
+            description=description,
+            configuration={key: value for key, value in (configuration or {}).items() if value is not None},
+        )
+        create_table(store, new, commit_properties=commit_properties)
+        return cls(table_uri, storage_options=storage_options)
+
+    def load_as_version(self, version: int | str | datetime) -> None:
+        """Move to another version, or to the newest one at a point in time.
+
+        A text is an ISO 8601 time; a time without zone is UTC. A time after the newest commit gives
+        the newest version.
+
+        Raises `VersionNotFoundError`, naming what there is, when the log does not reach back so far.
+        """
+        if not isinstance(version, int):
+            newest = Snapshot.load(self._store)
+            version = newest.commit_times().version_at(_timestamp_ms(version))
+        self._snapshot = Snapshot.load(self._store, version)
+
+    def update_incremental(self) -> None:
+        """Move to the newest version."""
+        self._snapshot = Snapshot.load(self._store)
+
+    # --- describing -------------------------------------------------------------------------------
+
+    @property
+    def table_uri(self) -> str:
+        """Where the table is."""
+        return self._store.uri
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot beneath: the log's own view of the version."""
+        return self._snapshot
+
+    def version(self) -> int:
+        """Return the version that is open."""
+        return self._snapshot.version
+
+    def schema(self) -> Schema:
+        """Return the schema; `Schema.to_arrow` gives the Arrow one."""
+        return self._snapshot.schema
+
+    def metadata(self) -> Metadata:
+        """Return name, description, partitioning and properties."""
+        metadata = self._snapshot.metadata
+        return Metadata(
+            id=metadata.id,
+            name=metadata.name,
+            description=metadata.description,
+            partition_columns=list(metadata.partition_columns),
+            created_time=metadata.created_time,
+            configuration=dict(metadata.configuration),
+        )
+
+    def protocol(self) -> ProtocolVersions:
+        """Return the versions and features that readers and writers have to know."""
+        protocol = self._snapshot.protocol
+        return ProtocolVersions(
+            protocol.min_reader_version,
+            protocol.min_writer_version,
+            None if protocol.writer_features is None else list(protocol.writer_features),
+            None if protocol.reader_features is None else list(protocol.reader_features),
+        )
+
+    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return what the commits say of themselves, newest first: `commitInfo` with `version`.
+
+        Args:
+            limit: how many commits; all that the log still holds if None.
+        """
+        times = self._snapshot.commit_times()
+        return read_commit_infos(self._store, self.version(), limit, times.in_commit_since)
+
+    def detail(self) -> dict[str, Any]:
+        """Return what Spark's ``DESCRIBE DETAIL`` shows; times are milliseconds since the epoch."""
+        return describe_detail(self._snapshot)
+
+    def count(self) -> int:
+        """Return the number of rows, from the log where it tells and from Parquet footers otherwise."""
+        return scan.count_rows(self._snapshot)
+
+    def partitions(self, partition_filters: Filters | None = None) -> list[dict[str, str | None]]:
+        """Return the distinct partition values, as the log spells them."""
+        actions = add_actions(self._snapshot, flatten=True) if partition_filters is None else None
+        table = actions if actions is not None else self._matching(partition_filters)
+        names = [f"partition.{name}" for name in self._snapshot.partition_columns]
+        rows = table.select(names).to_pylist()
+        unique = dict.fromkeys(tuple(row[name] for name in names) for row in rows)
+        return [dict(zip(self._snapshot.partition_columns, values, strict=True)) for values in unique]
+
+    def _matching(self, filters: Filters | None) -> pa.Table:
+        actions = add_actions(self._snapshot, flatten=True)
+        wanted = self._snapshot.files(self._partition_predicate(filters), ["path"]).column("path")
+        return actions.filter(pa.compute.is_in(actions.column("path"), wanted.combine_chunks()))
+
+    def file_uris(
+        self,
+        partition_filters: Filters | None = None,
+        *,
+        file_pruning_predicate: str | Filters | None = None,
+    ) -> list[str]:
+        """Return where the data files are that may hold matching rows.
+
+        Args:
+            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            file_pruning_predicate: SQL text or tuples on any columns.
+        """
+        predicate = self._partition_predicate(partition_filters)
+        if file_pruning_predicate is not None:
+            sql = isinstance(file_pruning_predicate, str)
+            predicate = from_sql(file_pruning_predicate) if sql else from_filters(file_pruning_predicate)
+        paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
+        return [self._store.location(path) for path in paths]
+
+    def get_add_actions(self, flatten: bool = False) -> pa.Table:
+        """Return the live files with statistics and partition values.
+
+        Args:
+            flatten: whether structs become columns such as ``min.id``.
+        """
+        return add_actions(self._snapshot, flatten=flatten)
+
+    def transaction_version(self, app_id: str) -> int | None:
+        """Return the newest version that an application has recorded with its writes."""
+        transaction = self._snapshot.transactions.get(app_id)
+        return None if transaction is None else transaction.version
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def _partition_predicate(self, filters: Filters | None) -> Predicate | None:
+        """Understand filters on partition columns, whose values may be given as text."""
+        if filters is None:
+            return None
+        types = {
+            field.name: field.type
+            for field in self._snapshot.schema.fields
+            if field.name in self._snapshot.partition_columns
+        }
+
+        def typed(column: str, value: Any) -> Any:
+            data_type = types.get(column)
+            if not isinstance(data_type, PrimitiveType):
+                raise InvalidPredicateError(
+                    f"{column!r} is not a partition column; there are {sorted(types)}"
+                )
+            if isinstance(value, str):
+                return parse_partition_value(value, data_type)
+            return [typed(column, each) for each in value] if isinstance(value, list | tuple | set) else value
+
+        groups = filters if filters and isinstance(filters[0], list) else [filters]
+        return from_filters([[(c, op, typed(c, v)) for c, op, v in group] for group in groups])
+
+    def _condition(
+        self, partitions: Filters | None, filters: "Filters | pc.Expression | None"
+    ) -> "pc.Expression | None":
+        conditions = []
+        if partitions is not None and (predicate := self._partition_predicate(partitions)) is not None:
+            conditions.append(to_arrow(predicate))
+        if filters is not None:
+            conditions.append(
+                to_arrow(from_filters(filters)) if isinstance(filters, list | tuple) else filters
+            )
+        if len(conditions) == 2:
+            return conditions[0] & conditions[1]
+        return conditions[0] if conditions else None
+
+    def to_pyarrow_dataset(self, partitions: Filters | None = None) -> "DeltaDataset":
+        """Return the table as a `pyarrow.dataset.Dataset`, pinned to the open version.
+
+        Args:
+            partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
+        """
+        return engines.DeltaDataset(self._snapshot, self._condition(partitions, None))
+
+    def to_pyarrow_table(
+        self,
+        partitions: Filters | None = None,
+        columns: list[str] | None = None,
+        filters: "Filters | pc.Expression | None" = None,
+    ) -> pa.Table:
+        """Return rows as a `pyarrow.Table`.
+
+        Args:
+            partitions: tuples on partition columns that rows must match.
+            columns: the columns, in the wanted order; all if None.
+            filters: tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows must match.
+        """
+        condition = self._condition(partitions, filters)
+        return engines.DeltaDataset(self._snapshot).to_table(columns=columns, filter=condition)
+
+    def to_pandas(
+        self,
+        partitions: Filters | None = None,
+        columns: list[str] | None = None,
+        filters: "Filters | pc.Expression | None" = None,
+        types_mapper: Any = None,
+    ) -> "pd.DataFrame":
+        """Return rows as a pandas DataFrame; the arguments are those of `to_pyarrow_table`."""
+        require("pandas")
+        table = self.to_pyarrow_table(partitions, columns, filters)
+        return table.to_pandas(types_mapper=types_mapper)
+
+    def to_polars(self) -> "pl.LazyFrame":
+        """Return the table as a `polars.LazyFrame`, pinned to the open version."""
+        return engines.scan_delta(self._snapshot)
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the Arrow schema by the PyCapsule interface."""
+        return self._snapshot.schema.to_arrow().__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the rows as a stream by the PyCapsule interface."""
+        scanner = engines.DeltaDataset(self._snapshot).scanner()
+        return scanner.__arrow_c_stream__(requested_schema)
+
+    # --- maintaining ------------------------------------------------------------------------------
+
+    def create_checkpoint(self) -> None:
+        """Write a checkpoint of the open version."""
+        create_checkpoint(self._store, self.version())
+
+    def _written_to(self) -> tuple[Store, Snapshot]:
+        return self._store, self._snapshot

@@ -1,0 +1,52 @@
+"""Making a version: the put of a commit file that exists at most once.
+
+A commit is tried, and what comes of it is a value: `Committed` or `Conflict`. Whoever tries again
+decides so with the conflict in hand. Chapter "Delta Log Entries" of the protocol.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deltaarrow.actions import Action, render_json_lines
+from deltaarrow.errors import StorageError
+from deltaarrow.log import commit_name
+from deltaarrow.storage import Store
+
+__all__ = ["Committed", "Conflict", "FileSystemCommitter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The version is made."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Another writer has made the version; nothing was written."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystemCommitter:
+    """Commits by putting the commit file if it is absent."""
+
+    store: Store
+
+    def ensure_able(self) -> None:
+        """Raise `StorageError` when the store cannot put a file only if it is absent."""
+        if not self.store.can_put_if_absent:
+            raise StorageError(
+                f"{self.store.uri} cannot be written to: its store has no proven put-if-absent,"
+                " without which two writers could lose each other's commits"
+            )
+
+    def commit(self, version: int, actions: Sequence[Action]) -> Committed | Conflict:
+        """Try to make `version` of the given actions."""
+        try:
+            self.store.put_if_absent(commit_name(version), render_json_lines(actions))
+        except FileExistsError:
+            return Conflict(version)
+        return Committed(version)
