@@ -1,1 +1,47 @@
-"""Placeholder."""
+"""Table features and table properties: what they are, and which of them an operation may meet.
+
+The registry of features, the records of properties, the gates that every read and write passes, and the
+protocol of new tables. Chapters "Table Features" and "Protocol Evolution" of the protocol. The records
+of properties are the constants of `properties`, as in `properties.CHECKPOINT_INTERVAL.parse(configuration)`.
+"""
+
+from deltaarrow.features import properties
+from deltaarrow.features.creation import minimal_protocol, new_table_configuration
+from deltaarrow.features.gates import (
+    ensure_readable,
+    ensure_writable,
+    implied_features,
+    is_supported,
+    supported_features,
+)
+from deltaarrow.features.properties import PROPERTIES
+from deltaarrow.features.property import TableProperty
+from deltaarrow.features.readme import readme_table
+from deltaarrow.features.registry import (
+    FEATURES,
+    FeatureKind,
+    Operation,
+    Support,
+    TableFeature,
+    find_feature,
+)
+
+__all__ = [
+    "FEATURES",
+    "PROPERTIES",
+    "FeatureKind",
+    "Operation",
+    "Support",
+    "TableFeature",
+    "TableProperty",
+    "ensure_readable",
+    "ensure_writable",
+    "find_feature",
+    "implied_features",
+    "is_supported",
+    "minimal_protocol",
+    "new_table_configuration",
+    "properties",
+    "readme_table",
+    "supported_features",
+]

@@ -1,0 +1,212 @@
+"""The gates: what a table's protocol and metadata must be like for an operation to begin.
+
+Chapter "Protocol Evolution" of the protocol. Every refusal names the version, the feature or the property
+that is to blame; no gate reads or writes anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
+from deltaarrow.features.properties import PROPERTIES
+from deltaarrow.features.registry import (
+    FEATURES,
+    READER_FEATURES_VERSION,
+    WRITER_FEATURES_VERSION,
+    FeatureKind,
+    Operation,
+    Support,
+    TableFeature,
+    find_feature,
+)
+from deltaarrow.schema import Schema, StructType
+
+__all__ = [
+    "ensure_honourable",
+    "ensure_readable",
+    "ensure_writable",
+    "implied_features",
+    "is_supported",
+    "supported_features",
+]
+
+_DOING = {
+    "read": "read the table",
+    "create": "create the table",
+    "append": "append to the table",
+    "overwrite": "overwrite the table",
+}
+
+
+def implied_features(reader_version: int, writer_version: int) -> list[TableFeature]:
+    """Return the legacy features that protocol versions without feature lists imply.
+
+    >>> [feature.name for feature in implied_features(1, 3)]
+    ['appendOnly', 'invariants', 'checkConstraints']
+    """
+    if writer_version >= WRITER_FEATURES_VERSION:
+        return []
+    return [
+        feature
+        for feature in FEATURES.values()
+        if feature.is_legacy
+        and feature.min_writer_version <= writer_version
+        and feature.min_reader_version <= reader_version
+    ]
+
+
+def supported_features(protocol: Protocol) -> list[str]:
+    """Return the names of the features that a protocol lists or implies, as it spells them."""
+    implied = implied_features(protocol.min_reader_version, protocol.min_writer_version)
+    listed = (*(protocol.writer_features or ()), *(protocol.reader_features or ()))
+    return list(dict.fromkeys([*listed, *(feature.name for feature in implied)]))
+
+
+def is_supported(protocol: Protocol, name: str) -> bool:
+    """Whether a protocol lists or implies a feature, under whichever of its names.
+
+    >>> is_supported(Protocol(min_reader_version=2, min_writer_version=5), "columnMapping")
+    True
+    """
+    return any(
+        (feature := find_feature(each)) is not None and feature.name == name
+        for each in supported_features(protocol)
+    )
+
+
+def ensure_readable(protocol: Protocol, metadata: Metadata) -> None:
+    """Raise unless this release can read a table of this protocol and metadata.
+
+    `UnsupportedFeatureError` names the version, feature or format that is refused, and
+    `DeltaProtocolError` says how a protocol contradicts itself. What only writers must know never
+    stands in the way, known or not.
+    """
+    _ensure_consistent(protocol)
+    if (provider := metadata.format.provider).lower() != "parquet":
+        raise _refusal("read", f"its data files are of the format {provider!r} and not parquet", [provider])
+    in_the_way = []
+    for name in supported_features(protocol):
+        feature = find_feature(name)
+        if feature is None:
+            if name in (protocol.reader_features or ()):
+                in_the_way.append(name)
+        elif feature.kind is FeatureKind.READER_WRITER and feature.read is Support.NO:
+            in_the_way.append(name)
+        elif feature.read is Support.UNLESS_ACTIVE:
+            _ensure_inactive(
+                feature, "read", Schema.from_json(metadata.schema_string), metadata.configuration
+            )
+    _ensure_none(in_the_way, protocol, "read")
+
+
+def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation) -> None:
+    """Raise unless this release can do `operation` to a table of this protocol and metadata.
+
+    Every feature counts that the protocol lists or its versions imply, and also one that only the
+    metadata asks for: a table may have a constraint and not say so. To be called before the first
+    file is written. Raises as `ensure_readable` does, and `InvalidTablePropertyError` for a property
+    whose text means nothing.
+    """
+    ensure_readable(protocol, metadata)
+    if protocol.min_writer_version > WRITER_FEATURES_VERSION:
+        version = protocol.min_writer_version
+        raise _refusal(
+            operation,
+            f"it needs writer version {version}, and this release writes up to {WRITER_FEATURES_VERSION}",
+            [f"minWriterVersion={version}"],
+        )
+    in_the_way = [
+        name
+        for name in supported_features(protocol)
+        if (feature := find_feature(name)) is None or feature.supports(operation) is Support.NO
+    ]
+    _ensure_none(in_the_way, protocol, operation)
+    schema = Schema.from_json(metadata.schema_string)
+    ensure_honourable(schema, metadata.configuration, operation)
+    for feature in FEATURES.values():
+        activation = feature.activation
+        if (
+            activation is not None
+            and not feature.is_legacy
+            and activation.is_met(schema, metadata.configuration)
+            and not is_supported(protocol, feature.name)
+        ):
+            raise DeltaProtocolError(
+                f"cannot {_DOING[operation]}: {activation.wording}, "
+                f"but its protocol does not list the table feature {feature.name}"
+            )
+
+
+def ensure_honourable(schema: StructType, configuration: Mapping[str, str], operation: Operation) -> None:
+    """Raise unless this release can honour all that a schema and a configuration ask of a writer.
+
+    Raises `UnsupportedFeatureError` naming the column metadata, type or property, and its feature.
+    """
+    for feature in FEATURES.values():
+        if feature.supports(operation) is not Support.YES:
+            _ensure_inactive(feature, operation, schema, configuration)
+    for record in PROPERTIES.values():
+        if record.writers_must_act and record.parse(configuration) != record.default:
+            raise _refusal(
+                operation, f"it sets {record.name}, which this release does not honour", [record.name]
+            )
+
+
+def _ensure_consistent(protocol: Protocol) -> None:
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader > READER_FEATURES_VERSION:
+        raise _refusal(
+            "read",
+            f"it needs reader version {reader}, and this release reads up to {READER_FEATURES_VERSION}",
+            [f"minReaderVersion={reader}"],
+        )
+    lists_reader, lists_writer = reader == READER_FEATURES_VERSION, writer >= WRITER_FEATURES_VERSION
+    # An empty list on an old version says nothing and does no harm; checkpoints of some writers have it.
+    for contradiction, what in (
+        (reader < 1 or writer < 1, "versions start at 1"),
+        (lists_reader and not lists_writer, f"reader version {reader} needs writer version 7"),
+        (lists_reader and protocol.reader_features is None, f"reader version {reader} needs readerFeatures"),
+        (lists_writer and protocol.writer_features is None, f"writer version {writer} needs writerFeatures"),
+        (not lists_reader and protocol.reader_features, f"reader version {reader} has no readerFeatures"),
+        (not lists_writer and protocol.writer_features, f"writer version {writer} has no writerFeatures"),
+    ):
+        if contradiction:
+            raise DeltaProtocolError(
+                f"the protocol (reader version {reader}, writer version {writer}) contradicts itself: {what}"
+            )
+
+
+def _ensure_none(names: Sequence[str], protocol: Protocol, operation: Operation | Literal["read"]) -> None:
+    if not names:
+        return
+    remedies = [f.remedy for name in names if (f := find_feature(name)) is not None and f.remedy]
+    has = "has" if protocol.min_writer_version >= WRITER_FEATURES_VERSION else "implies"
+    plural = "s" if len(names) > 1 else ""
+    verb = "read" if operation == "read" else "write"
+    raise _refusal(
+        operation,
+        f"its protocol {has} the table feature{plural} {', '.join(names)}, "
+        f"which this release does not {verb}",
+        names,
+        remedies[0] if remedies else "",
+    )
+
+
+def _ensure_inactive(
+    feature: TableFeature,
+    operation: Operation | Literal["read"],
+    schema: StructType,
+    configuration: Mapping[str, str],
+) -> None:
+    activation = feature.activation
+    if activation is not None and activation.is_met(schema, configuration):
+        reason = f"{activation.wording} (table feature {feature.name})"
+        raise _refusal(operation, reason, [feature.name], feature.remedy)
+
+
+def _refusal(
+    operation: Operation | Literal["read"], reason: str, features: Sequence[str], remedy: str = ""
+) -> UnsupportedFeatureError:
+    message = f"cannot {_DOING[operation]}: {reason}" + (f"; {remedy}" if remedy else "")
+    return UnsupportedFeatureError(message, feature=", ".join(features))

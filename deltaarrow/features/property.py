@@ -1,0 +1,182 @@
+"""One table property: what its record holds, and how its text is read.
+
+Property values are text. The functions here read it as delta-spark does, strictly: a number has no blanks
+or underscores, a boolean is ``true`` or ``false`` in any case, an interval has no months.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from deltaarrow.errors import InvalidTablePropertyError
+
+__all__ = [
+    "TableProperty",
+    "is_duration",
+    "parse_boolean",
+    "parse_column_list",
+    "parse_formats",
+    "parse_integer",
+    "parse_interval",
+    "parse_long",
+    "parse_one_of",
+]
+
+T = TypeVar("T")
+
+_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTERVAL_PART = re.compile(r"([+-]?)\s*([0-9]+)(\.[0-9]+)?\s+([a-z]+)\s*", re.ASCII)
+_UNITS = {
+    "microsecond": timedelta(microseconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+_STATS_COLUMN = re.compile(r"\s*((?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*)\s*(?:,|$)", re.ASCII)
+_STATS_COLUMN_PART = re.compile(r"(\w+)|`((?:[^`]|``)+)`", re.ASCII)
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class TableProperty(Generic[T]):
+    """What there is to know of one table property.
+
+    Fields: its full `name`; `from_text`, which raises `ValueError` for text that means nothing; the
+    `default` where the table does not have it; the `requirement` on its value, in words, and
+    `is_valid`, the same as a function; one `sentence` on its purpose. `editable` is False for
+    what only an engine may set; `alternates` are older names of it; `writers_must_act` is
+    True where a value other than the default asks writers for work that this release does not do.
+    """
+
+    name: str
+    from_text: Callable[[str], T]
+    default: T
+    requirement: str
+    sentence: str
+    is_valid: Callable[[T], bool] = _always
+    editable: bool = True
+    alternates: tuple[str, ...] = ()
+    writers_must_act: bool = False
+
+    def parse(self, configuration: Mapping[str, str]) -> T:
+        """Return the value that a table with this configuration has.
+
+        Raises `InvalidTablePropertyError` when the text of the table means nothing.
+
+        >>> size = TableProperty("delta.size", parse_integer, 10, "an integer", "An example.")
+        >>> size.parse({"delta.size": "100"}), size.parse({})
+        (100, 10)
+        """
+        for name in (self.name, *self.alternates):
+            if (text := configuration.get(name)) is not None:
+                return self._value(text)
+        return self.default
+
+    def ensure_valid(self, text: str) -> None:
+        """Raise `InvalidTablePropertyError` unless a user may set the property to `text`."""
+        if not self.editable:
+            raise InvalidTablePropertyError(f"{self.name} is set by the engine and not by users")
+        if not self.is_valid(self._value(text)):
+            raise InvalidTablePropertyError(f"{self.name} needs to be {self.requirement}, not {text!r}")
+
+    def _value(self, text: str) -> T:
+        try:
+            return self.from_text(text)
+        except (ValueError, OverflowError) as error:
+            raise InvalidTablePropertyError(
+                f"{self.name} needs to be {self.requirement}, not {text!r}"
+            ) from error
+
+
+def parse_boolean(text: str) -> bool:
+    """Return True for ``true`` and False for ``false``, in any case."""
+    lower = text.lower()
+    if lower not in ("true", "false"):
+        raise ValueError(text)
+    return lower == "true"
+
+
+def parse_integer(text: str, bits: int = 32) -> int:
+    """Return a decimal integer of so many bits."""
+    if not _INT.fullmatch(text) or not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def parse_long(text: str) -> int:
+    """Return a decimal integer of 64 bits."""
+    return parse_integer(text, 64)
+
+
+def parse_interval(text: str) -> timedelta:
+    """Return the length of an interval.
+
+    >>> str(parse_interval("interval 1 week 12 hours"))
+    '7 days, 12:00:00'
+    """
+    rest = text.strip().lower()
+    rest = rest.removeprefix("interval ").strip()
+    total, at = timedelta(), 0
+    while part := _INTERVAL_PART.match(rest, at):
+        sign, whole, fraction, unit = part.groups()
+        step = _UNITS.get(unit.removesuffix("s"))
+        # Months and years have no fixed length; only seconds may have a fraction.
+        if step is None or (fraction and step != _UNITS["second"]):
+            raise ValueError(text)
+        amount = step * int(whole) + timedelta(seconds=float(fraction or 0))
+        total += -amount if sign == "-" else amount
+        at = part.end()
+    if not rest or at != len(rest):
+        raise ValueError(text)
+    return total
+
+
+def parse_one_of(*allowed: str) -> Callable[[str], str]:
+    """Return a function that takes one of these words, in any case."""
+
+    def from_text(text: str) -> str:
+        if text.lower() not in allowed:
+            raise ValueError(text)
+        return text.lower()
+
+    return from_text
+
+
+def parse_formats(text: str) -> tuple[str, ...]:
+    """Return the table formats of a list, each of them once."""
+    formats = tuple(text.split(",")) if text else ()
+    if len(set(formats)) != len(formats) or not set(formats) <= {"iceberg", "hudi"}:
+        raise ValueError(text)
+    return formats
+
+
+def parse_column_list(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of a list, each as the path of names that leads to it.
+
+    >>> parse_column_list("id, address.city, `odd.name, really`")
+    (('id',), ('address', 'city'), ('odd.name, really',))
+    """
+    columns, at = [], 0
+    while at < len(text) and (column := _STATS_COLUMN.match(text, at)):
+        columns.append(
+            tuple(
+                plain or quoted.replace("``", "`") for plain, quoted in _STATS_COLUMN_PART.findall(column[1])
+            )
+        )
+        at = column.end()
+    if at != len(text) or not columns or text.rstrip().endswith(","):
+        raise ValueError(text)
+    return tuple(columns)
+
+
+def is_duration(interval: timedelta | None) -> bool:
+    """Whether an interval, where there is one, is not negative."""
+    return interval is None or interval >= timedelta()

@@ -1,0 +1,360 @@
+"""The table features: one record each, whose fields are questions.
+
+Chapter "Table Features" of the protocol, its appendix "Valid Feature Names in Table Features", the features
+of the protocol's RFCs and those that delta-spark writes. Gates, the protocol of new tables, error
+messages and the table in the README are derived from these records and say nothing of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from deltaarrow.features import properties as p
+from deltaarrow.features.activation import (
+    Activation,
+    ColumnMetadata,
+    ColumnType,
+    PropertyPrefix,
+    PropertySet,
+)
+
+__all__ = [
+    "FEATURES",
+    "READER_FEATURES_VERSION",
+    "WRITER_FEATURES_VERSION",
+    "FeatureKind",
+    "Operation",
+    "Support",
+    "TableFeature",
+    "find_feature",
+]
+
+Operation = Literal["create", "append", "overwrite"]
+"""What may be done to a table apart from reading it."""
+
+READER_FEATURES_VERSION = 3
+WRITER_FEATURES_VERSION = 7
+
+
+class FeatureKind(StrEnum):
+    """Whom a feature concerns."""
+
+    WRITER = "writer"
+    READER_WRITER = "reader and writer"
+
+
+class Support(StrEnum):
+    """How far this release goes with a feature."""
+
+    YES = "yes"
+    UNLESS_ACTIVE = "unless active"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFeature:
+    """What there is to know of one table feature."""
+
+    name: str
+    """What do protocol actions call it?"""
+    kind: FeatureKind
+    """Must readers know it, or writers alone?"""
+    sentence: str
+    """What is it?"""
+    legacy_reader_version: int | None = None
+    """From which reader version on is it implied, where tables have no feature lists?"""
+    legacy_writer_version: int | None = None
+    """From which writer version on is it implied, where tables have no feature lists?"""
+    activation: Activation | None = None
+    """What in the metadata makes it active?"""
+    requires: tuple[str, ...] = ()
+    """Which features does it bring along?"""
+    also_named: tuple[str, ...] = ()
+    """Under which other names do tables list it, from the time of its preview?"""
+    read: Support = Support.YES
+    """Can such a table be read?"""
+    create: Support = Support.NO
+    """Can such a table be made?"""
+    append: Support = Support.NO
+    """Can rows be added?"""
+    overwrite: Support = Support.NO
+    """Can rows be replaced?"""
+    remedy: str = ""
+    """What can a user do where it is refused?"""
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it is older than feature lists."""
+        return self.legacy_writer_version is not None
+
+    @property
+    def min_reader_version(self) -> int:
+        """The lowest reader version of a table that has it."""
+        if self.kind is FeatureKind.WRITER:
+            return 1
+        return self.legacy_reader_version or READER_FEATURES_VERSION
+
+    @property
+    def min_writer_version(self) -> int:
+        """The lowest writer version of a table that has it."""
+        return self.legacy_writer_version or WRITER_FEATURES_VERSION
+
+    def supports(self, operation: Operation | Literal["read"]) -> Support:
+        """How far this release goes with it in an operation."""
+        support: Support = getattr(self, operation)
+        return support
+
+
+_W, _RW = FeatureKind.WRITER, FeatureKind.READER_WRITER
+_YES, _UNLESS_ACTIVE, _NO = Support.YES, Support.UNLESS_ACTIVE, Support.NO
+
+_RECORDS = (
+    TableFeature(
+        name="appendOnly",
+        kind=_W,
+        sentence="Rows may be added but neither changed nor deleted.",
+        legacy_writer_version=2,
+        activation=PropertySet(p.APPEND_ONLY),
+        create=_YES,
+        append=_YES,
+        overwrite=_UNLESS_ACTIVE,
+        remedy="append, or set delta.appendOnly to false first",
+    ),
+    TableFeature(
+        name="invariants",
+        kind=_W,
+        sentence="Columns may have a condition that every row meets.",
+        legacy_writer_version=2,
+        activation=ColumnMetadata("delta.invariants"),
+        create=_UNLESS_ACTIVE,
+        append=_UNLESS_ACTIVE,
+        overwrite=_UNLESS_ACTIVE,
+    ),
+    TableFeature(
+        name="checkConstraints",
+        kind=_W,
+        sentence="The table may have conditions that every row meets.",
+        legacy_writer_version=3,
+        activation=PropertyPrefix("delta.constraints."),
+    ),
+    TableFeature(
+        name="changeDataFeed",
+        kind=_W,
+        sentence="Changed rows are recorded with their old and new values.",
+        legacy_writer_version=4,
+        activation=PropertySet(p.ENABLE_CHANGE_DATA_FEED),
+    ),
+    TableFeature(
+        name="generatedColumns",
+        kind=_W,
+        sentence="Columns may be computed from others.",
+        legacy_writer_version=4,
+        activation=ColumnMetadata("delta.generationExpression"),
+    ),
+    TableFeature(
+        name="columnMapping",
+        kind=_RW,
+        sentence="Columns have names in data files that renaming and dropping leave alone.",
+        legacy_reader_version=2,
+        legacy_writer_version=5,
+        activation=PropertySet(p.COLUMN_MAPPING_MODE),
+    ),
+    TableFeature(
+        name="identityColumns",
+        kind=_W,
+        sentence="Columns may number their rows.",
+        legacy_writer_version=6,
+        activation=ColumnMetadata("delta.identity.start"),
+    ),
+    TableFeature(
+        name="deletionVectors",
+        kind=_RW,
+        sentence="Rows may be deleted by marking them instead of rewriting their file.",
+        activation=PropertySet(p.ENABLE_DELETION_VECTORS),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
+    ),
+    TableFeature(
+        name="timestampNtz",
+        kind=_RW,
+        sentence="Columns may hold timestamps without a time zone.",
+        activation=ColumnType("timestamp_ntz"),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
+    ),
+    TableFeature(
+        name="v2Checkpoint",
+        kind=_RW,
+        sentence="Checkpoints may have sidecar files and unique names.",
+        activation=PropertySet(p.CHECKPOINT_POLICY),
+    ),
+    TableFeature(
+        name="vacuumProtocolCheck",
+        kind=_RW,
+        sentence="VACUUM checks the whole protocol before it deletes files.",
+    ),
+    TableFeature(
+        name="typeWidening",
+        kind=_RW,
+        sentence="Column types may be widened without rewriting files.",
+        activation=PropertySet(p.ENABLE_TYPE_WIDENING),
+        also_named=("typeWidening-preview",),
+    ),
+    TableFeature(
+        name="variantType",
+        kind=_RW,
+        sentence="Columns may hold semi-structured values.",
+        activation=ColumnType("variant"),
+        also_named=("variantType-preview",),
+    ),
+    TableFeature(
+        name="variantShredding",
+        kind=_RW,
+        sentence="Variants may be split into typed columns in data files.",
+        activation=PropertySet(p.ENABLE_VARIANT_SHREDDING),
+        requires=("variantType",),
+        also_named=("variantShredding-preview",),
+    ),
+    TableFeature(
+        name="domainMetadata",
+        kind=_W,
+        sentence="The table keeps named texts for features and users.",
+    ),
+    TableFeature(
+        name="rowTracking",
+        kind=_W,
+        sentence="Rows have ids and versions that survive rewriting.",
+        activation=PropertySet(p.ENABLE_ROW_TRACKING),
+        requires=("domainMetadata",),
+    ),
+    TableFeature(
+        name="clustering",
+        kind=_W,
+        sentence="Rows are laid out by clustering columns.",
+        requires=("domainMetadata",),
+    ),
+    TableFeature(
+        name="allowColumnDefaults",
+        kind=_W,
+        sentence="Columns may have a value for rows that give none.",
+        activation=ColumnMetadata("CURRENT_DEFAULT"),
+    ),
+    TableFeature(
+        name="inCommitTimestamp",
+        kind=_W,
+        sentence="The time of a version is in its commit and grows with every version.",
+        activation=PropertySet(p.ENABLE_IN_COMMIT_TIMESTAMPS),
+    ),
+    TableFeature(
+        name="checkpointProtection",
+        kind=_W,
+        sentence="Old checkpoints are removed only by engines that can rebuild them.",
+        activation=PropertySet(p.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION),
+    ),
+    TableFeature(
+        name="materializePartitionColumns",
+        kind=_W,
+        sentence="Data files hold the partition columns as well.",
+        activation=PropertySet(p.ENABLE_MATERIALIZE_PARTITION_COLUMNS),
+    ),
+    TableFeature(
+        name="icebergCompatV1",
+        kind=_W,
+        sentence="Data files can be read as Iceberg, version 1 of the rules.",
+        activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V1),
+        requires=("columnMapping",),
+    ),
+    TableFeature(
+        name="icebergCompatV2",
+        kind=_W,
+        sentence="Data files can be read as Iceberg, version 2 of the rules.",
+        activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V2),
+        requires=("columnMapping",),
+    ),
+    TableFeature(
+        name="icebergCompatV3",
+        kind=_W,
+        sentence="Data files can be read as Iceberg, version 3 of the rules.",
+        activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V3),
+        requires=("columnMapping", "rowTracking"),
+    ),
+    TableFeature(
+        name="icebergWriterCompatV1",
+        kind=_W,
+        sentence="Iceberg writers could take the table over, version 1 of the rules.",
+        requires=("icebergCompatV2",),
+    ),
+    TableFeature(
+        name="icebergWriterCompatV3",
+        kind=_W,
+        sentence="Iceberg writers could take the table over, version 3 of the rules.",
+        requires=("icebergCompatV3",),
+    ),
+    TableFeature(
+        name="collations",
+        kind=_W,
+        sentence="Strings may be compared by the rules of a language.",
+        also_named=("collations-preview",),
+    ),
+    TableFeature(
+        name="geospatial",
+        kind=_RW,
+        sentence="Columns may hold geometries and geographies.",
+        also_named=("geospatial-dev",),
+        read=_NO,
+    ),
+    TableFeature(
+        name="catalogManaged",
+        kind=_RW,
+        sentence="Commits are made through a catalog, which alone knows the newest of them.",
+        requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+        also_named=("catalogOwned-preview", "catalogOwned"),
+        read=_NO,
+        remedy="ask its catalog; by path, commits are missed",
+    ),
+    TableFeature(
+        name="coordinatedCommits-preview",
+        kind=_W,
+        sentence="Commits are made through a coordinator; catalogManaged has taken its place.",
+        activation=PropertySet(p.COMMIT_COORDINATOR),
+        requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+    ),
+    TableFeature(
+        name="redirectReaderWriter-preview",
+        kind=_RW,
+        sentence="Readers and writers are sent to another table.",
+        activation=PropertySet(p.REDIRECT_READER_WRITER),
+        read=_UNLESS_ACTIVE,
+        remedy="open the table that the property names",
+    ),
+    TableFeature(
+        name="redirectWriterOnly-preview",
+        kind=_W,
+        sentence="Writers are sent to another table.",
+        activation=PropertySet(p.REDIRECT_WRITER_ONLY),
+    ),
+    TableFeature(
+        name="adaptiveMetadata-preview",
+        kind=_RW,
+        sentence="The log is kept in Iceberg's form.",
+        requires=("catalogManaged", "rowTracking", "domainMetadata", "deletionVectors", "columnMapping"),
+        read=_NO,
+    ),
+)
+
+FEATURES: Mapping[str, TableFeature] = {record.name: record for record in _RECORDS}
+"""Every record by the name of its feature, the oldest features first."""
+
+_BY_ANY_NAME = {name.lower(): record for record in _RECORDS for name in (record.name, *record.also_named)}
+
+
+def find_feature(name: str) -> TableFeature | None:
+    """Return the record of a feature by one of its names, in any case; None for a name not known.
+
+    >>> find_feature("variantType-preview").name
+    'variantType'
+    """
+    return _BY_ANY_NAME.get(name.lower())

@@ -1,0 +1,134 @@
+"""The protocol and the properties of a new table, as delta-spark 4.4 makes them."""
+
+import pytest
+
+from deltaarrow.actions import Protocol
+from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.features import FEATURES, Support, minimal_protocol, new_table_configuration
+from deltaarrow.schema import ArrayType, Field, Schema
+
+PLAIN = Schema([Field("id", "long")])
+NTZ = Schema([Field("id", "long"), Field("times", ArrayType("timestamp_ntz"))])
+
+
+def versions(reader, writer):
+    return Protocol(min_reader_version=reader, min_writer_version=writer)
+
+
+def lists(readers, writers):
+    return Protocol(
+        min_reader_version=3,
+        min_writer_version=7,
+        reader_features=tuple(readers.split()),
+        writer_features=tuple(writers.split()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "configuration", "protocol"),
+    [
+        (PLAIN, {}, versions(1, 2)),
+        (PLAIN, {"delta.appendOnly": "true"}, versions(1, 2)),
+        (PLAIN, {"delta.minReaderVersion": "1", "delta.minWriterVersion": "2"}, versions(1, 2)),
+        (PLAIN, {"delta.minWriterVersion": "1"}, versions(1, 1)),
+        (PLAIN, {"delta.ignoreProtocolDefaults": "true"}, versions(1, 1)),
+        (PLAIN, {"delta.minWriterVersion": "7"}, versions(1, 1)),
+        (PLAIN, {"delta.feature.invariants": "supported"}, versions(1, 2)),
+        (
+            PLAIN,
+            {"delta.enableDeletionVectors": "true"},
+            lists("deletionVectors", "deletionVectors invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.feature.deletionVectors": "supported"},
+            lists("deletionVectors", "deletionVectors invariants appendOnly"),
+        ),
+        (NTZ, {}, lists("timestampNtz", "timestampNtz invariants appendOnly")),
+        (
+            NTZ,
+            {"delta.enableDeletionVectors": "TRUE"},
+            lists("deletionVectors timestampNtz", "deletionVectors timestampNtz invariants appendOnly"),
+        ),
+        (
+            NTZ,
+            {"delta.minReaderVersion": "3", "delta.minWriterVersion": "7"},
+            lists("timestampNtz", "timestampNtz"),
+        ),
+    ],
+    ids=str,
+)
+def test_the_protocol_is_the_weakest_that_has_what_is_asked_for(schema, configuration, protocol):
+    assert minimal_protocol(schema, configuration) == protocol
+
+
+@pytest.mark.parametrize("name", [f.name for f in FEATURES.values() if f.create is Support.NO])
+def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
+    with pytest.raises(UnsupportedFeatureError, match=name) as caught:
+        minimal_protocol(PLAIN, {f"delta.feature.{name}": "supported"})
+    assert name in caught.value.feature
+
+
+@pytest.mark.parametrize(
+    ("schema", "configuration", "feature"),
+    [
+        (PLAIN, {"delta.enableChangeDataFeed": "true"}, "changeDataFeed"),
+        (PLAIN, {"delta.columnMapping.mode": "name"}, "columnMapping"),
+        (PLAIN, {"delta.enableRowTracking": "true"}, "rowTracking"),
+        (PLAIN, {"delta.constraints.positive": "id > 0"}, "checkConstraints"),
+        (PLAIN, {"delta.minWriterVersion": "4"}, "generatedColumns"),
+        (PLAIN, {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}, "columnMapping"),
+        (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
+        (Schema([Field("v", "variant")]), {}, "variantType"),
+        (Schema([Field("c", "long", metadata={"delta.invariants": "{}"})]), {}, "invariants"),
+        (Schema([Field("c", "long", metadata={"delta.generationExpression": "1"})]), {}, "generatedColumns"),
+    ],
+    ids=str,
+)
+def test_what_needs_more_is_refused_by_name(schema, configuration, feature):
+    with pytest.raises(UnsupportedFeatureError, match=f"cannot create the table: .*{feature}"):
+        minimal_protocol(schema, configuration)
+
+
+def test_stored_properties_have_their_proper_names_and_none_that_chooses_the_protocol():
+    asked = {
+        "DELTA.APPENDONLY": "true",
+        "delta.checkpointinterval": "5",
+        "delta.minReaderVersion": "1",
+        "delta.ignoreProtocolDefaults": "false",
+        "delta.feature.deletionVectors": "supported",
+        "delta.universalFormat.config.iceberg.x": "1",
+        "Owner.Name": "me",
+    }
+    assert new_table_configuration(asked) == {
+        "delta.appendOnly": "true",
+        "delta.checkpointInterval": "5",
+        "delta.universalFormat.config.iceberg.x": "1",
+        "Owner.Name": "me",
+    }
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ({"delta.targetFileSize": "1gb"}, r"no table property 'delta\.targetFileSize'"),
+        ({"delta.": "x"}, "no table property"),
+        ({"delta.checkpointInterval": "0"}, "needs to be a positive integer, not '0'"),
+        ({"delta.minReaderVersion": "4"}, r"delta\.minReaderVersion needs to be one of 1, 2, 3"),
+        ({"delta.columnMapping.maxColumnId": "4"}, "set by the engine"),
+        ({"delta.appendOnly": "true", "delta.appendonly": "false"}, "given twice"),
+        ({"delta.feature.deletionVectors": "yes"}, "'supported'"),
+        ({"delta.appendOnly": True}, "needs to be text"),
+    ],
+    ids=str,
+)
+def test_an_impossible_property_is_refused_by_name(configuration, message):
+    with pytest.raises(InvalidTablePropertyError, match=message):
+        new_table_configuration(configuration)
+    with pytest.raises(InvalidTablePropertyError, match=message):
+        minimal_protocol(PLAIN, configuration)
+
+
+def test_an_unknown_feature_is_refused_by_name():
+    with pytest.raises(UnsupportedFeatureError, match="blahabl"):
+        minimal_protocol(PLAIN, {"delta.feature.blahabl": "supported"})
