@@ -14,7 +14,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 
 __all__ = ["conform", "ensure_conformable"]
 
@@ -40,6 +40,7 @@ def conform(data: _Data, target: pa.Schema) -> _Data:
         SchemaMismatchError: columns that the table does not have (all of them are named), types
             that do not fit, or a value that would be changed.
         ConstraintViolationError: a column that is not nullable is missing or holds NULL.
+        UnsupportedFeatureError: run-end encoding of a type that Arrow cannot decode.
 
     >>> batch = pa.RecordBatch.from_pydict({"ID": pa.array([1, 2], pa.uint8())})
     >>> conform(batch, pa.schema([("id", pa.int64()), ("name", pa.string())])).to_pydict()
@@ -160,7 +161,21 @@ def _conform_batches(batches: Iterator[pa.RecordBatch], target: pa.Schema) -> It
         fitting = max(1, batch.num_rows * _MAX_BYTES // max(1, batch.nbytes))
         step = min(_MAX_ROWS, fitting)
         for start in range(0, batch.num_rows, step):
-            yield _conform_batch(batch.slice(start, step), target)
+            for part in _halved(batch.slice(start, step)):
+                yield _conform_batch(part, target)
+
+
+def _halved(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Parts that are small enough even where a few rows hold most of the bytes."""
+    half = batch.num_rows // 2
+    parts = (batch.slice(0, half), batch.slice(half))
+    # Views count the buffers they share, so that cutting them does not show.
+    helps = half > 0 and sum(part.nbytes for part in parts) < 1.5 * batch.nbytes
+    if batch.nbytes <= _MAX_BYTES or not helps:
+        yield batch
+        return
+    for part in parts:
+        yield from _halved(part)
 
 
 def _conform_batch(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
@@ -233,6 +248,9 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
             digits = _INTEGER_DIGITS[array.type.bit_width] + target.scale
             wide = pa.decimal128 if digits <= _MAX_DECIMAL128 else pa.decimal256
             array = array.cast(wide(digits, target.scale))
+        if array.type in (pa.large_string(), pa.large_binary()):
+            # The cast looks at the offsets as they are, which a slice does not start at zero.
+            array = pa.concat_arrays([array, array.slice(0, 0)])
         cast = array.cast(target)
     except pa.ArrowInvalid as error:
         raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}") from error
@@ -257,7 +275,10 @@ def _decode(array: pa.Array) -> pa.Array:
             plain = _VIEWS.get(values.type)
             array = (values.cast(plain) if plain else values).take(array.indices)
         elif isinstance(array, pa.RunEndEncodedArray):
-            array = pc.run_end_decode(array)
+            try:
+                array = pc.run_end_decode(array)
+            except pa.ArrowNotImplementedError as error:
+                raise UnsupportedFeatureError(str(error), feature=str(array.type)) from error
         else:
             return array
 

@@ -1,11 +1,17 @@
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.errors import ConstraintViolationError, DeltaError, SchemaMismatchError
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    DeltaError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.schema import conform, ensure_conformable
 
 D = Decimal
@@ -271,3 +277,18 @@ def test_large_batches_come_out_in_parts():
     batches = list(conform(table.to_reader(), pa.schema([REQUIRED])))
     assert sum(batch.num_rows for batch in batches) == rows
     assert max(batch.num_rows for batch in batches) <= 1 << 20
+
+
+def test_strings_beyond_the_reach_of_32_bit_offsets():
+    far = 2**31
+    text = np.zeros(far + 4, np.uint8)  # of which the system lends only the pages that are touched
+    text[far:] = bytearray(b"abcd")
+    offsets = pa.py_buffer(np.array([far, far + 1, far + 4], np.int64))
+    array = pa.Array.from_buffers(pa.large_string(), 2, [None, offsets, pa.py_buffer(text)])
+    assert cast(array, pa.string()) == ["a", "bcd"]
+
+
+def test_run_ends_that_arrow_cannot_decode_are_refused():
+    views = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["a"], pa.string_view()))
+    with pytest.raises(UnsupportedFeatureError, match="string_view"):
+        cast(views, pa.string())

@@ -12,6 +12,7 @@ from deltaarrow.schema import (
     physical_path,
     resolve_path,
     to_physical_schema,
+    without_table_metadata,
 )
 
 NAME = {"delta.columnMapping.mode": "name"}
@@ -102,3 +103,11 @@ def test_mode_id_wants_field_ids_and_mode_name_does_not():
 def test_two_columns_with_one_physical_name_are_corrupt():
     with pytest.raises(CorruptLogError, match="share"):
         to_physical_schema(Schema([mapped("a", "long", "c"), mapped("b", "long", "c")]), "name")
+
+
+def test_data_of_a_mapped_table_brings_its_comments_and_nothing_of_the_table():
+    kept = {"comment": "key", "own": 1}
+    own = {**kept, "delta.columnMapping.id": 1, "CURRENT_DEFAULT": "0", "delta.generationExpression": "b + 1"}
+    schema = Schema([Field("s", ArrayType(StructType([Field("x", "long", False, own)])), metadata=own)])
+    bare = Schema([Field("s", ArrayType(StructType([Field("x", "long", False, kept)])), metadata=kept)])
+    assert without_table_metadata(schema) == bare
