@@ -5,9 +5,10 @@ way of a value through its spellings.
 """
 
 from deltaarrow.partitions.arrays import parse_partition_values
+from deltaarrow.partitions.java import render_double, render_float
 from deltaarrow.partitions.literal import duckdb_type, partition_literal_sql, partition_scalar
 from deltaarrow.partitions.paths import DEFAULT_PARTITION, escape_path_name, partition_folder, random_prefix
-from deltaarrow.partitions.values import parse_partition_value, render_partition_value
+from deltaarrow.partitions.values import parse_partition_value, render_partition_value, render_timestamp
 
 __all__ = [
     "DEFAULT_PARTITION",
@@ -19,5 +20,8 @@ __all__ = [
     "partition_literal_sql",
     "partition_scalar",
     "random_prefix",
+    "render_double",
+    "render_float",
     "render_partition_value",
+    "render_timestamp",
 ]

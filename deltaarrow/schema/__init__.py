@@ -4,6 +4,8 @@ Implements *Schema Serialization Format* and *Column Mapping* of PROTOCOL.md.
 """
 
 from deltaarrow.schema.arrow import (
+    JSON_KEYS,
+    TYPE_KEY,
     from_arrow_field,
     from_arrow_type,
     to_arrow_field,
@@ -11,8 +13,10 @@ from deltaarrow.schema.arrow import (
     to_arrow_type,
 )
 from deltaarrow.schema.arrow_cast import conform, ensure_conformable
-from deltaarrow.schema.json import JsonObject, JsonValue
+from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 from deltaarrow.schema.mapping import (
+    FIELD_ID_KEY,
+    PHYSICAL_NAME_KEY,
     ColumnMapping,
     column_mapping_mode,
     field_id,
@@ -34,6 +38,10 @@ from deltaarrow.schema.types import (
 from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
 
 __all__ = [
+    "FIELD_ID_KEY",
+    "JSON_KEYS",
+    "PHYSICAL_NAME_KEY",
+    "TYPE_KEY",
     "ArrayType",
     "ColumnMapping",
     "DataType",
@@ -54,8 +62,10 @@ __all__ = [
     "from_arrow_schema",
     "from_arrow_type",
     "leaf_paths",
+    "parse_json",
     "physical_name",
     "physical_path",
+    "render_json",
     "resolve_partition_columns",
     "resolve_path",
     "to_arrow_field",
