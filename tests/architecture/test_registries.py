@@ -15,7 +15,7 @@ GROUPS = {"all", "bench", "test"}
 def test_the_drawn_error_tree_is_the_class_tree():
     drawn, parents = {}, []
     for line in deltaarrow.errors.__doc__.splitlines():
-        found = re.match(r"    ([│├└─ ]*)(\w+Error)\b", line)
+        found = re.match(r"    ([│├└─ ]*)(\w+(?:Error|Exception))\b", line)
         if found:
             depth = len(found[1]) // 4
             parents[depth:] = [found[2]]
