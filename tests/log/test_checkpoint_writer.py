@@ -1,0 +1,82 @@
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.tables import EPOCH_MS, TableBuilder
+
+from deltaarrow.log import list_segment, replay, write_classic_checkpoint
+from deltaarrow.log.last_checkpoint import checksum
+from deltaarrow.storage import open_store
+
+SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
+DOMAIN = '{"clusteringColumns":[["id"]],"domainName":"delta.clustering"}'
+
+
+@pytest.fixture
+def table(tmp_path):
+    table = TableBuilder(tmp_path).features("deletionVectors", writer_only=["domainMetadata", "clustering"])
+    table.metadata(SCHEMA, ["p"], {"delta.enableDeletionVectors": "true"}, name="t", description="d")
+    plain = table.add_file(pa.table({"id": [1, 2]}), {"p": None}, tags={"a": "b"}, baseRowId=7)
+    masked = table.add_file(pa.table({"id": [3, 4]}), {"p": "é/ü"})
+    gone = table.add_file(pa.table({"id": [5]}), {"p": "x"})
+    table.commit([plain, masked, gone, table.txn("app", 5), table.domain("delta.clustering", DOMAIN)])
+    table.commit([*table.with_deletion_vector(masked, table.deletion_vector([0])), table.remove(gone)])
+    return table
+
+
+def write(table, since=0) -> str:
+    store = open_store(table.path)
+    return write_classic_checkpoint(replay(store, list_segment(store)), tombstones_since=since)
+
+
+def everything(path):
+    store = open_store(path)
+    state = replay(store, list_segment(store))
+    files = sorted(state.query_files().to_pylist(maps_as_pydicts="strict"), key=lambda row: row["path"])
+    stones = sorted(state.query_tombstones().to_pylist(maps_as_pydicts="strict"), key=lambda row: str(row))
+    return state.protocol, state.metadata, state.transactions, state.domains, files, stones
+
+
+def test_a_checkpoint_says_what_the_commits_said(table):
+    before = everything(table.path)
+    write(table)
+    table.delete_commits(0, 1)
+    assert everything(table.path) == before
+
+
+def test_a_checkpoint_of_a_checkpoint_says_the_same(table):
+    before = everything(table.path)
+    write(table)
+    table.delete_commits(0, 1)
+    name = write(table)
+    assert everything(table.path) == before
+    assert pq.read_metadata(table.path / name).num_rows == 4 + 2 + 2
+
+
+def test_expired_tombstones_are_left_out(table):
+    write(table, since=EPOCH_MS)
+    table.delete_commits(0, 1)
+    assert everything(table.path)[5] == []
+
+
+def test_exactly_one_column_of_a_row_is_set(table):
+    rows = pq.read_table(table.path / write(table)).to_pylist()
+    assert {sum(value is not None for value in row.values()) for row in rows} == {1}
+
+
+def test_the_hint_says_what_was_written(table):
+    name = write(table)
+    hint = json.loads((table.log / "_last_checkpoint").read_text())
+    assert hint["version"] == 1
+    assert hint["size"] == pq.read_metadata(table.path / name).num_rows
+    assert hint["sizeInBytes"] == (table.path / name).stat().st_size
+    assert hint["numOfAddFiles"] == 2
+    assert hint["checksum"] == checksum(hint)
+
+
+def test_the_hint_does_not_go_back(table):
+    write(table)
+    store = open_store(table.path)
+    write_classic_checkpoint(replay(store, list_segment(store, 0)), tombstones_since=0)
+    assert json.loads((table.log / "_last_checkpoint").read_text())["version"] == 1
