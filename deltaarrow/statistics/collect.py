@@ -1,0 +1,184 @@
+"""Statistics of one data file, collected while it is written (PROTOCOL.md, *Per-file Statistics*).
+
+The Parquet writer finds the bounds of most columns anyway, so they are taken from the footer, row
+group by row group. Where a footer is not exact, kernels look at the row group before it is written:
+
+* floating point: Parquet leaves NaN out, and Spark holds it for the greatest value;
+* strings: Parquet drops bounds that are longer than its limit;
+* NULLs: counted in the column, a NULL struct counting for every leaf below it. Parquet counts the
+  elements of an array or map, Delta the arrays and maps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.schema import PrimitiveType
+from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
+from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import FileMetaData, Statistics
+
+__all__ = ["FOOTER_BOUND_LIMIT", "FileStatistics", "parquet_leaf_paths"]
+
+FOOTER_BOUND_LIMIT = 4096
+"""The longest bound, in bytes, that the Parquet writer keeps."""
+
+
+class FileStatistics:
+    """What is known of one data file, row group by row group.
+
+    Call `observe` with every row group before it is written, then `add_footer`, then `render`.
+
+    Args:
+        schema: the physical schema of the file.
+        columns: those that have statistics.
+        prefix_length: how many UTF-16 units a string bound may have.
+        tight_bounds: whether to say that the bounds are tight, as tables with deletion vectors must.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        columns: Sequence[StatisticsColumn],
+        *,
+        prefix_length: int = DEFAULT_STRING_PREFIX_LENGTH,
+        tight_bounds: bool = False,
+    ) -> None:
+        self.num_records = 0
+        # Dotted names in a footer are ambiguous where names hold dots; the order of leaves is not.
+        self._leaves = {path: index for index, path in enumerate(parquet_leaf_paths(schema))}
+        self._columns = [_ColumnStatistics(each) for each in columns]
+        self._prefix_length = prefix_length
+        self._tight_bounds = tight_bounds
+
+    def observe(self, row_group: pa.Table) -> None:
+        """Take in the rows of the next row group."""
+        self.num_records += row_group.num_rows
+        for each in self._columns:
+            each.observe(row_group)
+
+    def add_footer(self, footer: FileMetaData) -> None:
+        """Take the remaining bounds from the footer of the written file."""
+        row_groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+        for each in self._columns:
+            if each.column.has_bounds:
+                leaf = self._leaves[each.column.path]
+                each.add_footer([row_group.column(leaf).statistics for row_group in row_groups])
+
+    def render(self) -> str:
+        """The text of ``add.stats``."""
+        bounded = [each for each in self._columns if each.column.has_bounds]
+        return render_statistics(
+            self.num_records,
+            nest((each.column.path, each.render(self._prefix_length, upper=False)) for each in bounded),
+            nest((each.column.path, each.render(self._prefix_length, upper=True)) for each in bounded),
+            nest((each.column.path, str(each.null_count)) for each in self._columns),
+            tight_bounds=True if self._tight_bounds else None,
+        )
+
+
+class _ColumnStatistics:
+    def __init__(self, column: StatisticsColumn) -> None:
+        self.column = column
+        self.null_count = 0
+        self._name = column.type.type if isinstance(column.type, PrimitiveType) else ""
+        self._bounds: tuple[Bound, Bound] | None = None
+        # Per row group: whether its bounds are known without the footer.
+        self._known: list[bool] = []
+        self._exact = True
+
+    def observe(self, row_group: pa.Table) -> None:
+        if self._name == "void":
+            # Files have no such column.
+            self.null_count += row_group.num_rows
+            return
+        values = row_group.column(self.column.path[0])
+        if len(self.column.path) > 1:
+            values = pc.struct_field(values, list(self.column.path[1:]))
+        self.null_count += values.null_count
+        if not self.column.has_bounds:
+            return
+        known = values.null_count == len(values)
+        if not known and self._name in ("float", "double"):
+            self._add(*_float_bounds(values))
+            known = True
+        elif not known and self._name == "string":
+            longest = pc.max(pc.binary_length(values)).as_py()
+            if longest > FOOTER_BOUND_LIMIT:
+                low, high = pc.min_max(values).values()
+                self._add(low.as_buffer().to_pybytes(), high.as_buffer().to_pybytes())
+                known = True
+        self._known.append(known)
+
+    def add_footer(self, statistics: Sequence[Statistics | None]) -> None:
+        for known, each in zip(self._known, statistics, strict=True):
+            if known:
+                continue
+            if each is None or not each.has_min_max:
+                self._exact = False
+                return
+            self._add(self._from_raw(each.min_raw), self._from_raw(each.max_raw))
+
+    def _from_raw(self, raw: int | bytes) -> Bound:
+        # Decimals of more than 18 digits are stored as big-endian bytes.
+        if isinstance(raw, bytes) and self._name != "string":
+            return int.from_bytes(raw, "big", signed=True)
+        return raw
+
+    def _add(self, low: Bound, high: Bound) -> None:
+        if self._bounds is not None:
+            low = _least(self._bounds[0], low)
+            high = _greatest(self._bounds[1], high)
+        self._bounds = low, high
+
+    def render(self, prefix_length: int, *, upper: bool) -> str | None:
+        if self._bounds is None or not self._exact:
+            return None
+        return render_bound(self._bounds[upper], self.column.type, prefix_length, upper=upper)
+
+
+def _float_bounds(values: pa.ChunkedArray) -> tuple[float, float]:
+    low, high = pc.min_max(values).values()
+    has_nan = pc.any(pc.is_nan(values)).as_py()
+    return low.as_py(), math.nan if has_nan else high.as_py()
+
+
+def _least(one: Bound, other: Bound) -> Bound:
+    if isinstance(one, float) and math.isnan(one):
+        return other
+    return other if other < one else one  # type: ignore[operator]  # bounds of one column are of one kind
+
+
+def _greatest(one: Bound, other: Bound) -> Bound:
+    if isinstance(one, float) and math.isnan(one):
+        return one
+    if isinstance(other, float) and math.isnan(other):
+        return other
+    return other if other > one else one  # type: ignore[operator]  # bounds of one column are of one kind
+
+
+def parquet_leaf_paths(fields: Iterable[pa.Field], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of the columns of a Parquet file, in its order, as pyarrow writes the Arrow fields.
+
+    >>> list(parquet_leaf_paths(pa.schema({"a": pa.int64(), "b": pa.list_(pa.int64())})))
+    [('a',), ('b', 'list', 'element')]
+    """
+    types = pa.types
+    for field in fields:
+        here = (*path, field.name)
+        if types.is_struct(field.type):
+            yield from parquet_leaf_paths(field.type.fields, here)
+        elif types.is_map(field.type):
+            parts = [field.type.key_field.with_name("key"), field.type.item_field.with_name("value")]
+            yield from parquet_leaf_paths(parts, (*here, "key_value"))
+        elif types.is_list(field.type):
+            yield from parquet_leaf_paths([field.type.value_field.with_name("element")], (*here, "list"))
+        else:
+            yield here

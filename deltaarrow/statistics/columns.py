@@ -1,0 +1,149 @@
+"""Which columns of a data file have statistics (PROTOCOL.md, *Per-file Statistics*).
+
+The first 32 leaves among the data columns, an array or a map being one leaf; the table may ask for
+another number (``delta.dataSkippingNumIndexedCols``, all with a negative one) or name the columns
+(``delta.dataSkippingStatsColumns``, which wins). Statistics stand under the physical names.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from deltaarrow.errors import InvalidTablePropertyError
+from deltaarrow.schema import DataType, PrimitiveType, StructType, physical_name
+
+__all__ = [
+    "DEFAULT_INDEXED_COLUMNS",
+    "DEFAULT_STRING_PREFIX_LENGTH",
+    "StatisticsColumn",
+    "parse_column_names",
+    "statistics_columns",
+    "string_prefix_length",
+]
+
+DEFAULT_INDEXED_COLUMNS = 32
+DEFAULT_STRING_PREFIX_LENGTH = 32
+
+_NUM_INDEXED = "delta.dataSkippingNumIndexedCols"
+_STATS_COLUMNS = "delta.dataSkippingStatsColumns"
+_PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
+
+# One part of a name as Spark's grammar has it: bare, or in backquotes with a doubled one inside.
+_NAME_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*")
+_UNORDERED = frozenset(("boolean", "binary", "variant", "void"))
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsColumn:
+    """A leaf column with statistics: its physical path and its type."""
+
+    path: tuple[str, ...]
+    type: DataType
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there are a minimum and a maximum, or only a count of NULLs."""
+        return isinstance(self.type, PrimitiveType) and self.type.type not in _UNORDERED
+
+
+def statistics_columns(
+    schema: StructType,
+    partition_columns: Collection[str],
+    configuration: Mapping[str, str],
+    mapping_mode: str = "none",
+) -> tuple[StatisticsColumn, ...]:
+    """The columns that a writer collects statistics for, in the order of the schema.
+
+    Args:
+        schema: the logical schema of the table.
+        partition_columns: logical names; they never have statistics.
+        configuration: the table's properties.
+        mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
+
+    Raises:
+        InvalidTablePropertyError: a property that says which columns is ill-formed.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("day", "date"), Field("a", "long"), Field("b", "binary")])
+    >>> [each.path for each in statistics_columns(schema, ["day"], {})]
+    [('a',), ('b',)]
+    """
+    names = configuration.get(_STATS_COLUMNS)
+    limit = _integer(configuration, _NUM_INDEXED, DEFAULT_INDEXED_COLUMNS, least=-1)
+    data = StructType(each for each in schema.fields if each.name not in partition_columns)
+    leaves = list(_leaves(data, mapping_mode, (), ()))
+    if names is None:
+        return tuple(leaf for _, leaf in (leaves if limit < 0 else leaves[:limit]))
+    # A name stands for all that is below it, and Spark compares without regard to case.
+    wanted = {tuple(part.lower() for part in name) for name in parse_column_names(names)}
+    return tuple(
+        leaf for name, leaf in leaves if any(name[:length] in wanted for length in range(1, len(name) + 1))
+    )
+
+
+def string_prefix_length(configuration: Mapping[str, str]) -> int:
+    """How long a string bound may be, in UTF-16 units as Spark counts them.
+
+    Raises:
+        InvalidTablePropertyError: the property is not a natural number.
+
+    >>> string_prefix_length({})
+    32
+    """
+    return _integer(configuration, _PREFIX_LENGTH, DEFAULT_STRING_PREFIX_LENGTH, least=0)
+
+
+def parse_column_names(text: str) -> list[tuple[str, ...]]:
+    """The column names in a comma separated list, each as its parts.
+
+    Raises:
+        InvalidTablePropertyError: the text is no such list.
+
+    >>> parse_column_names("a, `b.c`.d")
+    [('a',), ('b.c', 'd')]
+    """
+    if not text.strip():
+        return []
+    names: list[tuple[str, ...]] = []
+    parts: list[str] = []
+    position = 0
+    while True:
+        match = _NAME_PART.match(text, position)
+        if match is None:
+            raise InvalidTablePropertyError(f"{_STATS_COLUMNS}: not a list of column names: {text!r}")
+        parts.append(match[2] if match[1] is None else match[1].replace("``", "`"))
+        position = match.end()
+        separator = text[position : position + 1]
+        if separator != ".":
+            names.append(tuple(parts))
+            parts = []
+        if not separator:
+            return names
+        if separator not in ".,":
+            raise InvalidTablePropertyError(f"{_STATS_COLUMNS}: not a list of column names: {text!r}")
+        position += 1
+
+
+def _leaves(
+    struct: StructType, mode: str, logical: tuple[str, ...], physical: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], StatisticsColumn]]:
+    for each in struct.fields:
+        name = (*logical, each.name.lower())
+        path = (*physical, physical_name(each, mode))
+        if isinstance(each.type, StructType):
+            yield from _leaves(each.type, mode, name, path)
+        else:
+            yield name, StatisticsColumn(path, each.type)
+
+
+def _integer(configuration: Mapping[str, str], key: str, default: int, *, least: int) -> int:
+    text = configuration.get(key)
+    if text is None:
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise InvalidTablePropertyError(f"{key} must be an integer of at least {least}, not {text!r}")
+    return value

@@ -1,0 +1,204 @@
+"""Statistics as the JSON text that delta-spark writes (PROTOCOL.md, *Per-file Statistics*).
+
+Bounds arrive as a Parquet footer stores them, which no calendar or number type of Python limits:
+
+============================  ==============================  ==================================
+type                          bound                           JSON
+============================  ==============================  ==================================
+byte .. long                  int                             ``-5``
+float, double                 float                           ``1.0E7``, ``"NaN"``, ``"Infinity"``
+decimal(p,s)                  int, the digits without point   ``123.40``, ``1.000E-7``
+date                          int, days since 1970            ``"2020-01-31"``, ``"+10000-01-01"``
+timestamp                     int, microseconds since 1970    ``"1969-12-31T23:59:59.999Z"``
+timestamp_ntz                 int, microseconds since 1970    ``"1969-12-31T23:59:59.999"``
+string                        UTF-8 bytes                     ``"abc"``, cut to a prefix
+============================  ==============================  ==================================
+
+Timestamps are cut down to milliseconds, so a reader takes one millisecond more for the upper bound.
+A cut maximum ends in a character that sorts after whatever was cut.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Context, Decimal
+
+import numpy as np
+
+from deltaarrow.partitions.java import render_double, render_float
+from deltaarrow.schema import DataType, PrimitiveType
+
+__all__ = [
+    "Bound",
+    "JsonTree",
+    "nest",
+    "render_bound",
+    "render_statistics",
+    "truncate_max",
+]
+
+Bound = int | float | bytes
+"""The smallest or the largest value of a column, spelled as the table of this module says."""
+
+JsonTree = dict[str, "JsonTree | str"]
+"""An object whose leaves are JSON texts already, so that numbers keep Spark's spelling."""
+
+_LAST_ASCII = "\x7f"
+_LAST_CHARACTER = "\U0010ffff"
+_DAYS_IN_ERA = 146_097
+_MICROSECONDS_IN_DAY = 86_400_000_000
+_ANY_DECIMAL = Context(prec=38)
+# Jackson, which Spark writes JSON with, has capital digits in \u escapes.
+_LOWER_ESCAPE = re.compile(r"(\\\\)|\\u([0-9a-f]{4})")
+
+
+def render_statistics(
+    num_records: int,
+    min_values: JsonTree | None,
+    max_values: JsonTree | None,
+    null_count: JsonTree | None,
+    *,
+    tight_bounds: bool | None = None,
+) -> str:
+    """The text of ``add.stats``, keys in Spark's order, without what is None.
+
+    >>> render_statistics(3, {"a": "1"}, {"a": "2"}, {"a": "0"}, tight_bounds=True)
+    '{"numRecords":3,"minValues":{"a":1},"maxValues":{"a":2},"nullCount":{"a":0},"tightBounds":true}'
+    """
+    members: JsonTree = {"numRecords": str(num_records)}
+    for key, tree in (("minValues", min_values), ("maxValues", max_values), ("nullCount", null_count)):
+        if tree is not None:
+            members[key] = tree
+    if tight_bounds is not None:
+        members["tightBounds"] = "true" if tight_bounds else "false"
+    return _render_tree(members)
+
+
+def nest(leaves: Iterable[tuple[Sequence[str], str | None]]) -> JsonTree | None:
+    """An object of nested objects; a leaf without a text leaves its parents there, as in Spark.
+
+    Returns None when there are no leaves.
+
+    >>> nest([(("a", "b"), "1"), (("a", "c"), "2"), (("d", "e"), None)])
+    {'a': {'b': '1', 'c': '2'}, 'd': {}}
+    """
+    tree: JsonTree | None = None
+    for path, text in leaves:
+        node = tree = {} if tree is None else tree
+        for name in path[:-1]:
+            child = node.setdefault(name, {})
+            assert isinstance(child, dict)  # a struct and a leaf cannot have the same name
+            node = child
+        if text is not None:
+            node[path[-1]] = text
+    return tree
+
+
+def render_bound(bound: Bound, data_type: DataType, prefix_length: int, *, upper: bool) -> str | None:
+    r"""A bound as JSON text, or None where Spark writes none.
+
+    Args:
+        bound: the value, as the table of this module says.
+        data_type: the type of the column.
+        prefix_length: how many characters a string keeps.
+        upper: whether it is the maximum.
+
+    >>> render_bound(-1, PrimitiveType("timestamp"), 32, upper=True)
+    '"1969-12-31T23:59:59.999Z"'
+    >>> render_bound(b"abcdef", PrimitiveType("string"), 3, upper=True)
+    '"abc\x7f"'
+    """
+    assert isinstance(data_type, PrimitiveType)
+    if isinstance(bound, bytes):
+        try:
+            text = bound.decode()
+        except UnicodeDecodeError:
+            return None
+        # Spark counts characters here, and UTF-16 units in a maximum.
+        cut = truncate_max(text, prefix_length) if upper else text[:prefix_length]
+        return None if cut is None else _render_string(cut)
+    if isinstance(bound, float):
+        text = render_float(bound) if data_type.type == "float" else render_double(bound)
+        return text if math.isfinite(bound) else f'"{text}"'
+    if data_type.decimal:
+        return str(Decimal(bound).scaleb(-data_type.decimal[1], _ANY_DECIMAL))
+    if data_type.type == "date":
+        return f'"{_render_date(bound)}"'
+    if data_type.type in ("timestamp", "timestamp_ntz"):
+        zone = "Z" if data_type.type == "timestamp" else ""
+        return f'"{_render_timestamp(bound)}{zone}"'
+    return str(bound)
+
+
+def truncate_max(text: str, length: int) -> str | None:
+    r"""A short text that is not less than any text with the same beginning, in the order of UTF-8.
+
+    A text of more than `length` UTF-16 units (Java's measure) becomes its prefix, followed by DEL where
+    the first character that is cut off is below it, or else by U+10FFFF. No character is split: the
+    prefix may be one unit longer. It grows, to twice the length at most, over characters that are
+    U+10FFFF already, because nothing sorts after them. None where there is no such text.
+
+    >>> truncate_max("delta lake", 5), truncate_max("åäö", 2)
+    ('delta\x7f', 'åä\U0010ffff')
+    """
+    if _units(text) <= length:
+        return text
+    if length <= 0:
+        return None
+    end = _characters(text, length)
+    units = _units(text[:end])
+    while units <= 2 * length:
+        if end == len(text):
+            return text
+        if text[end] != _LAST_CHARACTER:
+            return text[:end] + (_LAST_ASCII if text[end] < _LAST_ASCII else _LAST_CHARACTER)
+        end += 1
+        units += 2
+    return None
+
+
+def _render_tree(tree: JsonTree) -> str:
+    members = (
+        f"{_render_string(key)}:{_render_tree(value) if isinstance(value, dict) else value}"
+        for key, value in tree.items()
+    )
+    return f"{{{','.join(members)}}}"
+
+
+def _render_string(text: str) -> str:
+    rendered = json.dumps(text, ensure_ascii=False)
+    return _LOWER_ESCAPE.sub(lambda match: match[1] or f"\\u{match[2].upper()}", rendered)
+
+
+def _render_date(days: int) -> str:
+    # Python's calendar begins in year 1 and ends in 9999; Delta's does neither. Move the date by
+    # whole eras of 400 years into the range where the calendar repeats.
+    eras, day_in_era = divmod(days, _DAYS_IN_ERA)
+    date = str(np.datetime64(day_in_era, "D"))
+    year = int(date[:4]) + 400 * eras
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}{date[4:]}"
+
+
+def _render_timestamp(microseconds: int) -> str:
+    days, rest = divmod(microseconds, _MICROSECONDS_IN_DAY)
+    seconds, fraction = divmod(rest, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_render_date(days)}T{hour:02d}:{minute:02d}:{second:02d}.{fraction // 1000:03d}"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _characters(text: str, units: int) -> int:
+    """How many characters the first `units` UTF-16 units touch."""
+    count = 0
+    for character in text[:units]:
+        if units <= 0:
+            break
+        units -= 2 if character > "\uffff" else 1
+        count += 1
+    return count

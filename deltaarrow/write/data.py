@@ -1,0 +1,108 @@
+"""Whatever a user calls data, as one stream of Arrow record batches: `to_reader`.
+
+Nothing is collected: a lazy frame, a relation or a dataset is run while the stream is read, and a
+reader can be read once. The types stay those of the source; fitting them to a table comes later.
+"""
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaarrow.optional import require
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["to_reader"]
+
+
+def to_reader(data: Any) -> pa.RecordBatchReader:
+    """A stream of the rows of `data`.
+
+    Args:
+        data: one of
+
+            * a `pyarrow` Table, RecordBatch, RecordBatchReader, Dataset or Scanner,
+            * any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a Polars DataFrame, a
+              DuckDB relation, a Delta table, ...
+            * a Polars LazyFrame,
+            * a pandas DataFrame, whose index is left out,
+            * an iterable of record batches of one schema, with at least one batch.
+
+    Raises:
+        TypeError: it is none of these; the message names its type.
+        ValueError: an iterable without a batch, which has no schema.
+
+    >>> to_reader([pa.RecordBatch.from_pydict({"a": [1, 2]})]).read_all().num_rows
+    2
+    """
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if _is_a(data, "pyarrow.dataset", "Dataset"):
+        return data.scanner().to_reader()
+    if _is_a(data, "pyarrow.dataset", "Scanner"):
+        return data.to_reader()
+    if _is_a(data, "pandas", "DataFrame"):
+        # Before __arrow_c_stream__, through which pandas hands its index over as well.
+        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata().to_reader()
+    if _is_a(data, "polars", "LazyFrame"):
+        return _read_lazy_frame(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    if hasattr(data, "__arrow_c_array__"):
+        return to_reader(pa.record_batch(data))
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
+        return _read_batches(data)
+    raise TypeError(f"not understood as data: {_type_name(data)}; {_ACCEPTED}")
+
+
+_ACCEPTED = (
+    "give Arrow data, an object with __arrow_c_stream__, a Polars or pandas frame, "
+    "or an iterable of record batches"
+)
+
+
+def _is_a(data: Any, module: str, name: str) -> bool:
+    # An object of a class exists only where its module is loaded.
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(data, getattr(loaded, name))
+
+
+def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
+    empty = require("polars").DataFrame(schema=frame.collect_schema())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        chunks = frame.collect_batches(lazy=True)
+        for chunk in chunks:
+            yield from pa.RecordBatchReader.from_stream(chunk)
+
+    schema = pa.RecordBatchReader.from_stream(empty).schema
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _read_batches(batches: Iterable[Any]) -> pa.RecordBatchReader:
+    stream = (_record_batch(each) for each in batches)
+    first = next(stream, None)
+    if first is None:
+        raise ValueError("an iterable without a record batch has no schema; give a RecordBatchReader")
+    return pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], stream))
+
+
+def _record_batch(data: Any) -> pa.RecordBatch:
+    if isinstance(data, pa.RecordBatch):
+        return data
+    if hasattr(data, "__arrow_c_array__"):
+        return pa.record_batch(data)
+    raise TypeError(f"not understood as a record batch: {_type_name(data)}; {_ACCEPTED}")
+
+
+def _type_name(data: Any) -> str:
+    kind = type(data)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,108 @@
+"""One Parquet file while it is written, and the `AddFile` that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaarrow.actions import AddFile
+from deltaarrow.clock import Clock
+from deltaarrow.statistics import FileStatistics
+from deltaarrow.storage import Store, encode_path
+
+if TYPE_CHECKING:
+    from deltaarrow.storage import Output
+
+__all__ = ["DataFile", "FileFormat"]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """What all files of a write have in common.
+
+    Args:
+        store: where the files go.
+        schema: their physical Arrow schema.
+        options: further arguments of `pyarrow.parquet.ParquetWriter`.
+        clock: tells the modification time.
+        data_change: what ``add.dataChange`` says.
+    """
+
+    store: Store
+    schema: pa.Schema
+    options: Mapping[str, Any]
+    clock: Clock
+    data_change: bool
+
+
+class DataFile:
+    """A file that takes row groups one after the other, and appears in the store when it is closed.
+
+    Not safe for two threads at once.
+    """
+
+    def __init__(
+        self,
+        file_format: FileFormat,
+        name: str,
+        partition_values: Mapping[str, str | None],
+        statistics: FileStatistics,
+    ) -> None:
+        self.name = name
+        self._format = file_format
+        self._partition_values = partition_values
+        self._statistics = statistics
+        self._footers: list[pq.FileMetaData] = []
+        self._output: Output | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, row_group: pa.Table) -> int:
+        """Append the rows as one row group (of no more than 1,048,576); return the file's bytes so far."""
+        if self._output is None:
+            self._output = self._format.store.open_output(self.name)
+            self._output.__enter__()
+            self._writer = pq.ParquetWriter(
+                self._output,
+                self._format.schema,
+                # As Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
+                store_decimal_as_integer=True,
+                store_schema=False,
+                metadata_collector=self._footers,
+                **self._format.options,
+            )
+        assert self._writer is not None
+        self._statistics.observe(row_group)
+        self._writer.write_table(row_group, row_group_size=row_group.num_rows)
+        return self._output.tell()
+
+    def close(self) -> AddFile:
+        """Publish the file."""
+        assert self._writer is not None
+        assert self._output is not None
+        self._writer.close()
+        size = self._output.tell()
+        self._output.__exit__(None, None, None)
+        (footer,) = self._footers
+        self._statistics.add_footer(footer)
+        return AddFile(
+            path=encode_path(self.name),
+            partition_values=self._partition_values,
+            size=size,
+            modification_time=self._format.clock(),
+            data_change=self._format.data_change,
+            stats=self._statistics.render(),
+        )
+
+    def discard(self) -> None:
+        """Give the file up, whatever state it is in; a published one is deleted."""
+        if self._writer is not None:
+            # Or its destructor would finish the file.
+            self._writer.is_open = False
+            self._writer = None
+        if self._output is not None:
+            self._output.discard()
+            self._format.store.delete(self.name)

@@ -1,0 +1,130 @@
+"""The open files of one write, and the threads that fill them.
+
+A file takes one row group at a time. A row group goes to a file of its partition that is idle; where
+all are busy a large one begins another, so that a fast stream keeps every thread at work and a slow
+or a short one makes few files. Full files are closed by the thread that filled them.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from deltaarrow.actions import AddFile
+from deltaarrow.write.data_file import DataFile
+
+__all__ = ["FileSet"]
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(eq=False, slots=True)
+class _Open(Generic[_Key]):
+    number: int
+    key: _Key
+    file: DataFile
+    busy: bool = field(default=False)
+
+
+class FileSet(Generic[_Key]):
+    """Files by partition key, written by an executor.
+
+    Args:
+        pool: runs what is to be done; nothing else of the caller's should wait for it.
+        threads: how many row groups are in work at once.
+        begin: makes the file of a number and a key.
+        target_file_size: bytes at which a file is full.
+        worth_a_file: Arrow bytes from which on a row group begins another file rather than wait.
+        max_open: how many files may be open; beyond, the one least recently used is closed.
+    """
+
+    def __init__(
+        self,
+        pool: Executor,
+        *,
+        threads: int,
+        begin: Callable[[int, _Key], DataFile],
+        target_file_size: int,
+        worth_a_file: int,
+        max_open: int,
+    ) -> None:
+        self._pool = pool
+        self._threads = threads
+        self._begin = begin
+        self._target_file_size = target_file_size
+        self._worth_a_file = worth_a_file
+        self._max_open = max_open
+        self._begun: list[DataFile] = []
+        self._added: dict[int, AddFile] = {}
+        # Ordered by last use.
+        self._open: dict[_Open[_Key], None] = {}
+        self._of_key: dict[_Key, list[_Open[_Key]]] = {}
+        self._running: dict[Future[AddFile | None], _Open[_Key]] = {}
+
+    def write(self, key: _Key, row_group: pa.Table) -> None:
+        """Have a row group of a partition written; wait while as many as there are threads are in work."""
+        waits = row_group.nbytes < self._worth_a_file
+        while len(self._running) >= self._threads or (waits and self._is_busy(key)):
+            self._reap()
+        opened = next((each for each in self._of_key.get(key, ()) if not each.busy), None)
+        if opened is None:
+            self._make_room()
+            opened = self._start(key)
+        else:
+            del self._open[opened]
+            self._open[opened] = None
+        self._submit(opened, self._write, opened.file, row_group)
+
+    def finish(self) -> list[AddFile]:
+        """Close all files; return what they have become, in the order in which they were begun."""
+        while self._open:
+            for each in [each for each in self._open if not each.busy]:
+                self._submit(each, each.file.close)
+            self._reap()
+        return [self._added[number] for number in sorted(self._added)]
+
+    def discard(self) -> None:
+        """Wait for what is in work, then delete every file, finished or not."""
+        wait(self._running)
+        for each in self._begun:
+            each.discard()
+
+    def _is_busy(self, key: _Key) -> bool:
+        opened = self._of_key.get(key, [])
+        return bool(opened) and all(each.busy for each in opened)
+
+    def _start(self, key: _Key) -> _Open[_Key]:
+        number = len(self._begun)
+        opened = _Open(number, key, self._begin(number, key))
+        self._begun.append(opened.file)
+        self._open[opened] = None
+        self._of_key.setdefault(key, []).append(opened)
+        return opened
+
+    def _make_room(self) -> None:
+        while len(self._open) >= self._max_open:
+            idle = next((each for each in self._open if not each.busy), None)
+            if idle is not None:
+                self._submit(idle, idle.file.close)
+            self._reap()
+
+    def _submit(self, opened: _Open[_Key], task: Callable[..., AddFile | None], *arguments: object) -> None:
+        opened.busy = True
+        self._running[self._pool.submit(task, *arguments)] = opened
+
+    def _reap(self) -> None:
+        """Wait for at least one task and take note of those that are done; a failed one raises."""
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        for future in done:
+            opened = self._running.pop(future)
+            opened.busy = False
+            added = future.result()
+            if added is not None:
+                self._added[opened.number] = added
+                del self._open[opened]
+                self._of_key[opened.key].remove(opened)
+
+    def _write(self, file: DataFile, row_group: pa.Table) -> AddFile | None:
+        return file.close() if file.write(row_group) >= self._target_file_size else None

@@ -1,0 +1,58 @@
+"""What a writer has to know of a table to write its data files: `WritePlan`.
+
+A plan holds no connection and no data, so it travels to another thread, process or machine, where
+`deltaarrow.write.write_files` carries it out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Schema
+from deltaarrow.storage import Store
+from deltaarrow.write.properties import WriterProperties
+
+__all__ = ["DEFAULT_TARGET_FILE_SIZE", "WritePlan"]
+
+DEFAULT_TARGET_FILE_SIZE = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritePlan:
+    """Where and how the data files of one write are made.
+
+    Args:
+        store: the table's folder.
+        schema: the logical schema of the table.
+        partition_columns: logical names.
+        mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
+        configuration: the table's properties; those on statistics, compression and file names count.
+        tight_bounds: whether statistics say ``tightBounds``, as they do where the table supports
+            deletion vectors.
+        target_file_size: bytes after which a file is closed and another begun.
+        properties: how Parquet is written.
+        data_change: what ``add.dataChange`` says.
+
+    Raises:
+        SchemaMismatchError: a partition column is not in the schema, or nothing else is.
+    """
+
+    store: Store
+    schema: Schema
+    partition_columns: tuple[str, ...] = ()
+    mapping_mode: str = "none"
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    tight_bounds: bool = False
+    target_file_size: int = DEFAULT_TARGET_FILE_SIZE
+    properties: WriterProperties = field(default_factory=WriterProperties)
+    data_change: bool = True
+
+    def __post_init__(self) -> None:
+        names = set(self.schema.names)
+        absent = [name for name in self.partition_columns if name not in names]
+        if absent:
+            raise SchemaMismatchError(f"partition column {absent[0]!r} is not in the schema")
+        if names <= set(self.partition_columns):
+            raise SchemaMismatchError("a table needs a column that is not a partition column")
+        if self.target_file_size < 1:
+            raise ValueError("target_file_size must be at least 1 byte")

@@ -1,0 +1,194 @@
+"""How data files are encoded: `WriterProperties`, with the names and arguments of ``deltalake``.
+
+They become options of pyarrow's Parquet writer. What that writer cannot do is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+
+__all__ = ["BloomFilterProperties", "ColumnProperties", "WriterProperties", "file_suffix"]
+
+_DEFAULT_CODEC = "snappy"
+_CODEC_PROPERTY = "delta.parquet.compression.codec"
+# What a user may say -> (the name of pyarrow, the ending of file names as parquet-mr has it).
+_CODECS = {
+    "uncompressed": ("none", ""),
+    "none": ("none", ""),
+    "snappy": ("snappy", ".snappy"),
+    "gzip": ("gzip", ".gz"),
+    "brotli": ("brotli", ".br"),
+    "lz4": ("lz4", ".lz4raw"),
+    "lz4_raw": ("lz4", ".lz4raw"),
+    "zstd": ("zstd", ".zstd"),
+}
+
+
+@dataclass(frozen=True)
+class BloomFilterProperties:
+    """The Bloom filter of a column.
+
+    Args:
+        set_bloom_filter_enabled: whether there is one.
+        fpp: the share of false positives, between 0 and 1; the library's default if None.
+        ndv: the number of distinct values expected in a row group; the library's default if None.
+    """
+
+    set_bloom_filter_enabled: bool | None = None
+    fpp: float | None = None
+    ndv: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.fpp is not None and not 0 < self.fpp < 1:
+            raise ValueError("fpp must be between 0 and 1 exclusive")
+
+
+@dataclass(frozen=True)
+class ColumnProperties:
+    """How one column is encoded; None is the library's default.
+
+    Args:
+        dictionary_enabled: whether values are stored as indices into a dictionary.
+        statistics_enabled: ``NONE`` leaves a column without statistics, in the file and, but for the
+            count of NULLs, in the log. ``CHUNK`` and ``PAGE`` keep them.
+        bloom_filter_properties: its Bloom filter.
+        encoding: the encoding without a dictionary, such as ``DELTA_BINARY_PACKED``.
+    """
+
+    dictionary_enabled: bool | None = None
+    statistics_enabled: str | None = None
+    bloom_filter_properties: BloomFilterProperties | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dictionary_enabled and self.encoding:
+            raise ValueError("Cannot specify dictionary_enabled=True and encoding")
+        if self.statistics_enabled not in (None, "NONE", "CHUNK", "PAGE"):
+            raise ValueError(f"statistics_enabled is NONE, CHUNK or PAGE, not {self.statistics_enabled!r}")
+
+
+@dataclass(frozen=True)
+class WriterProperties:
+    """How the Parquet files of a write are encoded; None is the library's default.
+
+    Args:
+        data_page_size_limit: bytes in a data page, about.
+        dictionary_page_size_limit: bytes in a dictionary, before the column goes on without one.
+        data_page_row_count_limit: rows in a data page.
+        write_batch_size: values that are encoded at once.
+        max_row_group_size: rows in a row group; 1,048,576 if None, which is also the most.
+        compression: ``UNCOMPRESSED``, ``SNAPPY``, ``GZIP``, ``BROTLI``, ``LZ4``, ``LZ4_RAW`` or
+            ``ZSTD``; if None, what the table says, or else snappy as Spark.
+        compression_level: of gzip, brotli or zstd.
+        statistics_truncate_length: refused, the Parquet writer has no such setting.
+        default_column_properties: for columns that `column_properties` does not name.
+        column_properties: by logical name, members of structs with a dot between.
+
+    >>> WriterProperties(compression="ZSTD", compression_level=3).compression
+    'ZSTD'
+    """
+
+    data_page_size_limit: int | None = None
+    dictionary_page_size_limit: int | None = None
+    data_page_row_count_limit: int | None = None
+    write_batch_size: int | None = None
+    max_row_group_size: int | None = None
+    compression: str | None = None
+    compression_level: int | None = None
+    statistics_truncate_length: int | None = None
+    default_column_properties: ColumnProperties | None = None
+    column_properties: Mapping[str, ColumnProperties] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.compression is not None and self.compression.lower() not in _CODECS:
+            raise ValueError(f"unknown compression {self.compression!r}")
+        if self.compression_level is not None and self.compression is None:
+            raise ValueError("a compression_level needs a compression")
+        if self.max_row_group_size is not None and self.max_row_group_size < 1:
+            raise ValueError("max_row_group_size must be at least 1")
+        if self.statistics_truncate_length is not None:
+            raise UnsupportedFeatureError(
+                "statistics_truncate_length is not supported: the Parquet writer cannot cut its bounds",
+                feature="statistics_truncate_length",
+            )
+        object.__setattr__(self, "column_properties", dict(self.column_properties or {}))
+
+    def parquet_options(
+        self, configuration: Mapping[str, str], leaves: Sequence[tuple[str, str]]
+    ) -> dict[str, Any]:
+        """Keyword arguments for `pyarrow.parquet.ParquetWriter`.
+
+        Args:
+            configuration: the table's properties.
+            leaves: the leaf columns of the file: dotted logical name, dotted Parquet path.
+
+        Raises:
+            InvalidTablePropertyError: the table wants a codec that does not exist.
+        """
+        options: dict[str, Any] = {
+            "data_page_size": self.data_page_size_limit,
+            "dictionary_pagesize_limit": self.dictionary_page_size_limit,
+            "max_rows_per_page": self.data_page_row_count_limit,
+            "write_batch_size": self.write_batch_size,
+            "compression": _codec(self, configuration)[0],
+            "compression_level": self.compression_level,
+        }
+        options = {key: value for key, value in options.items() if value is not None}
+        if self.default_column_properties is None and not self.column_properties:
+            return options
+        columns = {path: self._of_column(name) for name, path in leaves}
+        options["use_dictionary"] = [
+            path
+            for path, each in columns.items()
+            if each.dictionary_enabled is not False and not each.encoding
+        ]
+        options["write_statistics"] = [
+            path for path, each in columns.items() if each.statistics_enabled != "NONE"
+        ]
+        options["column_encoding"] = {path: each.encoding for path, each in columns.items() if each.encoding}
+        options["bloom_filter_options"] = {
+            path: {key: value for key, value in (("fpp", bloom.fpp), ("ndv", bloom.ndv)) if value is not None}
+            for path, each in columns.items()
+            if (bloom := each.bloom_filter_properties) and bloom.set_bloom_filter_enabled is not False
+        }
+        return {key: value for key, value in options.items() if value != {}}
+
+    def _of_column(self, name: str) -> ColumnProperties:
+        # The most special name wins: ``a.b`` over ``a``. What it leaves open is as for all columns.
+        parts = name.split(".")
+        names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+        found = (self.column_properties[each] for each in names if each in self.column_properties)
+        chosen = next(found, ColumnProperties())
+        default = self.default_column_properties
+        if default is None:
+            return chosen
+        unsaid = {
+            each.name: getattr(default, each.name)
+            for each in fields(chosen)
+            if getattr(chosen, each.name) is None
+        }
+        if chosen.encoding or chosen.dictionary_enabled:
+            # Each of the two rules the other out.
+            unsaid = {
+                key: value for key, value in unsaid.items() if key not in ("encoding", "dictionary_enabled")
+            }
+        return replace(chosen, **unsaid)
+
+
+def file_suffix(properties: WriterProperties, configuration: Mapping[str, str]) -> str:
+    """The end of a data file's name, after the codec.
+
+    >>> file_suffix(WriterProperties(), {})
+    '.snappy.parquet'
+    """
+    return f"{_codec(properties, configuration)[1]}.parquet"
+
+
+def _codec(properties: WriterProperties, configuration: Mapping[str, str]) -> tuple[str, str]:
+    name = properties.compression or configuration.get(_CODEC_PROPERTY, _DEFAULT_CODEC)
+    codec = _CODECS.get(name.lower())
+    if codec is None:
+        raise InvalidTablePropertyError(f"{_CODEC_PROPERTY}: unknown codec {name!r}")
+    return codec

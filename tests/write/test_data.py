@@ -1,0 +1,107 @@
+"""Whatever a user calls data becomes one stream, and nothing is collected."""
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+
+from deltaarrow.write import to_reader
+
+TABLE = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
+
+
+class Stream:
+    def __arrow_c_stream__(self, requested_schema=None):
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+class Array:
+    def __arrow_c_array__(self, requested_schema=None):
+        return TABLE.to_batches()[0].__arrow_c_array__(requested_schema)
+
+
+SOURCES = {
+    "table": lambda: TABLE,
+    "batch": lambda: TABLE.to_batches()[0],
+    "reader": lambda: TABLE.to_reader(),
+    "dataset": lambda: pads.dataset(TABLE),
+    "scanner": lambda: pads.dataset(TABLE).scanner(),
+    "stream": Stream,
+    "array": Array,
+    "list of batches": lambda: TABLE.to_batches(),
+    "generator of batches": lambda: iter(TABLE.to_batches()),
+    "list of arrays": lambda: [Array()],
+    "polars frame": lambda: pl.from_arrow(TABLE),
+    "polars lazy frame": lambda: pl.from_arrow(TABLE).lazy(),
+    "pandas frame": lambda: pd.DataFrame({"id": [1, 2, 3], "name": ["a", None, "c"]}, index=[7, 8, 9]),
+    "duckdb relation": lambda: duckdb.connect().from_arrow(TABLE),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+def test_every_source(source):
+    reader = to_reader(source())
+    assert isinstance(reader, pa.RecordBatchReader)
+    found = reader.read_all()
+    assert found.column_names == ["id", "name"]
+    assert found.to_pydict() == TABLE.to_pydict()
+
+
+def test_a_lazy_frame_without_rows_has_its_schema():
+    reader = to_reader(pl.LazyFrame({"a": [1], "b": ["x"]}).filter(pl.col("a") > 1))
+    assert reader.schema.names == ["a", "b"]
+    assert reader.read_all().num_rows == 0
+
+
+def test_a_lazy_frame_runs_while_the_stream_is_read():
+    seen = []
+
+    def note(frame):
+        seen.append(frame.height)
+        return frame
+
+    frame = pl.LazyFrame({"a": range(10)}).map_batches(note, streamable=True)
+    reader = to_reader(frame)
+    assert seen == []
+    assert reader.read_all().num_rows == 10
+    assert sum(seen) == 10
+
+
+def test_an_error_inside_a_lazy_frame_is_raised():
+    frame = pl.LazyFrame({"a": ["x"]}).select(pl.col("a").cast(pl.Int64))
+    with pytest.raises(Exception, match="conversion"):
+        to_reader(frame).read_all()
+
+
+def test_a_dataset_is_read_through_its_own_scanner():
+    class Masked(pads.InMemoryDataset):
+        def scanner(self, **options):
+            return pads.Scanner.from_batches(TABLE.slice(1).to_batches(), schema=TABLE.schema)
+
+    assert to_reader(Masked(TABLE)).read_all().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [(3, "int"), ("text", "str"), ({"a": [1]}, "dict"), (None, "NoneType")]
+)
+def test_what_is_not_understood_is_named(data, name):
+    with pytest.raises(TypeError, match=f"not understood as data: {name};"):
+        to_reader(data)
+
+
+def test_a_list_of_other_things_names_them():
+    with pytest.raises(TypeError, match="not understood as a record batch: int"):
+        to_reader([1, 2])
+
+
+def test_no_batch_no_schema():
+    with pytest.raises(ValueError, match="no schema"):
+        to_reader([])
+
+
+def test_batches_of_different_schemas():
+    other = pa.RecordBatch.from_pydict({"other": [1]})
+    with pytest.raises((pa.ArrowInvalid, TypeError, ValueError)):
+        to_reader([*TABLE.to_batches(), other]).read_all()

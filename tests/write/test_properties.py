@@ -1,0 +1,104 @@
+"""Writer properties have deltalake's names and reach the files."""
+
+import inspect
+
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.schema import Schema
+from deltaarrow.storage import open_store
+from deltaarrow.write import BloomFilterProperties, ColumnProperties, WritePlan, WriterProperties, write_files
+
+
+@pytest.mark.parametrize("kind", [WriterProperties, ColumnProperties, BloomFilterProperties])
+def test_arguments_are_those_of_deltalake(kind):
+    theirs = inspect.signature(getattr(deltalake, kind.__name__)).parameters
+    assert list(inspect.signature(kind).parameters) == list(theirs)
+
+
+def write(tmp_path, properties, configuration=None, table=None):
+    table = pa.table({"a": [1, 2], "s": [{"x": "q"}, None], "l": [[1], None]}) if table is None else table
+    plan = WritePlan(
+        store=open_store(tmp_path),
+        schema=Schema.from_arrow(table.schema),
+        properties=properties,
+        configuration=configuration or {},
+    )
+    (add,) = write_files(plan, table.to_reader())
+    return add, pq.read_metadata(tmp_path / add.path)
+
+
+@pytest.mark.parametrize(
+    ("compression", "suffix", "codec"),
+    [
+        (None, ".snappy.parquet", "SNAPPY"),
+        ("UNCOMPRESSED", ".parquet", "UNCOMPRESSED"),
+        ("GZIP", ".gz.parquet", "GZIP"),
+        ("ZSTD", ".zstd.parquet", "ZSTD"),
+        ("BROTLI", ".br.parquet", "BROTLI"),
+        ("LZ4_RAW", ".lz4raw.parquet", "LZ4_RAW"),
+    ],
+)
+def test_codecs(tmp_path, compression, suffix, codec):
+    add, footer = write(tmp_path, WriterProperties(compression=compression))
+    assert add.path.endswith(f"-c000{suffix}")
+    # pyarrow has one name for both of Parquet's LZ4 codecs.
+    assert footer.row_group(0).column(0).compression in (codec, codec.removesuffix("_RAW"))
+
+
+def test_the_table_says_the_codec_where_the_caller_does_not(tmp_path):
+    key = "delta.parquet.compression.codec"
+    assert write(tmp_path, WriterProperties(), {key: "zstd"})[1].row_group(0).column(0).compression == "ZSTD"
+    snappy = WriterProperties(compression="SNAPPY")
+    assert write(tmp_path, snappy, {key: "zstd"})[1].row_group(0).column(0).compression == "SNAPPY"
+    with pytest.raises(InvalidTablePropertyError, match=key):
+        write(tmp_path, WriterProperties(), {key: "middle-out"})
+
+
+def test_columns_differ(tmp_path):
+    properties = WriterProperties(
+        default_column_properties=ColumnProperties(dictionary_enabled=False),
+        column_properties={
+            "a": ColumnProperties(encoding="DELTA_BINARY_PACKED"),
+            "s.x": ColumnProperties(dictionary_enabled=True, statistics_enabled="NONE"),
+            "l": ColumnProperties(bloom_filter_properties=BloomFilterProperties(True, fpp=0.01, ndv=10)),
+        },
+    )
+    add, footer = write(tmp_path, properties)
+    a, x, items = (footer.row_group(0).column(index) for index in range(3))
+    assert "DELTA_BINARY_PACKED" in a.encodings
+    assert (x.has_dictionary_page, x.statistics) == (True, None)
+    assert (items.has_dictionary_page, items.bloom_filter_offset is not None) == (False, True)
+    assert '"minValues":{"a":1,"s":{}}' in add.stats
+
+
+def test_rows_in_a_row_group(tmp_path):
+    _, footer = write(tmp_path, WriterProperties(max_row_group_size=3), table=pa.table({"a": range(10)}))
+    assert [footer.row_group(index).num_rows for index in range(footer.num_row_groups)] == [3, 3, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"compression": "middle-out"},
+        {"compression_level": 3},
+        {"max_row_group_size": 0},
+    ],
+)
+def test_nonsense_is_refused(arguments):
+    with pytest.raises(ValueError):
+        WriterProperties(**arguments)
+    with pytest.raises(ValueError):
+        BloomFilterProperties(True, fpp=1.0)
+    with pytest.raises(ValueError):
+        ColumnProperties(dictionary_enabled=True, encoding="PLAIN")
+    with pytest.raises(ValueError):
+        ColumnProperties(statistics_enabled="SOME")
+
+
+def test_what_the_parquet_writer_cannot_do_is_refused():
+    with pytest.raises(UnsupportedFeatureError, match="statistics_truncate_length"):
+        WriterProperties(statistics_truncate_length=8)
