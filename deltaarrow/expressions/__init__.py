@@ -4,7 +4,7 @@
 and `to_arrow` render it.
 """
 
-from deltaarrow.expressions.binding import bind, coerce_literal, resolve_column
+from deltaarrow.expressions.binding import bind, coerce_literal, is_lossless_cast, resolve_column
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
 from deltaarrow.expressions.from_sql import from_sql
@@ -73,6 +73,7 @@ __all__ = [
     "from_filters",
     "from_sql",
     "is_exact",
+    "is_lossless_cast",
     "literal_scalar",
     "literal_sql",
     "literal_type",

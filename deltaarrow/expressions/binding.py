@@ -35,7 +35,7 @@ from deltaarrow.expressions.nodes import (
 from deltaarrow.expressions.temporal import parse_timestamp
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path, to_arrow_type
 
-__all__ = ["bind", "coerce_literal", "resolve_column"]
+__all__ = ["bind", "coerce_literal", "is_lossless_cast", "resolve_column"]
 
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -142,6 +142,18 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
     return None if convert is None else convert(literal, data_type)
 
 
+def is_lossless_cast(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a cast of Arrow types keeps every value, and with it the outcome of every comparison."""
+    types = pa.types
+    if source == target:
+        return True
+    if types.is_signed_integer(source) and types.is_signed_integer(target):
+        return bool(source.bit_width <= target.bit_width)
+    if types.is_floating(source) and types.is_floating(target):
+        return bool(source.bit_width <= target.bit_width)
+    return bool(types.is_string(source) and types.is_large_string(target))
+
+
 def _bind_operand(operand: Operand, schema: StructType) -> tuple[Operand, DataType | None]:
     match operand:
         case Literal():
@@ -150,7 +162,7 @@ def _bind_operand(operand: Operand, schema: StructType) -> tuple[Operand, DataTy
             return _bind_column(operand, schema)
         case Cast(column, target):
             column, data_type = _bind_column(column, schema)
-            if _is_lossless(to_arrow_type(data_type), target):
+            if is_lossless_cast(to_arrow_type(data_type), target):
                 return column, data_type
             return Cast(column, target), None
 
@@ -179,18 +191,6 @@ def _shown(operand: Operand) -> str:
 
 def _named(data_type: DataType) -> str:
     return data_type.type if isinstance(data_type, PrimitiveType) else type(data_type).__name__.lower()
-
-
-def _is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a cast keeps every value, and with it the outcome of every comparison."""
-    types = pa.types
-    if source == target:
-        return True
-    if types.is_signed_integer(source) and types.is_signed_integer(target):
-        return bool(source.bit_width <= target.bit_width)
-    if types.is_floating(source) and types.is_floating(target):
-        return bool(source.bit_width <= target.bit_width)
-    return bool(types.is_string(source) and types.is_large_string(target))
 
 
 def _number(value: LiteralValue) -> int | float | Decimal | None:

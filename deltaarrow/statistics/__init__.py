@@ -3,7 +3,7 @@
 Implements *Per-file Statistics* of PROTOCOL.md.
 """
 
-from deltaarrow.statistics.collect import FOOTER_BOUND_LIMIT, FileStatistics, parquet_leaf_paths
+from deltaarrow.statistics.collect import FOOTER_BOUND_LIMIT, FileStatistics, parquet_leaves
 from deltaarrow.statistics.columns import (
     DEFAULT_INDEXED_COLUMNS,
     DEFAULT_STRING_PREFIX_LENGTH,
@@ -12,6 +12,9 @@ from deltaarrow.statistics.columns import (
     statistics_columns,
     string_prefix_length,
 )
+from deltaarrow.statistics.evidence import ROWS_CANNOT_MATCH, ROWS_MIGHT_MATCH
+from deltaarrow.statistics.guarantees import guarantee, guarantees, partition_expression
+from deltaarrow.statistics.parsing import parse_statistics, statistics_schema
 from deltaarrow.statistics.render import (
     Bound,
     JsonTree,
@@ -20,21 +23,30 @@ from deltaarrow.statistics.render import (
     render_statistics,
     truncate_max,
 )
+from deltaarrow.statistics.skipping import skipping_sql
 
 __all__ = [
     "DEFAULT_INDEXED_COLUMNS",
     "DEFAULT_STRING_PREFIX_LENGTH",
     "FOOTER_BOUND_LIMIT",
+    "ROWS_CANNOT_MATCH",
+    "ROWS_MIGHT_MATCH",
     "Bound",
     "FileStatistics",
     "JsonTree",
     "StatisticsColumn",
+    "guarantee",
+    "guarantees",
     "nest",
-    "parquet_leaf_paths",
+    "parquet_leaves",
     "parse_column_names",
+    "parse_statistics",
+    "partition_expression",
     "render_bound",
     "render_statistics",
+    "skipping_sql",
     "statistics_columns",
+    "statistics_schema",
     "string_prefix_length",
     "truncate_max",
 ]

@@ -1,0 +1,173 @@
+"""What is known of a file beforehand, as pyarrow expressions for its dataset fragment.
+
+pyarrow takes such an expression for true and simplifies filters with it, to the point of not opening
+the file; it neither knows NULLs in ranges nor NaN. Hence the forms: a range holds ``or the value is NULL``
+for each end, unless the statistics count no NULL; floating point columns have none, because NaN is in
+no bounds; and a column is never said to be equal to a value that its file has, because pyarrow would
+put the value in place of the data. Partition columns are, for that is what they are.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.compute import sandbox_cursor
+from deltaarrow.expressions import column_expression
+from deltaarrow.partitions import parse_partition_value, partition_scalar
+from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
+from deltaarrow.statistics.bounds import FileStatisticsSql
+
+__all__ = ["guarantee", "guarantees", "partition_expression"]
+
+_UNBOUNDED = ("float", "double")
+_NOTHING = pc.scalar(True)
+
+
+def guarantee(
+    stats: str | None,
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+    columns: Collection[str] | None = None,
+) -> pc.Expression:
+    """What the statistics of one file prove; see `guarantees`.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> text = '{"numRecords":2,"minValues":{"a":1},"maxValues":{"a":9},"nullCount":{"a":0}}'
+    >>> guarantee(text, Schema([Field("a", "integer")]))
+    <pyarrow.compute.Expression ((a >= 1) and (a <= 9))>
+    """
+    return guarantees(pa.array([stats], pa.string()), schema, mapping_mode, partition_columns, columns)[0]
+
+
+def guarantees(
+    stats: pa.Array | pa.ChunkedArray,
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+    columns: Collection[str] | None = None,
+) -> list[pc.Expression]:
+    """What the statistics of each file prove, over logical names.
+
+    Args:
+        stats: the statistics of the files as JSON texts, NULL where there are none.
+        schema: the logical schema of the table.
+        mapping_mode: the column mapping mode.
+        partition_columns: logical names; statistics do not speak of them.
+        columns: the top-level columns of interest, logical names; None for all.
+
+    Returns:
+        An expression per file, TRUE where nothing is proven.
+    """
+    leaves = [
+        fields
+        for field in schema.fields
+        if field.name not in partition_columns and (columns is None or field.name in columns)
+        for fields in _leaves((field,))
+    ]
+    statistics = FileStatisticsSql("stats")
+    selected = [statistics.num_records()]
+    for fields in leaves:
+        path = tuple(physical_name(each, mapping_mode) for each in fields)
+        lower, upper = statistics.lower_bound(path, fields[-1]), statistics.upper_bound(path, fields[-1])
+        selected += [f"TRY({lower})", f"TRY({upper})", statistics.null_count(path)]
+    if isinstance(stats, pa.Array):
+        stats = pa.chunked_array([stats])
+    with sandbox_cursor() as cursor:
+        cursor.register("files", pa.table({"stats": stats}))
+        names = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(selected))
+        known = cursor.sql(f"SELECT {names} FROM files").to_arrow_table()
+    counts = known.column(0)
+    found = [_NOTHING] * len(stats)
+    for number, fields in enumerate(leaves):
+        lower, upper = (_typed(known.column(3 * number + offset), fields[-1]) for offset in (1, 2))
+        nulls = known.column(3 * number + 3)
+        for row in range(len(found)):
+            known_of_column = _range(fields, lower[row], upper[row], nulls[row], counts[row])
+            if known_of_column is not None:
+                found[row] = known_of_column if found[row] is _NOTHING else found[row] & known_of_column
+    return found
+
+
+def partition_expression(
+    partition_values: Mapping[str, str | None],
+    schema: StructType,
+    partition_columns: Sequence[str],
+    mapping_mode: str = "none",
+) -> pc.Expression:
+    """The partition values of one file as an expression over logical names.
+
+    Args:
+        partition_values: texts by physical name, as in the log.
+        schema: the logical schema of the table.
+        partition_columns: logical names.
+        mapping_mode: the column mapping mode.
+
+    Returns:
+        Equality with the typed value for each column, ``is_null`` for NULL; TRUE without columns.
+
+    Raises:
+        CorruptLogError: a text is no value of its column's type.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("p", "integer"), Field("q", "date")])
+    >>> partition_expression({"p": "5", "q": None}, schema, ["p", "q"])
+    <pyarrow.compute.Expression ((p == 5) and is_null(q, {nan_is_null=false}))>
+    """
+    parts = []
+    for name in partition_columns:
+        field = schema.field(name)
+        assert isinstance(field.type, PrimitiveType), "tables are partitioned by primitive columns"
+        value = parse_partition_value(
+            partition_values.get(physical_name(field, mapping_mode)), field.type, field.name
+        )
+        column = pc.field(field.name)
+        parts.append(column.is_null() if value is None else column == partition_scalar(value, field.type))
+    return _all(parts)
+
+
+def _leaves(fields: tuple[Field, ...]) -> list[tuple[Field, ...]]:
+    """The columns with bounds at or below a field, each with the fields on the way to it."""
+    data_type = fields[-1].type
+    if isinstance(data_type, StructType):
+        return [leaf for each in data_type.fields for leaf in _leaves((*fields, each))]
+    bounded = isinstance(data_type, PrimitiveType) and data_type.type not in _UNBOUNDED
+    return [fields] if bounded and FileStatisticsSql("").lower_bound(("",), fields[-1]) is not None else []
+
+
+def _typed(bounds: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
+    """The bounds in the column's type, where it holds them: a moved bound may be just beyond it."""
+    try:
+        return bounds.cast(to_arrow_type(field.type))
+    except pa.ArrowInvalid:
+        return bounds
+
+
+def _range(
+    fields: tuple[Field, ...], lower: pa.Scalar, upper: pa.Scalar, nulls: pa.Scalar, records: pa.Scalar
+) -> pc.Expression | None:
+    """A column between its bounds, or NULL throughout; None where nothing is known."""
+    column = column_expression(tuple(field.name for field in fields))
+    count = nulls.as_py()
+    if count and count == records.as_py():
+        return column.is_null()
+    ends = []
+    if lower.is_valid:
+        ends.append(column >= lower)
+    if upper.is_valid:
+        ends.append(column <= upper)
+    # Of a field of a struct the count may leave out the rows whose struct is NULL.
+    if count != 0 or len(fields) > 1:
+        # The comparison first: pyarrow does not see through the other order.
+        ends = [end | column.is_null() for end in ends]
+    return _all(ends) if ends else None
+
+
+def _all(parts: Sequence[pc.Expression]) -> pc.Expression:
+    if not parts:
+        return _NOTHING
+    found, *rest = parts
+    for part in rest:
+        found = found & part
+    return found

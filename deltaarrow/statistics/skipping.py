@@ -1,0 +1,231 @@
+"""File skipping: a predicate as SQL that is FALSE for files in which no row can match.
+
+Implements *Per-file Statistics* and *Partition Value Serialization* of PROTOCOL.md for readers, after
+the example of Delta's ``DataSkippingReader``. A predicate is taken apart with two questions that call
+each other: may it be TRUE on some row, and may it be FALSE? NOT swaps them. What both leave undecided
+may match: a part that was not understood, a comparison of columns, a column without statistics.
+
+NaN decides comparisons one way in Spark and DuckDB and another way in pyarrow (see
+`deltaarrow.expressions.nodes`), and statistics may be silent about it (see
+`deltaarrow.statistics.bounds`). So nothing is concluded from the bounds of floating point columns
+about a comparison that NaN may satisfy.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.expressions import (
+    And,
+    Cast,
+    Column,
+    Compare,
+    CompareOp,
+    Constant,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Predicate,
+    StartsWith,
+    coerce_literal,
+    is_lossless_cast,
+    resolve_column,
+)
+from deltaarrow.schema import PrimitiveType, StructType, physical_name, to_arrow_type
+from deltaarrow.statistics.bounds import FileStatisticsSql
+from deltaarrow.statistics.evidence import (
+    ROWS_CANNOT_MATCH,
+    ROWS_MIGHT_MATCH,
+    ColumnStatistics,
+    Evidence,
+    PartitionValue,
+    all_of,
+    any_of,
+)
+
+__all__ = ["skipping_sql"]
+
+_NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+_TRUE_FOR_GREATEST = ("!=", ">", ">=")
+_TRUE_FOR_UNORDERED = ("!=",)
+
+
+def skipping_sql(
+    predicate: Predicate,
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+    *,
+    stats: str = "stats",
+    partition_values: str = "partitionValues",
+    stats_parsed: str | None = None,
+    nan_is_greatest: bool | None = None,
+) -> str | None:
+    """The DuckDB SQL of a condition on files that is FALSE only where no row can match.
+
+    It is never NULL and never fails, whatever the texts in the log. It needs no setting of the
+    connection.
+
+    Args:
+        predicate: a predicate over logical names, bound to the schema or not; columns that the schema
+            does not have and literals that do not fit prune nothing.
+        schema: the logical schema of the table.
+        mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
+        partition_columns: logical names.
+        stats: the SQL of the statistics of a file as JSON text.
+        partition_values: the SQL of its partition values, a map from physical names to texts.
+        stats_parsed: the SQL of the same statistics as a struct (physical names), which must have the
+            members of every column in the predicate; it is asked first.
+        nan_is_greatest: how the rows will be compared with NaN: True as DuckDB and Spark do, False as
+            pyarrow does. None is right for both, and prunes less.
+
+    Returns:
+        The SQL, or None where no file can be left out.
+
+    >>> from deltaarrow.expressions import from_sql
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("p", "long"), Field("a", "long")])
+    >>> print(skipping_sql(from_sql("p IS NULL"), schema, "none", ["p"]))
+    coalesce(partitionValues['p'], '') = ''
+    """
+    statistics = FileStatisticsSql(stats, stats_parsed)
+    reader = _Reader(
+        schema, mapping_mode, frozenset(partition_columns), statistics, partition_values, nan_is_greatest
+    )
+    found = reader.may_be_true(predicate)
+    return None if found == ROWS_MIGHT_MATCH else found
+
+
+@dataclass(frozen=True)
+class _Reader:
+    schema: StructType
+    mapping_mode: str
+    partition_columns: frozenset[str]
+    statistics: FileStatisticsSql
+    partition_values: str
+    nan_is_greatest: bool | None
+
+    def may_be_true(self, predicate: Predicate) -> str:
+        """A row on which AND is TRUE makes all parts TRUE; one on which OR is TRUE makes one TRUE."""
+        match predicate:
+            case And(operands):
+                return all_of([self.may_be_true(each) for each in operands])
+            case Or(operands):
+                return any_of([self.may_be_true(each) for each in operands])
+            case Not(operand):
+                return self.may_be_false(operand)
+            case Constant(value):
+                return ROWS_MIGHT_MATCH if value is True else ROWS_CANNOT_MATCH
+            case _:
+                return self._leaf(predicate, wanted=True)
+
+    def may_be_false(self, predicate: Predicate) -> str:
+        """A row on which AND is FALSE makes one part FALSE; one on which OR is FALSE makes all FALSE."""
+        match predicate:
+            case And(operands):
+                return any_of([self.may_be_false(each) for each in operands])
+            case Or(operands):
+                return all_of([self.may_be_false(each) for each in operands])
+            case Not(operand):
+                return self.may_be_true(operand)
+            case Constant(value):
+                return ROWS_MIGHT_MATCH if value is False else ROWS_CANNOT_MATCH
+            case _:
+                return self._leaf(predicate, wanted=False)
+
+    def _leaf(self, predicate: Predicate, wanted: bool) -> str:
+        match predicate:
+            case Compare(op, left, right):
+                return self._compare(op, left, right, wanted)
+            case IsIn(column, values, arrow_type):
+                return self._is_in(column, [Literal(value, arrow_type) for value in values], wanted)
+            case StartsWith(column, prefix):
+                evidence = self._evidence(column)
+                if evidence is None or evidence.field.type != PrimitiveType("string"):
+                    return ROWS_MIGHT_MATCH
+                return evidence.may_start_with(prefix) if wanted else evidence.may_not_start_with(prefix)
+            case IsNull(Column() as column):
+                evidence = self._evidence(column)
+                if evidence is None:
+                    return ROWS_MIGHT_MATCH
+                return evidence.may_be_null() if wanted else evidence.may_be_known()
+            case IsNan(column):
+                evidence = self._evidence(column)
+                return ROWS_MIGHT_MATCH if evidence is None else evidence.may_be_known()
+            case _:
+                return ROWS_MIGHT_MATCH
+
+    def _compare(self, op: CompareOp, left: Operand, right: Operand, wanted: bool) -> str:
+        if Literal(None) in (_untyped(left), _untyped(right)):
+            # A comparison with NULL is NULL.
+            return ROWS_CANNOT_MATCH
+        if isinstance(left, Literal):
+            left, right, op = right, left, _MIRRORED[op]
+        evidence = self._evidence(left)
+        if evidence is None:
+            return ROWS_MIGHT_MATCH
+        if not isinstance(right, Literal):
+            other = self._evidence(right)
+            known = ROWS_MIGHT_MATCH if other is None else other.may_be_known()
+            return all_of([evidence.may_be_known(), known])
+        literal = coerce_literal(right, evidence.field.type)
+        if literal is None or _is_nan(literal):
+            return ROWS_MIGHT_MATCH
+        if self._nan_may_give(evidence, op, wanted):
+            return evidence.may_be_known()
+        return evidence.may_compare(op if wanted else _NEGATED[op], literal)
+
+    def _is_in(self, column: Column, values: list[Literal], wanted: bool) -> str:
+        evidence = self._evidence(column)
+        if evidence is None:
+            return ROWS_MIGHT_MATCH
+        literals = [coerce_literal(each, evidence.field.type) for each in values]
+        members = [each for each in literals if each is not None and not _is_nan(each)]
+        if len(members) < len(values):
+            return ROWS_MIGHT_MATCH
+        if self._nan_may_give(evidence, "=", wanted):
+            return evidence.may_be_known()
+        return evidence.may_be_in(members) if wanted else evidence.may_not_be_in(members)
+
+    def _nan_may_give(self, evidence: Evidence, op: CompareOp, wanted: bool) -> bool:
+        """Whether comparing NaN with a number may have that outcome, bounds or not."""
+        if evidence.field.type not in _FLOATS:
+            return False
+        outcomes = []
+        if self.nan_is_greatest is not False:
+            outcomes.append(op in _TRUE_FOR_GREATEST)
+        if self.nan_is_greatest is not True:
+            outcomes.append(op in _TRUE_FOR_UNORDERED)
+        return wanted in outcomes
+
+    def _evidence(self, operand: Operand) -> Evidence | None:
+        """What is known of a column, of whatever is cast without loss as well; None for what is not there."""
+        if isinstance(operand, Literal):
+            return None
+        column = operand.operand if isinstance(operand, Cast) else operand
+        try:
+            fields = resolve_column(self.schema, column.path)
+        except InvalidPredicateError:
+            return None
+        field = fields[-1]
+        if isinstance(operand, Cast) and not is_lossless_cast(to_arrow_type(field.type), operand.type):
+            return None
+        path = tuple(physical_name(each, self.mapping_mode) for each in fields)
+        if fields[0].name in self.partition_columns:
+            return PartitionValue(field, path[0], self.partition_values) if len(fields) == 1 else None
+        return ColumnStatistics(fields, path, self.statistics)
+
+
+def _untyped(operand: Operand) -> Operand:
+    return Literal(operand.value) if isinstance(operand, Literal) else operand
+
+
+def _is_nan(literal: Literal) -> bool:
+    return isinstance(literal.value, float) and math.isnan(literal.value)
