@@ -1,0 +1,237 @@
+"""A snapshot as a `polars.LazyFrame` that Polars scans with its own Parquet reader.
+
+Polars asks for a plan when it has optimised the query, and then knows the columns and filters that are
+left for the scan. Files that cannot match are not opened; the filters themselves stay with Polars,
+which applies every one of them to what is read (and here to partition values), so its rules for NaN
+and NULL hold. What Polars's reader cannot be given is read by `deltaarrow.scan.batches` into the same
+lazy frame.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from operator import not_
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
+from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
+from deltaarrow.engines.source import TableSource, snapshot_of
+from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow
+from deltaarrow.optional import require
+from deltaarrow.scan import BatchReader, FileTask, TableLayout, plan_scan
+from deltaarrow.schema import PrimitiveType
+from deltaarrow.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars.io.plugins import register_io_source
+    from polars.lazyframe.resolver import FilterExpr, LazyFrameResolver, ResolvedLazyFrameProps
+else:
+    pl = require("polars")
+    LazyFrameResolver = require("polars.lazyframe.resolver").LazyFrameResolver
+    ResolvedLazyFrameProps = require("polars.lazyframe.resolver").ResolvedLazyFrameProps
+    register_io_source = require("polars.io.plugins").register_io_source
+
+__all__ = ["DeltaResolver", "scan_delta"]
+
+_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+
+
+# --- translate -------------------------------------------------------------------------------------
+
+
+def _predicate(filters: Sequence["FilterExpr"]) -> Predicate | None:
+    """What can be told of the filters, for leaving out files; Polars applies them all the same."""
+    expressions = [found for each in filters if (found := _arrow_expression(each)) is not None]
+    return And(tuple(from_arrow(expression) for expression in expressions)) if expressions else None
+
+
+def _arrow_expression(condition: "FilterExpr") -> Any:
+    try:
+        return condition.pyarrow_expr
+    except Exception:
+        # Polars raises what its conversion came upon. Nothing is lost but the skipping of files.
+        return None
+
+
+def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predicate | None:
+    """The parts that pyarrow may evaluate on rows: for it NaN is not greater than every number."""
+    if predicate is None:
+        return None
+    floats = {field.name for field in layout.schema.fields if field.type in _FLOATS}
+    parts = [part for part in conjuncts(predicate) if not floats & {path[0] for path in columns_of(part)}]
+    return And(tuple(parts))
+
+
+# --- plan ------------------------------------------------------------------------------------------
+
+
+class DeltaResolver(LazyFrameResolver):
+    """Answers Polars with the lazy frame of what a query needs of a snapshot; picklable."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._obstacle = obstacle(snapshot)
+        self._binder: FileBinder | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the snapshot."""
+        return DeltaResolver, (self._snapshot,)
+
+    def cse_eq(self, other: object) -> bool:
+        """Whether the other one shows the same rows, so that Polars may read them once."""
+        if not isinstance(other, DeltaResolver):
+            return False
+        ours, theirs = self._snapshot, other._snapshot
+        return ours is theirs or (ours.store == theirs.store and ours.version == theirs.version)
+
+    def schema(self) -> "pl.Schema":
+        """Return the schema of the table."""
+        return polars_schema(self._snapshot.schema.fields)
+
+    def resolve_lazyframe(
+        self,
+        *,
+        projection: list[str] | None,
+        limit: int | None,
+        filters: list["FilterExpr"],
+        filter_columns: list[str],
+        filter_drop_columns_idx: int | None,
+        existing_resolved_version_key: str | None,
+    ) -> "tuple[pl.LazyFrame, ResolvedLazyFrameProps]":
+        """Return a lazy frame of the columns `projection` with all the `filters` applied."""
+        predicate = _predicate(filters)
+        plan = plan_scan(self._snapshot, predicate, projection)
+        tasks = plan.tasks if limit is None or filters else _first_files(plan.tasks, limit)
+        by_partition, by_row = _divide(filters, plan.layout)
+        tasks = _matching_partitions(tasks, by_partition, plan.layout)
+        if self._obstacle is not None:
+            native, other = list[BoundFile](), tasks
+        else:
+            if self._binder is None:
+                self._binder = FileBinder(plan.layout)
+            native, other = self._binder.split(tasks, plan.columns)
+        # Polars drops these columns, and the filters that wanted them are done with.
+        spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
+        unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
+        frames = NativeScan(plan.layout, plan.columns, unread).frames(native)
+        if other:
+            pushdown = _without_floats(predicate, plan.layout)
+            frames.append(_ArrowSource(plan.layout, tuple(other), plan.columns, pushdown).lazy())
+        if not frames:
+            schema = self.schema()
+            frames.append(pl.LazyFrame(schema={name: schema[name] for name in plan.columns}))
+        found = frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical")
+        # One by one: Polars pushes a conjunction down as a whole or not at all.
+        for each in by_row:
+            found = found.filter(each.expr)
+        return found, ResolvedLazyFrameProps(applied_filters=range(len(filters)))
+
+
+def _divide(
+    filters: Sequence["FilterExpr"], layout: TableLayout
+) -> tuple[list["FilterExpr"], list["FilterExpr"]]:
+    """The filters on partition columns alone, which hold for all rows of a file or for none, and the rest."""
+    partitions = frozenset(layout.partition_columns)
+    alone = [bool(names := each.expr.meta.root_names()) and partitions.issuperset(names) for each in filters]
+    return list(compress(filters, alone)), list(compress(filters, map(not_, alone)))
+
+
+def _matching_partitions(
+    tasks: Sequence[FileTask], filters: Sequence["FilterExpr"], layout: TableLayout
+) -> list[FileTask]:
+    """Return the files in whose partitions the filters are true, by Polars's own evaluation."""
+    if not filters:
+        return list(tasks)
+    keys = [
+        tuple(task.partition_values.get(layout.physical_name(f)) for f in layout.partition_fields)
+        for task in tasks
+    ]
+    first = dict(zip(reversed(keys), reversed(tasks), strict=True))
+    values = [
+        pl.Series(f.name, [layout.partition_value(task, f) for task in first.values()], polars_type(f.type))
+        for f in layout.partition_fields
+    ]
+    conditions = [each.expr.alias(str(number)) for number, each in enumerate(filters)]
+    verdicts = pl.DataFrame(values).select(pl.all_horizontal(conditions).fill_null(value=False)).to_series()
+    matching = set(compress(first, verdicts))
+    return [task for task, key in zip(tasks, keys, strict=True) if key in matching]
+
+
+def _first_files(tasks: Sequence[FileTask], limit: int) -> list[FileTask]:
+    """The first files that together have `limit` live rows, as far as the log tells."""
+    found, rows = [], 0
+    for task in tasks:
+        if rows >= limit:
+            break
+        found.append(task)
+        deleted = task.deletion_vector.cardinality if task.deletion_vector is not None else 0
+        rows += 0 if task.num_records is None else task.num_records - deleted
+    return found
+
+
+# --- stream ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _ArrowSource:
+    """Files that pyarrow reads and Polars filters, as a source of Polars's."""
+
+    layout: TableLayout
+    tasks: tuple[FileTask, ...]
+    columns: tuple[str, ...]
+    pushdown: Predicate | None
+
+    def lazy(self) -> "pl.LazyFrame":
+        """Return the live rows of the files."""
+        fields = {field.name: field for field in self.layout.schema.fields}
+        return register_io_source(
+            self,
+            schema=polars_schema(fields[name] for name in self.columns),
+            is_pure=True,
+            explain_name="deltaarrow",
+            explain_detail=f"{len(self.tasks)} files",
+        )
+
+    def __call__(
+        self,
+        with_columns: list[str] | None,
+        predicate: "pl.Expr | None",
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator["pl.DataFrame"]:
+        columns = self.columns if with_columns is None else tuple(with_columns)
+        remaining = n_rows
+        for batch in BatchReader(self.layout, columns, self.pushdown).read(self.tasks):
+            frame = pl.DataFrame(batch) if columns else pl.DataFrame(height=batch.num_rows)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            if remaining is not None:
+                frame = frame.head(remaining)
+                remaining -= frame.height
+            yield frame
+            if remaining == 0:
+                return
+
+
+def scan_delta(
+    table: TableSource, version: int | None = None, storage_options: Mapping[str, Any] | None = None
+) -> "pl.LazyFrame":
+    """Return a table as a `polars.LazyFrame`, pinned to one version.
+
+    Polars reads the data files itself, with what a query needs of them: filters and columns arrive at
+    the files, and files that cannot match are not opened. A table of which Polars cannot read some
+    files (see `deltaarrow.engines.polars_limits`) is read with pyarrow there, to the same result.
+    Lazy frames pickle, with the place and version of the table and its `storage_options`.
+
+    Args:
+        table: a path, a URI, a `DeltaTable` or a `Snapshot`.
+        version: the version to read; by default the newest one of a path, the open one of the others.
+        storage_options: as for `DeltaTable`; used where `table` is a path.
+
+    Raises:
+        TableNotFoundError, VersionNotFoundError, CorruptLogError: as for `DeltaTable`.
+        UnsupportedFeatureError: the table needs what this release does not read.
+        MissingDependencyError: Polars is not installed.
+    """
+    return DeltaResolver(snapshot_of(table, version, storage_options)).lazy()

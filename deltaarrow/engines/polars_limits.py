@@ -1,0 +1,259 @@
+"""What Polars's own Parquet reader cannot be given, for a table and for each of its files.
+
+Polars finds columns by their exact names and fills those that a file lacks with NULL. That is wrong
+where a column is there under another name: found by field id, or, without column mapping, spelled in
+another case, as files of foreign writers are. It also widens fewer types than Delta does. So the footer
+of a file is read first; Polars reads it as well, and on a disk it costs less than that. Two kinds of
+tables do without, as long as no type of theirs was widened:
+
+* columns are mapped by name: the physical names are those of the files;
+* in an object store, where a footer costs a round trip, statistics that count values of every column
+  are taken for a proof that it is there, and Polars is told to fail if it is not.
+
+The other obstacles are those of whole tables.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.scan import FileTask, TableLayout
+from deltaarrow.scan.binding import bind_columns
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+    to_arrow_type,
+)
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
+
+__all__ = ["BoundFile", "FileBinder", "obstacle", "storage_arguments"]
+
+_FOOTER_THREADS = 16
+# Polars takes such a name for a pattern that selects columns.
+_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
+# Characters of an object's name that mean themselves in a URL.
+_PLAIN_LOCATION = re.compile(r"s3://[A-Za-z0-9_.=/\-]+")
+_S3_OPTIONS = {
+    "aws_access_key_id",
+    "aws_secret_access_key",
+    "aws_session_token",
+    "aws_region",
+    "aws_endpoint_url",
+    "aws_allow_http",
+    "aws_virtual_hosted_style_request",
+    "aws_skip_signature",
+    "aws_request_payer",
+}
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def obstacle(snapshot: Snapshot) -> str | None:
+    """Return why no file of the table can be given to Polars's reader; None when nothing is in the way."""
+    protocol, store = snapshot.protocol, snapshot.store
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    if any(feature.startswith("variant") for feature in features):
+        # Also when the schema has no such column any more: its files may have it.
+        return "Polars opens no file with a column of type variant"
+    if not store.is_local and not _is_native_s3(store):
+        return f"Polars has no reader for {store.uri}"
+    for field in (*_all_fields(snapshot.schema), *_all_fields(snapshot.physical_schema)):
+        if field.type == PrimitiveType("variant"):
+            return "Polars opens no file with a column of type variant"
+        if _PATTERN.fullmatch(field.name):
+            return f"Polars takes the column name {field.name!r} for a pattern"
+    return None
+
+
+def _all_fields(data_type: DataType) -> Iterator[Field]:
+    match data_type:
+        case StructType():
+            for field in data_type.fields:
+                yield field
+                yield from _all_fields(field.type)
+        case ArrayType():
+            yield from _all_fields(data_type.element_type)
+        case MapType():
+            yield from _all_fields(data_type.key_type)
+            yield from _all_fields(data_type.value_type)
+
+
+def _is_native_s3(store: Store) -> bool:
+    return store.uri.startswith("s3://") and all(key.lower() in _S3_OPTIONS for key in store.storage_options)
+
+
+def storage_arguments(store: Store) -> dict[str, Any]:
+    """Return the arguments of `polars.scan_parquet` that reach the store; see `obstacle`."""
+    if store.is_local:
+        return {}
+    return {"storage_options": {key.lower(): str(value) for key, value in store.storage_options.items()}}
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BoundFile:
+    """A file that Polars reads by physical names; `is_complete` where it is known to lack none of them."""
+
+    task: FileTask
+    is_complete: bool
+
+
+class FileBinder:
+    """Tells the files that Polars can read from the others; remembers the footers it has read."""
+
+    def __init__(self, layout: TableLayout) -> None:
+        self._layout = layout
+        self._is_widened = any("delta.typeChanges" in f.metadata for f in _all_fields(layout.schema))
+        self._schemas: dict[str, pa.Schema] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the footers."""
+        return FileBinder, (self._layout,)
+
+    def split(
+        self, tasks: Sequence[FileTask], columns: Sequence[str]
+    ) -> tuple[list[BoundFile], list[FileTask]]:
+        """Return the files from which Polars can read `columns`, and the others."""
+        if len({task.path for task in tasks}) < len(tasks):
+            return [], list(tasks)  # a path twice, perhaps with two deletion vectors
+        fields = [
+            f for f in self._layout.data_fields if f.name in columns and f.type != PrimitiveType("void")
+        ]
+        native: list[BoundFile] = []
+        unknown: list[FileTask] = []
+        other: list[FileTask] = []
+        for task in tasks:
+            if not self._has_plain_location(task):
+                other.append(task)
+            elif self._may_trust_names or not fields:
+                native.append(BoundFile(task, is_complete=False))
+            elif self._may_trust_statistics and _statistics_prove(task, fields):
+                native.append(BoundFile(task, is_complete=True))
+            else:
+                unknown.append(task)
+        for task, schema in zip(unknown, self._read_schemas(unknown), strict=True):
+            if self._is_understood(task, fields, schema):
+                native.append(BoundFile(task, is_complete=False))
+            else:
+                other.append(task)
+        return native, other
+
+    @property
+    def _may_trust_names(self) -> bool:
+        return self._layout.mapping_mode == "name" and not self._is_widened
+
+    @property
+    def _may_trust_statistics(self) -> bool:
+        is_near = self._layout.store.is_local
+        return self._layout.mapping_mode == "none" and not is_near and not self._is_widened
+
+    def _has_plain_location(self, task: FileTask) -> bool:
+        store = self._layout.store
+        return store.is_local or _PLAIN_LOCATION.fullmatch(store.location(task.path)) is not None
+
+    def _read_schemas(self, tasks: Sequence[FileTask]) -> list[pa.Schema]:
+        missing = [task.path for task in tasks if task.path not in self._schemas]
+        if missing:
+            threads = 1 if self._layout.store.is_local else _FOOTER_THREADS
+            distinct: dict[pa.Schema, pa.Schema] = {}
+            with ThreadPoolExecutor(threads) as pool:
+                for path, schema in zip(missing, pool.map(self._read_schema, missing), strict=True):
+                    self._schemas[path] = distinct.setdefault(schema, schema)
+        return [self._schemas[task.path] for task in tasks]
+
+    def _read_schema(self, path: str) -> pa.Schema:
+        store = self._layout.store
+        try:
+            return pq.read_schema(store.arrow_path(path), filesystem=store.arrow_filesystem())
+        except FileNotFoundError as error:
+            raise CorruptDataFileError(f"the data file {path} is in the log and not in storage") from error
+        except pa.ArrowInvalid as error:
+            raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
+
+    def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:
+        """Whether every column is in the file by its exact name, of a type Polars widens, or not at all."""
+        binding = bind_columns(self._layout, fields, schema, task.path)
+        physical = {f.name: f for f in self._layout.physical_schema.fields}
+        for field, source in zip(fields, binding.sources, strict=True):
+            name = self._layout.physical_name(field)
+            if source is None:
+                if name in schema.names:
+                    return False
+                continue
+            wanted = to_arrow_type(physical[name].type)
+            if source != name or _names(binding.scan_schema.field(source).type) != _names(wanted):
+                return False
+            if not _is_widened_by_polars(schema.field(source).type, wanted):
+                return False
+        return True
+
+
+def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether Polars reads a type as the other, which has the same names: exactly, or by widening it."""
+    types = pa.types
+    if found == wanted or (types.is_timestamp(found) and types.is_timestamp(wanted)):
+        return True
+    if types.is_struct(found) and types.is_struct(wanted):
+        inner = {field.name: field.type for field in found}
+        return all(_is_widened_by_polars(inner[f.name], f.type) for f in wanted if f.name in inner)
+    if types.is_list(found) and types.is_list(wanted):
+        return _is_widened_by_polars(found.value_type, wanted.value_type)
+    if types.is_map(found) and types.is_map(wanted):
+        keys = _is_widened_by_polars(found.key_type, wanted.key_type)
+        return keys and _is_widened_by_polars(found.item_type, wanted.item_type)
+    if types.is_decimal(found) and types.is_decimal(wanted):
+        return bool(found.scale == wanted.scale and found.precision <= wanted.precision)
+    if found in _INTEGERS and wanted in _INTEGERS:
+        return _INTEGERS.index(found) <= _INTEGERS.index(wanted)
+    return bool(types.is_float32(found) and types.is_float64(wanted))
+
+
+def _names(data_type: pa.DataType) -> object:
+    """The names of nested fields, at every level; those of list elements and map entries mean nothing."""
+    if pa.types.is_struct(data_type):
+        return {field.name: _names(field.type) for field in data_type}
+    if pa.types.is_map(data_type):
+        return _names(data_type.key_type), _names(data_type.item_type)
+    if pa.types.is_list(data_type):
+        return _names(data_type.value_type)
+    return None
+
+
+def _statistics_prove(task: FileTask, fields: Sequence[Field]) -> bool:
+    """Whether the statistics count values of every column, and so prove that the file has it.
+
+    Statistics that were computed again later also name columns which the file lacks, as all NULL.
+    """
+    if task.stats is None or task.num_records is None:
+        return False
+    return _has_values(orjson.loads(task.stats).get("nullCount"), task.num_records, fields)
+
+
+def _has_values(null_counts: object, num_records: int, fields: Sequence[Field]) -> bool:
+    if not isinstance(null_counts, dict):
+        return False
+    for field in fields:
+        count = null_counts.get(field.name)
+        if isinstance(field.type, StructType):
+            if not _has_values(count, num_records, field.type.fields):
+                return False
+        elif not isinstance(count, int) or count >= num_records or any(True for _ in _all_fields(field.type)):
+            # Statistics know nothing of the fields of structs inside arrays and maps.
+            return False
+    return True

@@ -1,0 +1,37 @@
+"""What the engines take for a table: a snapshot, anything that has one, or the place where it is."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import open_store
+
+__all__ = ["HasSnapshot", "TableSource", "snapshot_of"]
+
+
+class HasSnapshot(Protocol):
+    """A `deltaarrow.DeltaTable`, or what resembles it."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The table at the version that is shown."""
+
+
+TableSource: TypeAlias = Snapshot | HasSnapshot | str | os.PathLike[str]
+
+
+def snapshot_of(
+    table: TableSource, version: int | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Snapshot:
+    """Return the snapshot of `table`, at `version` where one is given.
+
+    A path or URI is opened, with `storage_options`, at its newest version; whatever else is there
+    already keeps its own. Raises as `Snapshot.load` does.
+    """
+    if isinstance(table, str | os.PathLike):
+        return Snapshot.load(open_store(table, storage_options), version)
+    snapshot = table if isinstance(table, Snapshot) else table.snapshot
+    if version is None or version == snapshot.version:
+        return snapshot
+    return Snapshot.load(snapshot.store, version)
