@@ -1,1 +1,66 @@
-"""Delta Lake tables as Arrow datasets, for DuckDB, Polars and Spark."""
+"""Delta Lake tables as Arrow datasets, for DuckDB, Polars and Spark.
+
+Open a table with `DeltaTable`, write one with `write_deltalake`; `register` shows a table to DuckDB,
+`scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to everything that reads Arrow.
+"""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.errors import (
+    CommitFailedError,
+    ConstraintViolationError,
+    DeltaError,
+    DeltaProtocolError,
+    SchemaMismatchError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionNotFoundError,
+)
+from deltaarrow.lazy import lazy_attributes
+from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
+from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
+from deltaarrow.table import DeltaTable
+from deltaarrow.version import VERSION
+from deltaarrow.write import ColumnProperties, WriterProperties
+from deltaarrow.writer import write_deltalake
+
+if TYPE_CHECKING:
+    from deltaarrow.engines import DeltaDataset, register, scan_delta
+
+__version__ = VERSION
+
+__all__ = [
+    "ArrayType",
+    "ColumnProperties",
+    "CommitFailedError",
+    "CommitProperties",
+    "ConstraintViolationError",
+    "DeltaDataset",
+    "DeltaError",
+    "DeltaProtocolError",
+    "DeltaTable",
+    "Field",
+    "MapType",
+    "PostCommitHookProperties",
+    "PrimitiveType",
+    "Schema",
+    "SchemaMismatchError",
+    "StructType",
+    "TableNotFoundError",
+    "Transaction",
+    "UnsupportedFeatureError",
+    "VersionNotFoundError",
+    "WriterProperties",
+    "register",
+    "scan_delta",
+    "write_deltalake",
+]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "DeltaDataset": "deltaarrow.engines.dataset",
+        "register": "deltaarrow.engines.duckdb",
+        "scan_delta": "deltaarrow.engines.polars",
+    },
+)

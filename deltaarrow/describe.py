@@ -12,10 +12,19 @@ from typing import Any, NamedTuple
 import orjson
 import pyarrow as pa
 
+from deltaarrow.expressions import Predicate
+from deltaarrow.schema import Schema, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_statistics
 
-__all__ = ["Metadata", "ProtocolVersions", "add_actions", "describe_detail", "describe_html"]
+__all__ = [
+    "Metadata",
+    "ProtocolVersions",
+    "add_actions",
+    "describe_detail",
+    "describe_html",
+    "list_partitions",
+]
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,8 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     `max` and `partition` as structs, or flattened as `min.column`.
     """
     files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
-    statistics = parse_statistics(files.column("stats"), snapshot.schema, snapshot.mapping_mode)
+    data = Schema([f for f in snapshot.schema.fields if f.name not in snapshot.partition_columns])
+    statistics = parse_statistics(files.column("stats"), data, snapshot.mapping_mode)
     columns: dict[str, Any] = {
         "path": files.column("path"),
         "size_bytes": files.column("size"),
@@ -111,14 +121,19 @@ def _members(statistics: pa.Table, name: str) -> dict[str, pa.ChunkedArray]:
 
 def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
     rows = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
-    physical = snapshot.physical_schema.fields
-    names = {
-        logical.name: field.name for logical, field in zip(snapshot.schema.fields, physical, strict=True)
-    }
+    physical = {field.name: physical_name(field, snapshot.mapping_mode) for field in snapshot.schema.fields}
     return {
-        column: pa.chunked_array([pa.array([row.get(names[column]) for row in rows], pa.string())])
+        column: pa.chunked_array([pa.array([row.get(physical[column]) for row in rows], pa.string())])
         for column in snapshot.partition_columns
     }
+
+
+def list_partitions(snapshot: Snapshot, predicate: Predicate | None = None) -> list[dict[str, str | None]]:
+    """Return the distinct partition values of the files that may match, as the log spells them."""
+    files = snapshot.files(predicate, ["partition_values"])
+    columns = _partition_columns(snapshot, files)
+    rows = zip(*(values.to_pylist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in dict.fromkeys(rows)]
 
 
 def _html_rows(values: Mapping[str, Any]) -> str:

@@ -13,16 +13,22 @@ import pyarrow as pa
 
 import deltaarrow.engines as engines
 import deltaarrow.scan as scan
-from deltaarrow.describe import Metadata, ProtocolVersions, add_actions, describe_detail, describe_html
+from deltaarrow.describe import (
+    Metadata,
+    ProtocolVersions,
+    add_actions,
+    describe_detail,
+    describe_html,
+    list_partitions,
+)
 from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
-from deltaarrow.expressions import Predicate, from_filters, from_sql, to_arrow
+from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
 from deltaarrow.log import list_segment, read_commit_infos
 from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
 from deltaarrow.optional import require
-from deltaarrow.partitions import parse_partition_value
-from deltaarrow.schema import PrimitiveType, Schema, from_arrow_schema
+from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import open_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DeltaTable"]
 
-FilterTuple = tuple[str, str, Any]
-Filters = Sequence[FilterTuple] | Sequence[Sequence[FilterTuple]]
+
+def _refuse(arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments of ``deltalake`` that would be left without effect here."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
 
 
 def _timestamp_ms(moment: str | datetime) -> int:
@@ -53,6 +63,9 @@ class DeltaTable:
         version: the version to open; the newest if None. A point in time is understood as
             `load_as_version` understands it.
         storage_options: what fsspec, or for S3 ``deltalake``, takes as credentials and end points.
+        without_files: without effect, as in ``deltalake``; files are listed on demand anyway.
+        log_buffer_size: without effect, as in ``deltalake``.
+        skip_stats: without effect, as in ``deltalake``.
 
     Raises:
         TableNotFoundError: there is no Delta log.
@@ -72,6 +85,9 @@ class DeltaTable:
         table_uri: str | os.PathLike[str],
         version: int | str | datetime | None = None,
         storage_options: Mapping[str, str] | None = None,
+        without_files: bool = False,
+        log_buffer_size: int | None = None,
+        skip_stats: bool = False,
     ) -> None:
         self._store = open_store(table_uri, storage_options)
         self._snapshot = Snapshot.load(self._store, version if isinstance(version, int) else None)
@@ -232,19 +248,19 @@ class DeltaTable:
         """Return the number of rows, from the log where it tells and from Parquet footers otherwise."""
         return scan.count_rows(self._snapshot)
 
-    def partitions(self, partition_filters: Filters | None = None) -> list[dict[str, str | None]]:
-        """Return the distinct partition values, as the log spells them."""
-        actions = add_actions(self._snapshot, flatten=True) if partition_filters is None else None
-        table = actions if actions is not None else self._matching(partition_filters)
-        names = [f"partition.{name}" for name in self._snapshot.partition_columns]
-        rows = table.select(names).to_pylist()
-        unique = dict.fromkeys(tuple(row[name] for name in names) for row in rows)
-        return [dict(zip(self._snapshot.partition_columns, values, strict=True)) for values in unique]
+    def partitions(
+        self,
+        partition_filters: Filters | None = None,
+        *,
+        file_pruning_predicate: str | Filters | None = None,
+    ) -> list[dict[str, str | None]]:
+        """Return the distinct partition values, as the log spells them.
 
-    def _matching(self, filters: Filters | None) -> pa.Table:
-        actions = add_actions(self._snapshot, flatten=True)
-        wanted = self._snapshot.files(self._partition_predicate(filters), ["path"]).column("path")
-        return actions.filter(pa.compute.is_in(actions.column("path"), wanted.combine_chunks()))
+        Args:
+            partition_filters: ``(column, operator, value)`` tuples that the partitions must match.
+            file_pruning_predicate: SQL text or tuples on any columns that a file may match.
+        """
+        return list_partitions(self._snapshot, self._pruning(partition_filters, file_pruning_predicate))
 
     def file_uris(
         self,
@@ -258,10 +274,7 @@ class DeltaTable:
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             file_pruning_predicate: SQL text or tuples on any columns.
         """
-        predicate = self._partition_predicate(partition_filters)
-        if file_pruning_predicate is not None:
-            sql = isinstance(file_pruning_predicate, str)
-            predicate = from_sql(file_pruning_predicate) if sql else from_filters(file_pruning_predicate)
+        predicate = self._pruning(partition_filters, file_pruning_predicate)
         paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
         return [self._store.location(path) for path in paths]
 
@@ -280,55 +293,78 @@ class DeltaTable:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def _partition_predicate(self, filters: Filters | None) -> Predicate | None:
-        """Understand filters on partition columns, whose values may be given as text."""
-        if filters is None:
-            return None
-        types = {
-            field.name: field.type
-            for field in self._snapshot.schema.fields
-            if field.name in self._snapshot.partition_columns
-        }
+    def _understood(self, filters: str | Filters) -> Predicate:
+        """Return the predicate of SQL text or tuples, with the names and types of the table."""
+        if isinstance(filters, str):
+            predicate = from_sql(filters)
+        else:
+            predicate = from_filters(filters, self._snapshot.partition_columns)
+        return bind(predicate, self._snapshot.schema)
 
-        def typed(column: str, value: Any) -> Any:
-            data_type = types.get(column)
-            if not isinstance(data_type, PrimitiveType):
-                raise InvalidPredicateError(
-                    f"{column!r} is not a partition column; there are {sorted(types)}"
-                )
-            if isinstance(value, str):
-                return parse_partition_value(value, data_type)
-            return [typed(column, each) for each in value] if isinstance(value, list | tuple | set) else value
+    def _on_partitions(self, filters: Filters) -> Predicate:
+        """Return the predicate of tuples that may name partition columns only; values may be texts."""
+        predicate = self._understood(filters)
+        partitions = self._snapshot.partition_columns
+        if other := sorted({path[0] for path in columns_of(predicate)} - set(partitions)):
+            raise InvalidPredicateError(f"{other} are not partition columns; there are {list(partitions)}")
+        return predicate
 
-        groups = filters if filters and isinstance(filters[0], list) else [filters]
-        return from_filters([[(c, op, typed(c, v)) for c, op, v in group] for group in groups])
+    def _pruning(self, partitions: Filters | None, files: str | Filters | None) -> Predicate | None:
+        predicates = []
+        if partitions is not None:
+            predicates.append(self._on_partitions(partitions))
+        if files is not None:
+            predicates.append(self._understood(files))
+        return And(tuple(predicates)) if predicates else None
 
     def _condition(
         self, partitions: Filters | None, filters: "Filters | pc.Expression | None"
     ) -> "pc.Expression | None":
         conditions = []
-        if partitions is not None and (predicate := self._partition_predicate(partitions)) is not None:
-            conditions.append(to_arrow(predicate))
-        if filters is not None:
-            conditions.append(
-                to_arrow(from_filters(filters)) if isinstance(filters, list | tuple) else filters
-            )
+        if partitions is not None:
+            conditions.append(to_arrow(self._on_partitions(partitions)))
+        if isinstance(filters, list | tuple):
+            conditions.append(to_arrow(self._understood(filters)))
+        elif filters is not None:
+            conditions.append(filters)
         if len(conditions) == 2:
             return conditions[0] & conditions[1]
         return conditions[0] if conditions else None
 
-    def to_pyarrow_dataset(self, partitions: Filters | None = None) -> "DeltaDataset":
+    def to_pyarrow_dataset(
+        self,
+        partitions: Filters | None = None,
+        filesystem: None = None,
+        parquet_read_options: None = None,
+        schema: None = None,
+        as_large_types: bool = False,
+        file_pruning_predicate: str | Filters | None = None,
+    ) -> "DeltaDataset":
         """Return the table as a `pyarrow.dataset.Dataset`, pinned to the open version.
 
         Args:
             partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
+            filesystem: refused; `storage_options` say how files are reached.
+            parquet_read_options: refused; INT96 timestamps are read to microseconds without them.
+            schema: refused; cast what is read.
+            as_large_types: refused; Polars takes the types as they are.
+            file_pruning_predicate: SQL text or tuples; files that cannot hold a matching row are left out.
         """
-        return engines.DeltaDataset(self._snapshot, self._condition(partitions, None))
+        given = {
+            "filesystem": filesystem,
+            "parquet_read_options": parquet_read_options,
+            "schema": schema,
+            "as_large_types": as_large_types or None,
+        }
+        _refuse(given)
+        pruning = None if file_pruning_predicate is None else self._understood(file_pruning_predicate)
+        return engines.DeltaDataset(self._snapshot, self._condition(partitions, None), pruning)
 
     def to_pyarrow_table(
         self,
         partitions: Filters | None = None,
         columns: list[str] | None = None,
+        filesystem: None = None,
         filters: "Filters | pc.Expression | None" = None,
     ) -> pa.Table:
         """Return rows as a `pyarrow.Table`.
@@ -336,8 +372,10 @@ class DeltaTable:
         Args:
             partitions: tuples on partition columns that rows must match.
             columns: the columns, in the wanted order; all if None.
+            filesystem: refused; `storage_options` say how files are reached.
             filters: tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows must match.
         """
+        _refuse({"filesystem": filesystem})
         condition = self._condition(partitions, filters)
         return engines.DeltaDataset(self._snapshot).to_table(columns=columns, filter=condition)
 
@@ -345,12 +383,13 @@ class DeltaTable:
         self,
         partitions: Filters | None = None,
         columns: list[str] | None = None,
+        filesystem: None = None,
         filters: "Filters | pc.Expression | None" = None,
         types_mapper: Any = None,
     ) -> "pd.DataFrame":
         """Return rows as a pandas DataFrame; the arguments are those of `to_pyarrow_table`."""
         require("pandas")
-        table = self.to_pyarrow_table(partitions, columns, filters)
+        table = self.to_pyarrow_table(partitions, columns, filesystem, filters)
         return table.to_pandas(types_mapper=types_mapper)
 
     def to_polars(self) -> "pl.LazyFrame":
@@ -371,6 +410,3 @@ class DeltaTable:
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version."""
         create_checkpoint(self._store, self.version())
-
-    def _written_to(self) -> tuple[Store, Snapshot]:
-        return self._store, self._snapshot

@@ -62,7 +62,6 @@ def camel_case(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-@functools.lru_cache(maxsize=None)  # noqa: UP033 - functools.cache takes hashable types alone
 def _field_names(cls: Any) -> tuple[tuple[str, str, bool], ...]:
     """Return (attribute, JSON key, required) for every field but `extra`."""
     return tuple(
@@ -72,13 +71,18 @@ def _field_names(cls: Any) -> tuple[tuple[str, str, bool], ...]:
     )
 
 
+_FIELDS: dict[type, tuple[tuple[str, str, bool], ...]] = {
+    cls: _field_names(cls) for cls in (*_CLASSES.values(), Format)
+}
+
+
 def parse_fields(cls: type[T], obj: Mapping[str, Any]) -> T:
     """Build one action of class `cls` from the inside of its JSON object.
 
     Raises `CorruptLogError` naming the action and the field when a required field is absent.
     """
     arguments: dict[str, Any] = {}
-    names = _field_names(cls)
+    names = _FIELDS[cls]
     for attribute, key, required in names:
         value = obj.get(key)
         if value is None:
@@ -127,7 +131,7 @@ def _render_value(value: Any) -> Any:
 def _render_fields(action: Any) -> dict[str, Any]:
     rendered = {
         key: _render_value(value)
-        for attribute, key, _ in _field_names(type(action))
+        for attribute, key, _ in _FIELDS[type(action)]
         if (value := getattr(action, attribute)) is not None
     }
     return rendered | dict(action.extra)

@@ -17,7 +17,7 @@ from pyarrow.fs import LocalFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import Predicate, columns_of, from_arrow
+from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
 from deltaarrow.scan import FileTask, ScanPlan, plan_scan
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
 from deltaarrow.snapshot import Snapshot
@@ -163,12 +163,16 @@ class DeltaFragment:
     @cached_property
     def partition_expression(self) -> pc.Expression:
         """The partition values of the file."""
-        return partition_expression(self._plan.layout, self._task)
+        layout = self._plan.layout
+        return partition_expression(
+            self._task.partition_values, layout.schema, layout.partition_columns, layout.mapping_mode
+        )
 
     @cached_property
     def guarantee(self) -> pc.Expression:
         """What the statistics of the file prove of every row, NULL and NaN taken into account."""
-        return guarantee(self._plan.layout, self._task)
+        layout = self._plan.layout
+        return guarantee(self._task.stats, layout.schema, layout.mapping_mode, layout.partition_columns)
 
     @cached_property
     def row_mask(self) -> pa.BooleanArray | None:
@@ -227,17 +231,23 @@ class DeltaDataset(pads.FileSystemDataset):
     would go past the log are refused.
     """
 
-    def __init__(self, snapshot: Snapshot, condition: pc.Expression | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        condition: pc.Expression | None = None,
+        file_predicate: Predicate | None = None,
+    ) -> None:
         self._snapshot = snapshot
         self._condition = condition
+        self._file_predicate = file_predicate
         file_format = pads.ParquetFileFormat()
         poison = file_format.make_fragment(_POISON, LocalFileSystem())
         schema = snapshot.schema.to_arrow()
         super().__init__([poison], schema, file_format, LocalFileSystem())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot and the filter."""
-        return type(self), (self._snapshot, self._condition)
+        """Pickle as the snapshot and the filters."""
+        return type(self), (self._snapshot, self._condition, self._file_predicate)
 
     def __repr__(self) -> str:
         return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
@@ -255,14 +265,14 @@ class DeltaDataset(pads.FileSystemDataset):
         """What holds for every row: nothing in particular."""
         return pc.scalar(True)
 
-    def _predicate(self, condition: pc.Expression | None) -> Predicate | None:
-        return None if condition is None else from_arrow(condition)
-
     def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> ScanPlan:
         """Return which files a scan with these arguments reads, without reading them."""
         condition = _both(self._condition, filter)
         needed = _needed_columns(columns, condition, self.schema)
-        return plan_scan(self._snapshot, self._predicate(condition), needed)
+        predicates = [] if condition is None else [from_arrow(condition)]
+        if self._file_predicate is not None:
+            predicates.append(self._file_predicate)
+        return plan_scan(self._snapshot, And(tuple(predicates)) if predicates else None, needed)
 
     def scanner(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
@@ -288,7 +298,7 @@ class DeltaDataset(pads.FileSystemDataset):
 
     def filter(self, expression: pc.Expression) -> "DeltaDataset":
         """Return the same dataset with a further filter."""
-        return type(self)(self._snapshot, _both(self._condition, expression))
+        return type(self)(self._snapshot, _both(self._condition, expression), self._file_predicate)
 
     def sort_by(self, sorting: Any, **options: Any) -> pads.InMemoryDataset:
         """Return the rows in order, in memory."""

@@ -16,7 +16,7 @@ from deltaarrow.actions import parse_fields
 from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE
 from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
-from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import parse_commit
 from deltaarrow.log.names import SIDECAR_FOLDER
@@ -27,8 +27,6 @@ from deltaarrow.storage.store import Store
 __all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint"]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
-# A path in brackets is a pattern to the reader; a pattern of one character stands for itself.
-_GLOB = str.maketrans({char: f"[{char}]" for char in "[*?"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class CheckpointFiles:
         selected = ", ".join(
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
-        files = ", ".join(quote_literal(store.location(name).translate(_GLOB)) for name in self.names)
+        files = ", ".join(quote_file(store.location(name)) for name in self.names)
         # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from deltaarrow.actions import Action, Metadata
+from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.features import minimal_protocol, new_table_configuration
 from deltaarrow.operations.commit_properties import CommitProperties
@@ -27,7 +27,7 @@ class NewTable:
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
 
-    def actions(self, clock: Clock) -> tuple[Action, Action]:
+    def actions(self, clock: Clock) -> tuple[Protocol, Metadata]:
         """Return the protocol and the metadata of the first commit.
 
         Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for what

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from deltaarrow.deletion_vectors import DeletedRows, read_deletion_vectors
-from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
+from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.pushdown import pushed_filter
@@ -127,12 +127,7 @@ class BatchReader:
             binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
             self._bindings[file_schema] = binding
         if deleted is not None:
-            positions = deleted.positions()
-            if len(positions) and int(positions[-1]) >= fragment.metadata.num_rows:
-                raise CorruptDeletionVectorError(
-                    f"the deletion vector of {task.path} removes row {positions[-1]},"
-                    f" but the file has {fragment.metadata.num_rows} rows"
-                )
+            deleted.ensure_within(fragment.metadata.num_rows)
         return _Opened(task, fragment, binding, deleted)
 
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:

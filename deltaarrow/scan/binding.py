@@ -164,7 +164,7 @@ def _can_hold(wanted: pa.DataType, found: pa.DataType) -> bool:
 
 def _is_binary(data_type: pa.DataType) -> bool:
     types = pa.types
-    return (
+    return bool(
         types.is_binary(data_type)
         or types.is_large_binary(data_type)
         or types.is_fixed_size_binary(data_type)

@@ -168,9 +168,8 @@ def _type(nodes: Iterator[_Node], type_name: str, children: int) -> pa.DataType:
     if not children:
         return _leaf(type_name)
     if type_name == "VARIANT":
-        for _ in range(children):
-            _field(nodes)
-        return _TYPES["VARIANT"]
+        stored = pa.struct([_field(nodes) for _ in range(children)])
+        return _TYPES["VARIANT"] if _is_well_shredded(stored) else stored
     if type_name.endswith("[]"):
         return pa.list_(_repeated(nodes, type_name[:-2]))
     if type_name.startswith("MAP("):
@@ -180,6 +179,23 @@ def _type(nodes: Iterator[_Node], type_name: str, children: int) -> pa.DataType:
             return _unknown(type_name)
         return pa.map_(members[0].with_nullable(False), members[1])
     return pa.struct([_field(nodes) for _ in range(children)])
+
+
+def _is_well_shredded(stored: pa.StructType) -> bool:
+    """Whether DuckDB reads this variant right; without `value`, or with other types, it does not."""
+    names = [field.name for field in stored]
+    if sorted(names[:2]) != ["metadata", "value"] or names[2:] not in ([], ["typed_value"]):
+        return False
+    return len(names) == 2 or _is_typed_value(stored.field("typed_value").type)
+
+
+def _is_typed_value(data_type: pa.DataType) -> bool:
+    if pa.types.is_list(data_type):
+        return _is_typed_value(data_type.value_type)
+    if pa.types.is_struct(data_type):
+        return all(_is_typed_value(field.type) for field in data_type)
+    # The variant encoding knows no unsigned numbers.
+    return not pa.types.is_unsigned_integer(data_type)
 
 
 def _repeated(nodes: Iterator[_Node], element: str) -> pa.Field:
@@ -257,7 +273,7 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
     found = {path: schema for path, schema in cached if schema is not None}
     missing = _by_location(store, [path for path in keys if path not in found])
     if missing:
-        read = {}
+        read: dict[str, pa.Schema] = {}
         for locations, nodes in _ask(store, _SCHEMAS_SQL, list(missing.values())):
             schema = _schema(nodes)
             read |= {missing[location]: schema for location in locations}
@@ -291,9 +307,7 @@ def file_schemas(layout: TableLayout, columns: Sequence[str], tasks: Sequence[Fi
     footers = _read_schemas(
         layout.store, [task for task, known in zip(tasks, proven, strict=True) if not known]
     )
-    return [
-        usual if known else footers[task.path] for task, known in zip(tasks, proven, strict=True)
-    ]
+    return [usual if known else footers[task.path] for task, known in zip(tasks, proven, strict=True)]
 
 
 def read_row_counts(store: Store, paths: Sequence[str]) -> dict[str, int]:

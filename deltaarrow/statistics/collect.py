@@ -3,7 +3,8 @@
 The Parquet writer finds the bounds of most columns anyway, so they are taken from the footer, row
 group by row group. Where a footer is not exact, kernels look at the row group before it is written:
 
-* floating point: Parquet leaves NaN out, and Spark holds it for the greatest value;
+* floating point: Parquet leaves NaN out, and Spark holds it for the greatest value. Writers keep
+  such columns without bounds in the footer, from which Spark's own reader would lose NaN as well;
 * strings: Parquet drops bounds that are longer than its limit;
 * NULLs: counted in the column, a NULL struct counting for every leaf below it. Parquet counts the
   elements of an array or map, Delta the arrays and maps.
@@ -25,7 +26,7 @@ from deltaarrow.statistics.render import Bound, nest, render_bound, render_stati
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData, Statistics
 
-__all__ = ["FOOTER_BOUND_LIMIT", "FileStatistics", "parquet_leaf_paths"]
+__all__ = ["FOOTER_BOUND_LIMIT", "FileStatistics", "parquet_leaves"]
 
 FOOTER_BOUND_LIMIT = 4096
 """The longest bound, in bytes, that the Parquet writer keeps."""
@@ -53,7 +54,7 @@ class FileStatistics:
     ) -> None:
         self.num_records = 0
         # Dotted names in a footer are ambiguous where names hold dots; the order of leaves is not.
-        self._leaves = {path: index for index, path in enumerate(parquet_leaf_paths(schema))}
+        self._leaves = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
         self._columns = [_ColumnStatistics(each) for each in columns]
         self._prefix_length = prefix_length
         self._tight_bounds = tight_bounds
@@ -164,21 +165,23 @@ def _greatest(one: Bound, other: Bound) -> Bound:
     return other if other > one else one  # type: ignore[operator]  # bounds of one column are of one kind
 
 
-def parquet_leaf_paths(fields: Iterable[pa.Field], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of the columns of a Parquet file, in its order, as pyarrow writes the Arrow fields.
+def parquet_leaves(
+    fields: Iterable[pa.Field], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    """The paths and types of the columns of a Parquet file, in its order, as pyarrow writes Arrow fields.
 
-    >>> list(parquet_leaf_paths(pa.schema({"a": pa.int64(), "b": pa.list_(pa.int64())})))
+    >>> [path for path, _ in parquet_leaves(pa.schema({"a": pa.int64(), "b": pa.list_(pa.int64())}))]
     [('a',), ('b', 'list', 'element')]
     """
     types = pa.types
     for field in fields:
         here = (*path, field.name)
         if types.is_struct(field.type):
-            yield from parquet_leaf_paths(field.type.fields, here)
+            yield from parquet_leaves(field.type.fields, here)
         elif types.is_map(field.type):
             parts = [field.type.key_field.with_name("key"), field.type.item_field.with_name("value")]
-            yield from parquet_leaf_paths(parts, (*here, "key_value"))
+            yield from parquet_leaves(parts, (*here, "key_value"))
         elif types.is_list(field.type):
-            yield from parquet_leaf_paths([field.type.value_field.with_name("element")], (*here, "list"))
+            yield from parquet_leaves([field.type.value_field.with_name("element")], (*here, "list"))
         else:
-            yield here
+            yield here, field.type

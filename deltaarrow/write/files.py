@@ -19,7 +19,7 @@ from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.schema import Field, PrimitiveType, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import (
     FileStatistics,
-    parquet_leaf_paths,
+    parquet_leaves,
     statistics_columns,
     string_prefix_length,
 )
@@ -27,7 +27,7 @@ from deltaarrow.write.data_file import DataFile, FileFormat
 from deltaarrow.write.file_set import FileSet
 from deltaarrow.write.physical import data_columns, file_schema, relabel
 from deltaarrow.write.plan import WritePlan
-from deltaarrow.write.properties import file_suffix
+from deltaarrow.write.properties import ParquetLeaf, file_suffix
 from deltaarrow.write.routing import PartitionKey, split_by_partition
 from deltaarrow.write.row_groups import RowGroups
 
@@ -117,9 +117,12 @@ class _Layout:
         self._string_prefix = string_prefix_length(plan.configuration)
         self._random_prefix = _random_prefix_length(plan)
         self._suffix = file_suffix(plan.properties, plan.configuration)
-        logical_leaves = map(".".join, parquet_leaf_paths(to_arrow_schema(columns)))
-        physical_leaves = map(".".join, parquet_leaf_paths(self._schema))
-        leaves = list(zip(logical_leaves, physical_leaves, strict=True))
+        leaves = [
+            ParquetLeaf(".".join(logical), ".".join(physical), leaf_type)
+            for (logical, _), (physical, leaf_type) in zip(
+                parquet_leaves(to_arrow_schema(columns)), parquet_leaves(self._schema), strict=True
+            )
+        ]
         options = plan.properties.parquet_options(plan.configuration, leaves)
         self._format = FileFormat(plan.store, self._schema, options, clock, plan.data_change)
 

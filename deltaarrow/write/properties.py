@@ -5,11 +5,14 @@ They become options of pyarrow's Parquet writer. What that writer cannot do is r
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
 
-__all__ = ["BloomFilterProperties", "ColumnProperties", "WriterProperties", "file_suffix"]
+__all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterProperties", "file_suffix"]
+
 
 _DEFAULT_CODEC = "snappy"
 _CODEC_PROPERTY = "delta.parquet.compression.codec"
@@ -24,6 +27,16 @@ _CODECS = {
     "lz4_raw": ("lz4", ".lz4raw"),
     "zstd": ("zstd", ".zstd"),
 }
+
+
+class ParquetLeaf(NamedTuple):
+    """A column of a Parquet file."""
+
+    name: str
+    """Its logical name, parts joined by dots."""
+    path: str
+    """Its path in the file, parts joined by dots."""
+    type: pa.DataType
 
 
 @dataclass(frozen=True)
@@ -116,13 +129,13 @@ class WriterProperties:
         object.__setattr__(self, "column_properties", dict(self.column_properties or {}))
 
     def parquet_options(
-        self, configuration: Mapping[str, str], leaves: Sequence[tuple[str, str]]
+        self, configuration: Mapping[str, str], leaves: Sequence[ParquetLeaf]
     ) -> dict[str, Any]:
         """Keyword arguments for `pyarrow.parquet.ParquetWriter`.
 
         Args:
             configuration: the table's properties.
-            leaves: the leaf columns of the file: dotted logical name, dotted Parquet path.
+            leaves: the leaf columns of the file.
 
         Raises:
             InvalidTablePropertyError: the table wants a codec that does not exist.
@@ -136,24 +149,30 @@ class WriterProperties:
             "compression_level": self.compression_level,
         }
         options = {key: value for key, value in options.items() if value is not None}
-        if self.default_column_properties is None and not self.column_properties:
-            return options
-        columns = {path: self._of_column(name) for name, path in leaves}
+        columns = {leaf.path: self._of_column(leaf.name) for leaf in leaves}
+        # The footer's bounds leave NaN out, and Spark, to which it is the greatest value, would skip row
+        # groups that hold it. The bounds in the log do not.
+        options["write_statistics"] = [
+            leaf.path
+            for leaf in leaves
+            if not pa.types.is_floating(leaf.type) and columns[leaf.path].statistics_enabled != "NONE"
+        ]
         options["use_dictionary"] = [
             path
             for path, each in columns.items()
             if each.dictionary_enabled is not False and not each.encoding
         ]
-        options["write_statistics"] = [
-            path for path, each in columns.items() if each.statistics_enabled != "NONE"
-        ]
-        options["column_encoding"] = {path: each.encoding for path, each in columns.items() if each.encoding}
-        options["bloom_filter_options"] = {
+        encodings = {path: each.encoding for path, each in columns.items() if each.encoding}
+        filters = {
             path: {key: value for key, value in (("fpp", bloom.fpp), ("ndv", bloom.ndv)) if value is not None}
             for path, each in columns.items()
             if (bloom := each.bloom_filter_properties) and bloom.set_bloom_filter_enabled is not False
         }
-        return {key: value for key, value in options.items() if value != {}}
+        if encodings:
+            options["column_encoding"] = encodings
+        if filters:
+            options["bloom_filter_options"] = filters
+        return options
 
     def _of_column(self, name: str) -> ColumnProperties:
         # The most special name wins: ``a.b`` over ``a``. What it leaves open is as for all columns.

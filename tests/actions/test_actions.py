@@ -25,7 +25,14 @@ from deltaarrow.actions.arrow import build_array
 from deltaarrow.errors import CorruptLogError
 
 EXAMPLES = [
-    {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["a"], "writerFeatures": []}},
+    {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["a"],
+            "writerFeatures": [],
+        }
+    },
     {
         "metaData": {
             "id": "1",
@@ -77,7 +84,9 @@ def test_an_action_is_written_again_with_all_it_said(example):
     assert parse_action(json.loads(render_json_lines([action]))) == action
 
 
-@pytest.mark.parametrize(("action", "field"), [("add", "path"), ("txn", "appId"), ("protocol", "minReaderVersion")])
+@pytest.mark.parametrize(
+    ("action", "field"), [("add", "path"), ("txn", "appId"), ("protocol", "minReaderVersion")]
+)
 def test_a_missing_required_field_is_named(action, field):
     example = next(e for e in EXAMPLES if action in e)
     broken = {action: {key: value for key, value in example[action].items() if key != field}}
@@ -86,13 +95,17 @@ def test_a_missing_required_field_is_named(action, field):
 
 
 def test_a_field_that_is_none_is_left_out():
-    assert render_action(RemoveFile(path="p", data_change=True)) == {"remove": {"path": "p", "dataChange": True}}
+    assert render_action(RemoveFile(path="p", data_change=True)) == {
+        "remove": {"path": "p", "dataChange": True}
+    }
     assert b"null" not in render_json_lines([Protocol(min_reader_version=1, min_writer_version=2)])
 
 
 def test_an_unknown_action_is_none():
     assert parse_action({"new": {"a": 1}}) is None
-    assert parse_action({"add": None, "txn": {"appId": "a", "version": 1}}) == SetTransaction(app_id="a", version=1)
+    assert parse_action({"add": None, "txn": {"appId": "a", "version": 1}}) == SetTransaction(
+        app_id="a", version=1
+    )
 
 
 def test_key_tells_deletion_vectors_apart():
@@ -104,7 +117,10 @@ def test_key_tells_deletion_vectors_apart():
     assert key.deletion_vector_id == parsed.deletion_vector.unique_id
     without_offset = replace(parsed.deletion_vector, offset=None)
     assert without_offset.unique_id == "uab^-aqEH.-t@S}K{vb[*k^"
-    inside = {"path": "a b", "deletionVector": {k: v for k, v in add["deletionVector"].items() if k != "offset"}}
+    inside = {
+        "path": "a b",
+        "deletionVector": {k: v for k, v in add["deletionVector"].items() if k != "offset"},
+    }
     assert FileActionKey.from_json(inside) == ("a b", without_offset.unique_id)
 
 
@@ -139,7 +155,9 @@ VALUES = {
 @given(data=st.data())
 def test_built_arrays_are_what_pyarrow_would_build(data_type, data):
     values = data.draw(st.lists(st.none() | VALUES[data_type], max_size=20))
-    values = [v if v is None or not isinstance(v, str) else v.encode("utf-8", "ignore").decode() for v in values]
+    values = [
+        v if v is None or not isinstance(v, str) else v.encode("utf-8", "ignore").decode() for v in values
+    ]
     try:
         orjson.dumps(values)
     except (TypeError, orjson.JSONEncodeError):

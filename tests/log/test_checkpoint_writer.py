@@ -3,11 +3,11 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.tables import EPOCH_MS, TableBuilder
 
 from deltaarrow.log import list_segment, replay, write_classic_checkpoint
 from deltaarrow.log.last_checkpoint import checksum
 from deltaarrow.storage import open_store
+from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 DOMAIN = '{"clusteringColumns":[["id"]],"domainName":"delta.clustering"}'

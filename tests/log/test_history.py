@@ -3,12 +3,12 @@ import os
 
 import pyarrow as pa
 import pytest
-from tests.support.tables import EPOCH_MS, TableBuilder
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import CorruptLogError, VersionNotFoundError
 from deltaarrow.log import CommitTimes
 from deltaarrow.storage import open_store
+from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 ICT = {
@@ -78,7 +78,9 @@ def test_a_missing_in_commit_timestamp_is_an_error(tmp_path):
     table = TableBuilder(tmp_path).protocol(1, 7, None, ["inCommitTimestamp"])
     table.metadata(SCHEMA, configuration={"delta.enableInCommitTimestamps": "true"}).commit()
     with pytest.raises(CorruptLogError, match="inCommitTimestamp"):
-        CommitTimes.load(open_store(tmp_path), ICT | {"delta.inCommitTimestampEnablementVersion": "0"}).timestamp(0)
+        CommitTimes.load(
+            open_store(tmp_path), ICT | {"delta.inCommitTimestampEnablementVersion": "0"}
+        ).timestamp(0)
 
 
 def test_history_is_newest_first_and_bounded(table):

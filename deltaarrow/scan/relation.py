@@ -1,0 +1,266 @@
+"""All SQL over data files: a planned scan as one SELECT for DuckDB, and the table of files beside it.
+
+Files of one physical schema are read by one ``read_parquet``, those with deletion vectors apart from
+those without, and the branches are joined by ``UNION ALL``. For each branch::
+
+    SELECT f."c1" AS "id", p."day" AS "day"
+    FROM read_parquet(['/t/a.parquet', ...], bound_schema = {'c1': 'BIGINT'}) AS f
+    JOIN parts AS p ON p.branch = 0 AND p.file_index = f.file_index
+    WHERE get_bit(p.keep, f.file_row_number::INTEGER) = 1
+
+``bound_schema`` and not ``schema``: with the latter DuckDB expects one row of any number of files and makes
+them the build side of every join. The join with `parts` brings partition values from the log, and DuckDB
+opens no file whose row of `parts` a filter removes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.compute import quote_file, quote_identifier, quote_literal
+from deltaarrow.deletion_vectors import read_deletion_vectors
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.partitions import parse_partition_values, partition_literal_sql
+from deltaarrow.scan.binding import bind_columns
+from deltaarrow.scan.footers import file_schemas, read_row_counts
+from deltaarrow.scan.plan import ScanPlan
+from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+
+__all__ = ["FILE_COLUMN", "ROW_COLUMN", "Relation", "relation_sql"]
+
+FILE_COLUMN = "__file"
+ROW_COLUMN = "__row"
+
+_MOST_BRANCHES = 32
+"""Each costs DuckDB milliseconds of planning a query."""
+
+_VIRTUAL_COLUMNS = {"filename", "file_index", "file_row_number"}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A scan as SQL.
+
+    `select` is the query. It reads a table that `create_parts` makes from the Arrow table `parts`; where
+    `parts` is None it needs none.
+    """
+
+    select: str
+    parts: pa.Table | None
+    _parts_name: str
+
+    def create_parts(self, source: str) -> str:
+        """Return the statement that makes the table of files; `source` names `parts`, registered."""
+        return (
+            f"CREATE TEMP TABLE {self._parts_name} AS"
+            f" SELECT * REPLACE (keep::BIT AS keep) FROM {quote_identifier(source)}"
+        )
+
+
+@dataclass
+class _Branch:
+    """Files that one ``read_parquet`` reads, by their place in the plan."""
+
+    bound: dict[str, str]
+    expressions: dict[str, str]
+    masked: bool
+    files: list[int] = field(default_factory=list)
+
+
+def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Relation:
+    """Put a plan into SQL.
+
+    Args:
+        plan: what to read.
+        parts_name: the name, not quoted, of the table of files that the SQL may use.
+        locate: add the columns `FILE_COLUMN`, the place of the file in ``plan.tasks``, and `ROW_COLUMN`,
+            the position of the row in its file.
+
+    Raises:
+        BeyondDuckDBError: DuckDB's reader cannot show these files as the table. With `locate`, that is so
+            for any variant: DuckDB takes the JSON null in one for NULL, which must not be written back.
+        CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
+    """
+    if locate and any(_holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
+        raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
+    table = quote_identifier(parts_name)
+    branches = _branches(plan)
+    if len(branches) > _MOST_BRANCHES:
+        raise BeyondDuckDBError(f"the files have {len(branches)} different physical schemas")
+    arrays = _partition_arrays(plan)
+    # The names of the table may be any, those of the table of files are these.
+    names = {name: f"value_{number}" for number, name in enumerate(arrays)}
+    selects, parts = [], []
+    for number, branch in enumerate(branches):
+        constants = _constants(plan, branch, arrays)
+        join = None
+        if branch.masked or locate or len(constants) < len(arrays):
+            if clash := _VIRTUAL_COLUMNS & {name.casefold() for name in branch.bound}:
+                raise BeyondDuckDBError(f"a column in files is named {clash.pop()}, as one of DuckDB's own")
+            join = f"JOIN {table} AS p ON p.branch = {number} AND p.file_index = f.file_index"
+            parts.append(_parts(plan, branch, number, names, arrays))
+        sources = branch.expressions | {name: f"p.{names[name]}" for name in arrays} | constants
+        selects.append(_select(plan, branch, sources, join, locate=locate))
+    select = "\nUNION ALL\n".join(selects) if selects else _empty_select(plan, locate=locate)
+    return Relation(select, pa.concat_tables(parts) if parts else None, table)
+
+
+def _select(
+    plan: ScanPlan, branch: _Branch, sources: Mapping[str, str], join: str | None, *, locate: bool
+) -> str:
+    columns = [f"{sources[name]} AS {quote_identifier(name)}" for name in plan.columns]
+    if locate:
+        columns += [f"p.file AS {FILE_COLUMN}", f"f.file_row_number AS {ROW_COLUMN}"]
+    lines = [f"SELECT {', '.join(columns) or '1'}", f"FROM {_read_parquet(plan, branch)} AS f"]
+    if join is not None:
+        lines.append(join)
+    if branch.masked:
+        lines.append("WHERE get_bit(p.keep, f.file_row_number::INTEGER) = 1")
+    return "\n".join(lines)
+
+
+def _read_parquet(plan: ScanPlan, branch: _Branch) -> str:
+    files = ", ".join(quote_file(plan.store.location(plan.tasks[file].path)) for file in branch.files)
+    options = "hive_partitioning = false, union_by_name = false"
+    if branch.bound:
+        bound = ", ".join(f"{quote_literal(name)}: {quote_literal(t)}" for name, t in branch.bound.items())
+        options += f", bound_schema = {{{bound}}}"
+    return f"read_parquet([{files}], {options})"
+
+
+def _empty_select(plan: ScanPlan, *, locate: bool) -> str:
+    types = {f.name: duckdb_type(f.type) for f in plan.schema.fields}
+    columns = [(name, types[name]) for name in plan.columns]
+    if locate:
+        columns += [(FILE_COLUMN, "BIGINT"), (ROW_COLUMN, "BIGINT")]
+    nulls = ", ".join(f"NULL::{type_name} AS {quote_identifier(name)}" for name, type_name in columns)
+    return f"SELECT {nulls or '1'} WHERE false"
+
+
+def _holds_variant(data_type: DataType) -> bool:
+    if isinstance(data_type, StructType):
+        return any(_holds_variant(field.type) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return _holds_variant(data_type.element_type)
+    if isinstance(data_type, MapType):
+        return _holds_variant(data_type.key_type) or _holds_variant(data_type.value_type)
+    return data_type.type == "variant"
+
+
+# --- branches --------------------------------------------------------------------------------------
+
+
+def _branches(plan: ScanPlan) -> list[_Branch]:
+    """Group the files by how they are read."""
+    wanted = set(plan.columns)
+    fields = [f for f in plan.layout.data_fields if f.name in wanted]
+    schemas = file_schemas(plan.layout, [f.name for f in fields], plan.tasks)
+    # Files mostly share the object of their schema, and comparing objects is quick.
+    forms: dict[int, tuple[dict[str, str], dict[str, str]]] = {}
+    branches: dict[Any, _Branch] = {}
+    for place, (task, schema) in enumerate(zip(plan.tasks, schemas, strict=True)):
+        if id(schema) not in forms:
+            forms[id(schema)] = _form(plan, fields, schema, task.path)
+        bound, expressions = forms[id(schema)]
+        masked = task.deletion_vector is not None
+        key = (masked, tuple(bound.items()), tuple(expressions.items()))
+        branches.setdefault(key, _Branch(bound, expressions, masked)).files.append(place)
+    return list(branches.values())
+
+
+def _form(
+    plan: ScanPlan, fields: Sequence[Field], schema: pa.Schema, path: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The types to ask the reader for, by the names of the file; the expressions, by logical name."""
+    binding = bind_columns(plan.layout, fields, schema, path)
+    names = [name.casefold() for name in schema.names]
+    bound, expressions = {}, {}
+    for wanted, source in zip(fields, binding.sources, strict=True):
+        if source is None:
+            expressions[wanted.name] = f"NULL::{duckdb_type(wanted.type)}"
+            continue
+        if names.count(source.casefold()) > 1:
+            raise BeyondDuckDBError(f"{path} has columns whose names differ in case alone")
+        column = f"f.{quote_identifier(source)}"
+        scanned = binding.scan_schema.field(source).type
+        found = sql_column(column, wanted.type, scanned, schema.field(source))
+        bound[source] = found.bound_type
+        expressions[wanted.name] = found.expression
+    return bound, expressions
+
+
+# --- the table of files ----------------------------------------------------------------------------
+
+
+def _partition_arrays(plan: ScanPlan) -> dict[str, pa.Array]:
+    """The typed values of the wanted partition columns, for every file of the plan."""
+    wanted = set(plan.columns)
+    arrays = {}
+    for column in plan.layout.partition_fields:
+        if column.name in wanted:
+            texts = pc.map_lookup(
+                plan.files.column("partition_values"), plan.layout.physical_name(column), "first"
+            )
+            arrays[column.name] = parse_partition_values(texts, _primitive(column), column.name)
+    return arrays
+
+
+def _primitive(column: Field) -> PrimitiveType:
+    if not isinstance(column.type, PrimitiveType):
+        raise CorruptLogError(f"the partition column {column.name!r} is of type {column.type!r}")
+    return column.type
+
+
+def _constants(plan: ScanPlan, branch: _Branch, arrays: Mapping[str, pa.Array]) -> dict[str, str]:
+    """The partition columns that have one value in all files of a branch, as SQL."""
+    types = {column.name: _primitive(column) for column in plan.layout.partition_fields}
+    files = _integers(pa.int64(), np.array(branch.files))
+    constants = {}
+    for name, array in arrays.items():
+        values = array.take(files).unique()
+        if len(values) == 1:
+            constants[name] = partition_literal_sql(values[0].as_py(), types[name])
+    return constants
+
+
+def _parts(
+    plan: ScanPlan, branch: _Branch, number: int, names: Mapping[str, str], arrays: Mapping[str, pa.Array]
+) -> pa.Table:
+    """A row for every file of a branch; `names` are those of the partition columns there."""
+    files = np.array(branch.files)
+    count = len(files)
+    places = _integers(pa.int64(), files)
+    columns = {
+        "branch": pa.repeat(pa.scalar(number, pa.uint16()), count),
+        "file_index": _integers(pa.uint64(), np.arange(count)),
+        "file": places,
+        "keep": _masks(plan, branch.files) if branch.masked else pa.nulls(count, pa.large_binary()),
+    }
+    return pa.table(columns | {names[name]: array.take(places) for name, array in arrays.items()})
+
+
+def _masks(plan: ScanPlan, files: Sequence[int]) -> pa.Array:
+    """The rows to keep of each file, a bit a row."""
+    tasks = [plan.tasks[file] for file in files]
+    vectors = read_deletion_vectors(plan.store, [t.deletion_vector for t in tasks if t.deletion_vector])
+    unknown = [task.path for task in tasks if task.num_records is None]
+    counts = read_row_counts(plan.store, unknown) if unknown else {}
+    blobs = []
+    for task, deleted in zip(tasks, vectors, strict=True):
+        rows = counts[task.path] if task.num_records is None else task.num_records
+        deleted.ensure_within(rows)
+        # Whole bytes, so that no bit says of rows which the log does not know that they are deleted.
+        blobs.append(deleted.bit_blob(max(8, -(-rows // 8) * 8)))
+    offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(blobs))]
+    return pa.Array.from_buffers(pa.large_binary(), len(blobs), buffers)
+
+
+def _integers(data_type: pa.DataType, values: np.ndarray) -> pa.Array:
+    """The array over 64-bit integers; `pyarrow.array` would import pandas."""
+    return pa.Array.from_buffers(data_type, len(values), [None, pa.py_buffer(values.astype(np.int64))])

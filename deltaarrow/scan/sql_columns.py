@@ -1,0 +1,277 @@
+r"""A column of a data file as DuckDB SQL: the type to read it with, and the expression that makes it logical.
+
+DuckDB's reader is told the members of the file under their names there with the types of the table; it
+widens, and fills members that the file does not have with NULL. What it cannot do is done by expression:
+
+==============================  ====================================================================
+in the file                     expression
+==============================  ====================================================================
+other names in nested types     ``remap_struct``, through which filters still reach the reader
+timestamp without zone, INT96   ``make_timestamptz(epoch_us(t))``: as UTC, whatever the session's zone
+timestamp with zone             ``make_timestamp(epoch_us(t))`` where the table's has none
+text in plain binary            ``decode(b)``; a cast would write bytes out as ``\xE2``
+==============================  ====================================================================
+
+Such values inside nested types are taken apart and put together again around the expression.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.scan.footers import VARIANT_MARK
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+
+__all__ = ["BeyondDuckDBError", "SqlColumn", "duckdb_type", "sql_column"]
+
+
+class BeyondDuckDBError(UnsupportedFeatureError):
+    """DuckDB's own reader cannot show these files as the table; `deltaarrow.scan.batches` may."""
+
+
+_PRIMITIVES = {
+    "string": "VARCHAR",
+    "long": "BIGINT",
+    "integer": "INTEGER",
+    "short": "SMALLINT",
+    "byte": "TINYINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "binary": "BLOB",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "variant": "VARIANT",
+    "void": '"NULL"',
+}
+
+
+def duckdb_type(data_type: DataType) -> str:
+    """Return the DuckDB type that shows values of a Delta type.
+
+    >>> from deltaarrow.schema import Field
+    >>> duckdb_type(ArrayType(StructType([Field("a b", "decimal(5,2)")])))
+    'STRUCT("a b" DECIMAL(5,2))[]'
+    """
+    if isinstance(data_type, StructType):
+        return _struct_type((field.name, duckdb_type(field.type)) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return f"{duckdb_type(data_type.element_type)}[]"
+    if isinstance(data_type, MapType):
+        return f"MAP({duckdb_type(data_type.key_type)}, {duckdb_type(data_type.value_type)})"
+    return "DECIMAL({},{})".format(*data_type.decimal) if data_type.decimal else _PRIMITIVES[data_type.type]
+
+
+def _struct_type(members: Iterable[tuple[str, str]]) -> str:
+    text = ", ".join(f"{quote_identifier(name)} {type_name}" for name, type_name in members)
+    if not text:
+        raise BeyondDuckDBError("DuckDB has no struct without members", feature="struct")
+    return f"STRUCT({text})"
+
+
+@dataclass(frozen=True)
+class SqlColumn:
+    """How to read one column: `bound_type` is the type to ask the reader for, `expression` the value."""
+
+    bound_type: str
+    expression: str
+
+
+def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Field) -> SqlColumn:
+    """Say how a column of a file is read.
+
+    Args:
+        column: the column as an SQL expression, such as ``f."c1"``.
+        wanted: its logical type.
+        scanned: the same under the names of the file, from `deltaarrow.scan.binding`.
+        found: what the file holds, from `deltaarrow.scan.footers`.
+
+    Raises:
+        BeyondDuckDBError: DuckDB's reader cannot do it.
+    """
+    part = _part(wanted, scanned, found)
+    return SqlColumn(part.bound_type, part.value(column, 0))
+
+
+# --- parts of a type -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A type, or a part of one; `logical` is what comes out, `bound_type` what is read."""
+
+    bound_type: str
+    logical: str
+
+    @property
+    def renames(self) -> bool:
+        """Whether names differ somewhere inside."""
+        return False
+
+    @property
+    def converts(self) -> bool:
+        """Whether values differ somewhere inside."""
+        return False
+
+    def value(self, source: str, depth: int) -> str:
+        """The logical value, from the value that was read; `depth` counts the lambdas around it."""
+        if self.converts:
+            return self.converted(source, depth)
+        if self.renames:
+            return f"remap_struct({source}, NULL::{self.logical}, {self.mapping()}, NULL)"
+        return source
+
+    def converted(self, source: str, depth: int) -> str:
+        raise NotImplementedError
+
+    def mapping(self) -> str:
+        """The third argument of ``remap_struct``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Value(_Part):
+    conversion: str | None = None
+
+    @property
+    def converts(self) -> bool:
+        return self.conversion is not None
+
+    def converted(self, source: str, depth: int) -> str:
+        assert self.conversion is not None
+        return self.conversion.format(source)
+
+
+@dataclass(frozen=True)
+class _Struct(_Part):
+    members: tuple[tuple[str, str, _Part], ...]
+    """Name in the table, name in the file, part."""
+
+    @property
+    def renames(self) -> bool:
+        return any(name != source or part.renames for name, source, part in self.members)
+
+    @property
+    def converts(self) -> bool:
+        return any(part.converts for _, _, part in self.members)
+
+    def converted(self, source: str, depth: int) -> str:
+        values = ", ".join(
+            f"{quote_identifier(name)} := "
+            + part.value(f"struct_extract({source}, {quote_literal(member)})", depth)
+            for name, member, part in self.members
+        )
+        return f"CASE WHEN {source} IS NOT NULL THEN struct_pack({values}) END"
+
+    def mapping(self) -> str:
+        return _mapping((name, source, part) for name, source, part in self.members)
+
+
+@dataclass(frozen=True)
+class _List(_Part):
+    element: _Part
+
+    @property
+    def renames(self) -> bool:
+        return self.element.renames
+
+    @property
+    def converts(self) -> bool:
+        return self.element.converts
+
+    def converted(self, source: str, depth: int) -> str:
+        return f"list_transform({source}, lambda e{depth}: {self.element.value(f'e{depth}', depth + 1)})"
+
+    def mapping(self) -> str:
+        return _mapping([("list", "list", self.element)])
+
+
+@dataclass(frozen=True)
+class _Map(_Part):
+    key: _Part
+    item: _Part
+
+    @property
+    def renames(self) -> bool:
+        return self.key.renames or self.item.renames
+
+    @property
+    def converts(self) -> bool:
+        return self.key.converts or self.item.converts
+
+    def converted(self, source: str, depth: int) -> str:
+        key = self.key.value(f"e{depth}.key", depth + 1)
+        item = self.item.value(f"e{depth}.value", depth + 1)
+        pair = f"lambda e{depth}: struct_pack(key := {key}, value := {item})"
+        entries = f"list_transform(map_entries({source}), {pair})"
+        return f"CASE WHEN {source} IS NOT NULL THEN map_from_entries({entries}) END"
+
+    def mapping(self) -> str:
+        return _mapping([("key", "key", self.key), ("value", "value", self.item)])
+
+
+def _mapping(entries: Iterable[tuple[str, str, _Part]]) -> str:
+    texts = []
+    for name, source, part in entries:
+        target = quote_literal(source)
+        if part.renames:
+            target = f"({target}, {part.mapping()})"
+        texts.append(f"{quote_literal(name)}: {target}")
+    return "{" + ", ".join(texts) + "}"
+
+
+def _part(wanted: DataType, scanned: pa.DataType, found: pa.Field) -> _Part:
+    if isinstance(wanted, StructType):
+        return _struct(wanted, scanned, found.type)
+    if isinstance(wanted, ArrayType):
+        element = _part(wanted.element_type, scanned.value_type, found.type.value_field)
+        return _List(f"{element.bound_type}[]", f"{element.logical}[]", element)
+    if isinstance(wanted, MapType):
+        key = _part(wanted.key_type, scanned.key_type, found.type.key_field)
+        item = _part(wanted.value_type, scanned.item_type, found.type.item_field)
+        bound, logical = f"MAP({key.bound_type}, {item.bound_type})", f"MAP({key.logical}, {item.logical})"
+        return _Map(bound, logical, key, item)
+    return _value(wanted, found)
+
+
+def _struct(wanted: StructType, scanned: pa.StructType, found: pa.StructType) -> _Struct:
+    members = []
+    held = {field.name: field for field in found}
+    # DuckDB finds members without regard to case.
+    taken = {name.casefold() for name in held}
+    if len(taken) < found.num_fields:
+        raise BeyondDuckDBError("a struct in a file has members whose names differ in case alone")
+    for field, source in zip(wanted.fields, scanned, strict=True):
+        name = source.name
+        if name in held:
+            part = _part(field.type, source.type, held[name])
+        else:
+            while name.casefold() in taken:
+                name += "_"
+            taken.add(name.casefold())
+            absent = duckdb_type(field.type)
+            part = _Value(absent, absent)
+        members.append((field.name, name, part))
+    bound = _struct_type((name, part.bound_type) for _, name, part in members)
+    logical = _struct_type((name, part.logical) for name, _, part in members)
+    return _Struct(bound, logical, tuple(members))
+
+
+def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
+    logical = duckdb_type(wanted)
+    types = pa.types
+    if types.is_timestamp(found.type) and found.type.unit == "ns":
+        raise BeyondDuckDBError("DuckDB would cut nanoseconds off", feature="nanosecond timestamps")
+    if wanted.type == "timestamp" and found.type.tz is None:
+        return _Value("TIMESTAMP", logical, "make_timestamptz(epoch_us({}))")
+    if wanted.type == "timestamp_ntz" and types.is_timestamp(found.type) and found.type.tz is not None:
+        return _Value("TIMESTAMP WITH TIME ZONE", logical, "make_timestamp(epoch_us({}))")
+    if wanted.type == "string" and types.is_binary(found.type):
+        return _Value("BLOB", logical, "decode({})")
+    if wanted.type == "variant" and VARIANT_MARK.items() - (found.metadata or {}).items():
+        raise BeyondDuckDBError("the file does not say that a column is a variant", feature="variantType")
+    return _Value(logical, logical)

@@ -1,0 +1,110 @@
+import pickle
+
+import deltalake
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
+
+ROWS = pa.table({"id": pa.array([1, 2, 3, None]), "x": [1.5, 2.5, None, 0.5], "p": ["a", "a", None, "b/c"]})
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_deltalake(tmp_path, ROWS, partition_by=["p"], name="orders")
+    return tmp_path
+
+
+def test_add_actions_are_those_of_deltalake(path):
+    for flatten in (True, False):
+        theirs = pa.table(deltalake.DeltaTable(path).get_add_actions(flatten=flatten))
+        ours = DeltaTable(path).get_add_actions(flatten=flatten)
+        assert set(ours.column_names) == set(theirs.column_names)
+        if flatten:
+            key = [("min.id", "ascending"), ("num_records", "ascending")]
+            columns = [c for c in ours.column_names if c != "path"]
+            assert (
+                ours.sort_by(key).select(columns).to_pylist()
+                == theirs.sort_by(key).select(columns).to_pylist()
+            )
+
+
+def test_partitions_and_files_may_be_filtered(path):
+    table = DeltaTable(path)
+    assert sorted(table.partitions(), key=str) == [{"p": "a"}, {"p": "b/c"}, {"p": None}]
+    assert table.partitions([("p", "=", "b/c")]) == [{"p": "b/c"}]
+    (uri,) = table.file_uris([("p", "=", "b/c")])
+    assert uri.startswith(str(path)) and "p=b%2Fc" in uri
+    assert len(table.file_uris()) == 3
+    assert len(table.file_uris(file_pruning_predicate="id >= 2 AND p = 'a'")) == 1
+    assert len(table.file_uris(file_pruning_predicate=[("id", ">", 100)])) <= 1  # a file of NULLs may stay
+    with pytest.raises(InvalidPredicateError, match="id"):
+        table.file_uris([("id", "=", 1)])
+
+
+def test_tables_may_be_filtered_by_tuples_and_expressions(path):
+    table = DeltaTable(path)
+    assert table.to_pyarrow_table(partitions=[("p", "=", "a")])["id"].to_pylist() == [1, 2]
+    assert table.to_pyarrow_table(filters=[("id", ">", 1), ("p", "in", ["a"])])["id"].to_pylist() == [2]
+    either = [[("id", "=", 1)], [("id", "=", 3)]]
+    assert sorted(table.to_pyarrow_table(filters=either)["id"].to_pylist()) == [1, 3]
+    assert table.to_pandas(columns=["id"], filters=[("id", "=", 3)])["id"].tolist() == [3]
+
+
+def test_arguments_without_effect_are_refused(path):
+    with pytest.raises(UnsupportedFeatureError, match="as_large_types"):
+        DeltaTable(path).to_pyarrow_dataset(as_large_types=True)
+    with pytest.raises(UnsupportedFeatureError, match="filesystem"):
+        DeltaTable(path).to_pyarrow_table(filesystem=object())
+
+
+def test_metadata_and_protocol_are_those_of_deltalake(path):
+    ours, theirs = DeltaTable(path), deltalake.DeltaTable(path)
+    assert tuple(ours.protocol()) == tuple(theirs.protocol())
+    for name in ("id", "name", "description", "partition_columns", "created_time", "configuration"):
+        assert getattr(ours.metadata(), name) == getattr(theirs.metadata(), name)
+    assert ours.schema().to_json() == theirs.schema().to_json()
+
+
+def test_detail_has_the_names_of_spark(path):
+    detail = DeltaTable(path).detail()
+    assert detail["format"] == "delta"
+    assert detail["numFiles"] == 3
+    assert detail["sizeInBytes"] == sum(f.stat().st_size for f in path.rglob("*.parquet"))
+    assert (detail["minReaderVersion"], detail["minWriterVersion"]) == (1, 2)
+    assert detail["partitionColumns"] == ["p"]
+    assert detail["location"] == str(path)
+
+
+def test_count_is_from_the_log(path):
+    for file in path.rglob("*.parquet"):
+        file.unlink()
+    assert DeltaTable(path).count() == 4
+
+
+def test_a_folder_without_a_table_is_not_one(tmp_path):
+    assert not DeltaTable.is_deltatable(tmp_path)
+    with pytest.raises(TableNotFoundError, match=str(tmp_path)):
+        DeltaTable(tmp_path)
+
+
+def test_tables_show_themselves_shortly(path):
+    table = DeltaTable(path)
+    assert repr(table) == f"DeltaTable('{path}', version=0)"
+    html = table._repr_html_()
+    assert "orders" not in html or "<script" not in html
+    assert "id" in html and str(path) in html
+    assert len(repr(table.snapshot)) < 200
+
+
+def test_names_in_notebooks_are_escaped(tmp_path):
+    DeltaTable.create(tmp_path, pa.schema([("<b>x</b>", pa.int64())]))
+    html = DeltaTable(tmp_path)._repr_html_()
+    assert "<b>x</b>" not in html and "&lt;b&gt;" in html
+
+
+def test_tables_pickle_and_keep_their_version(path):
+    write_deltalake(path, ROWS, mode="append")
+    old = pickle.loads(pickle.dumps(DeltaTable(path, version=0)))
+    assert (old.version(), old.count()) == (0, 4)

@@ -1,0 +1,118 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.actions import SetTransaction
+from deltaarrow.errors import (
+    CommitFailedError,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+    StorageError,
+    VersionExistsError,
+)
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import open_store
+from deltaarrow.transaction import Transaction
+from tests.support.tables import TableBuilder
+
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+@pytest.fixture
+def table(tmp_path):
+    return TableBuilder(tmp_path).protocol().metadata(SCHEMA).commit()
+
+
+def begin(path, **options) -> Transaction:
+    store = open_store(path)
+    return Transaction(store=store, snapshot=Snapshot.load(store), operation="TEST", **options)
+
+
+def test_blind_append_goes_after_a_blind_append_that_was_first(table):
+    transaction = begin(table.path, is_blind_append=True)
+    table.commit([table.add_file(1)]).commit([table.add_file(1)])
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    assert transaction.commit() == 3
+    assert DeltaTable(table.path).transaction_version("a") == 1
+
+
+def test_a_transaction_that_read_the_table_is_refused_after_any_commit(table):
+    transaction = begin(table.path)
+    table.commit([table.add_file(1)])
+    with pytest.raises(ConcurrentWriteException, match="version 1"):
+        transaction.commit()
+    assert DeltaTable(table.path).version() == 1
+
+
+def test_blind_append_is_refused_after_a_change_of_metadata(table):
+    transaction = begin(table.path, is_blind_append=True)
+    table.metadata(SCHEMA, name="other").commit()
+    with pytest.raises(MetadataChangedException, match="version 1"):
+        transaction.commit()
+
+
+def test_blind_append_is_refused_after_a_change_of_protocol_two_versions_on(table):
+    transaction = begin(table.path, is_blind_append=True)
+    table.commit().protocol(1, 4).commit()
+    with pytest.raises(ProtocolChangedException, match="version 2"):
+        transaction.commit()
+
+
+def test_a_new_table_is_refused_where_another_writer_made_one(tmp_path):
+    store = open_store(tmp_path)
+    transaction = Transaction(store=store, snapshot=None, operation="TEST", is_blind_append=True)
+    TableBuilder(tmp_path).protocol().metadata(SCHEMA).commit()
+    with pytest.raises(VersionExistsError):
+        transaction.commit()
+
+
+def test_retries_are_bounded(table, monkeypatch):
+    transaction = begin(table.path, is_blind_append=True, max_commit_retries=2)
+    store_type = type(transaction.store)
+
+    def always_lose(self, name, data):
+        raise FileExistsError(name)
+
+    monkeypatch.setattr(store_type, "put_if_absent", always_lose)
+    with pytest.raises(CommitFailedError, match="tried 3 times"):
+        transaction.commit()
+
+
+def test_a_store_without_put_if_absent_is_refused_before_anything_is_written(monkeypatch, tmp_path):
+    store = open_store(tmp_path / "t")
+    monkeypatch.setattr(type(store), "can_put_if_absent", False)
+    with pytest.raises(StorageError, match="put-if-absent"):
+        write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_appends_of_many_threads_are_all_there_once(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": pa.array([], pa.int64())}))
+    barrier = threading.Barrier(8)
+
+    def append(writer: int) -> None:
+        barrier.wait()
+        for i in range(5):
+            write_deltalake(tmp_path, pa.table({"id": [writer * 100 + i]}), mode="append")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(append, range(8)))
+    table = DeltaTable(tmp_path)
+    assert table.version() == 40
+    expected = sorted(writer * 100 + i for writer in range(8) for i in range(5))
+    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == expected
+
+
+def test_files_of_a_refused_overwrite_are_deleted_again(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    stale = DeltaTable(tmp_path)
+    write_deltalake(tmp_path, pa.table({"id": [2]}), mode="append")
+    before = set(tmp_path.rglob("*.parquet"))
+    with pytest.raises(ConcurrentWriteException):
+        write_deltalake(stale, pa.table({"id": [3]}), mode="overwrite")
+    assert set(tmp_path.rglob("*.parquet")) == before
+    assert sorted(DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == [1, 2]
