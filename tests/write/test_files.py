@@ -120,6 +120,16 @@ def test_types_in_the_file_are_those_of_spark(tmp_path):
     assert json.loads(add.stats)["nullCount"]["void"] == 1
 
 
+def test_no_bounds_in_the_footer_that_would_hide_nan(tmp_path):
+    # Spark skips row groups by the footer; for it NaN is greater than every number.
+    table = pa.table({"d": [1.0, float("nan")], "l": [[1.0], [2.0]], "i": [1, 2]})
+    (add,) = write_files(plan_for(tmp_path, table.schema), table.to_reader())
+    d, element, i = (pq.read_metadata(tmp_path / add.path).row_group(0).column(index) for index in range(3))
+    assert (d.statistics, element.statistics) == (None, None)
+    assert i.statistics.has_min_max
+    assert json.loads(add.stats)["maxValues"] == {"d": "NaN", "i": 2}
+
+
 def test_column_mapping(tmp_path):
     def mapped(name, kind, number):
         metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
