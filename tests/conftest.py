@@ -8,7 +8,7 @@ from tests.support.spark import spark
 
 __all__ = ["spark"]
 
-ALLOWED_SKIPS = ("the corpus of real tables is absent",)
+ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
 
 

@@ -26,7 +26,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app"]
+__all__ = ["app", "demo", "detail", "files", "history", "query"]
 
 
 class _Commands(TyperGroup):
@@ -167,7 +167,8 @@ def demo(
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     steps = []
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         written = progress.add_task("rows written", total=2 * rows)
         for step in run_demo(target, rows, lambda count: progress.advance(written, count)):
             result = [] if step.result is None else step.result.to_pylist()

@@ -119,7 +119,7 @@ def _look_back(uri: str) -> Step:
 def _query_duckdb(uri: str, connection: duckdb.DuckDBPyConnection) -> Step:
     register(connection, "orders", DeltaTable(uri))
     query = (
-        "SELECT product, count(*) AS orders, sum(price) AS revenue FROM orders GROUP BY product ORDER BY ALL"
+        "SELECT product, count(*) AS n, sum(price) AS revenue FROM orders GROUP BY product ORDER BY product"
     )
     return Step(
         "Query it with DuckDB",

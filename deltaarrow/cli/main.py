@@ -7,9 +7,9 @@ from deltaarrow.optional import EXTRAS
 try:
     from deltaarrow.cli import app as application
 except ModuleNotFoundError as error:
-    if error.name not in EXTRAS:
+    _missing: str | None = (error.name or "").partition(".")[0]
+    if _missing not in EXTRAS:
         raise
-    _missing: str | None = error.name
 else:
     _missing = None
 

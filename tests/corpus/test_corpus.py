@@ -8,6 +8,7 @@ import pytest
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from tests.corpus.expected_failures import EXPECTED_FAILURES
 from tests.support.corpus import ABSENT, CORPUS, canon, corpus_rows, expected, read
+from tests.support.rows import READERS
 
 ROWS = corpus_rows()
 if not ROWS:
@@ -61,6 +62,17 @@ def test_rows_are_those_of_the_writer(row_id):
             canon().type_issue(actual.schema.field(name).type, kind, name) for name, kind in types.items()
         ]
         assert [issue for issue in issues if issue] == []
+
+
+@pytest.mark.parametrize(
+    "row_id", [row for row in ROWS if row not in REASONS and row not in EXPECTED_FAILURES]
+)
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_other_engines_return_the_same_rows(engine, row_id):
+    row = ROWS[row_id]
+    actual = READERS[engine](str(CORPUS / row["path"]), row["version"])
+    schema = json.loads(row["schema"]) if row.get("schema") else None
+    assert canon().compare(actual, expected(row), schema) is None
 
 
 @pytest.mark.parametrize("row_id", [row_id for row_id in ROWS if row_id in REASONS])

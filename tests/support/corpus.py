@@ -20,7 +20,7 @@ __all__ = ["ABSENT", "CORPUS", "canon", "corpus_rows", "expected", "read"]
 CORPUS = ROOT.parent / "shared" / "tables"
 """Where the corpus is; it is no part of the project."""
 
-ABSENT = f"the corpus of real tables is absent ({CORPUS.relative_to(ROOT.parent)} beside the project)"
+ABSENT = f"corpus absent: no {CORPUS.relative_to(ROOT.parent)} beside the project"
 
 
 def read(path: str, version: int | None) -> pa.Table:
