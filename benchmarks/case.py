@@ -1,0 +1,91 @@
+"""What a benchmark case is: a dataset, several engines that do the same with it, and what must come out.
+
+This module and those of `benchmarks.cases` import nothing but the standard library when they are loaded:
+a process that measures one engine must not hold the libraries of another.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["OURS", "SCALES", "Case", "Dataset", "Engine", "Scale", "short"]
+
+OURS = "deltaarrow"
+"""The engine of every case that the others are compared with."""
+
+Engine = Callable[[Path, Path], Iterator[Any]]
+"""A generator function over the folders of the dataset and of what may be written.
+
+Up to its first ``yield`` nothing is timed: imports, inputs. From there to the second is the *cold* run, in
+a process that has done nothing else. Every further one is a *warm* run. What is yielded is the result.
+"""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Files that `write` puts into a folder; made once and kept under `name`."""
+
+    name: str
+    write: Callable[[Path], None]
+
+    def folder(self, root: Path) -> Path:
+        """Return where the files are below `root`; another folder once the code that writes them changes."""
+        code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("data*.py")))
+        return root / f"{self.name}-{zlib.crc32(code):08x}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The same work for several engines.
+
+    Args:
+        name: the shape of the data and what is asked of it.
+        dataset: what the engines are given.
+        engines: by name; `OURS` and at least one other.
+        answer: makes of a result what must be equal for all engines, as JSON has it.
+    """
+
+    name: str
+    dataset: Dataset
+    engines: Mapping[str, Engine]
+    answer: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the datasets are.
+
+    Args:
+        checkpoint_adds: files in the checkpoints of the tables that are logs alone, a table each.
+        tail_adds: files in the log of 200 commits without a checkpoint.
+        rows: rows of the table that is scanned and of the one that is written.
+        small_files: files of the table with two files in each partition.
+        appends: how many small appends.
+    """
+
+    checkpoint_adds: tuple[int, ...]
+    tail_adds: int
+    rows: int
+    small_files: int
+    appends: int
+
+
+SCALES = {
+    "tiny": Scale((1_000,), 400, 8_000, 40, 5),
+    "normal": Scale((100_000,), 20_000, 2_000_000, 2_000, 200),
+    "full": Scale((100_000, 1_000_000), 20_000, 10_000_000, 2_000, 200),
+}
+
+
+def short(count: int) -> str:
+    """Return a count as it stands in names.
+
+    >>> short(2_000_000), short(100_000), short(200)
+    ('2m', '100k', '200')
+    """
+    for size, unit in ((1_000_000, "m"), (1_000, "k")):
+        if count and count % size == 0:
+            return f"{count // size}{unit}"
+    return str(count)

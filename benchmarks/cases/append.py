@@ -1,0 +1,169 @@
+"""Writing rows: many small appends, and one large write. Every run writes to a folder of its own.
+
+What was written is read back by ``deltalake``, or by pyarrow where an engine has written bare files.
+The bare engines write one Parquet file for each call, and no log.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import OURS, Case, Dataset, Engine, Scale, short
+from benchmarks.data import write_orders_file
+
+__all__ = ["cases"]
+
+_ROWS_EACH = 100
+
+
+def cases(scale: Scale) -> list[Case]:
+    """Return the cases at a scale."""
+    few = scale.appends * _ROWS_EACH
+    small = Dataset(f"orders_{short(few)}", partial(write_orders_file, rows=few))
+    large = Dataset(f"orders_{short(scale.rows)}", partial(write_orders_file, rows=scale.rows))
+    appends = f"appends_{short(scale.appends)}_of_rows_{_ROWS_EACH}"
+    one_write = f"write_1_of_rows_{short(scale.rows)}_columns_8"
+    bare_files = {"pyarrow, bare files": _engine(_pyarrow_in_parts)}
+    return [
+        Case(f"{appends}_by_path", small, _delta_engines(_append_by_path) | bare_files, _describe_rows),
+        Case(f"{appends}_open_table", small, _delta_engines(_append_to_table) | bare_files, _describe_rows),
+        Case(
+            one_write,
+            large,
+            _delta_engines(_write)
+            | {
+                "pyarrow, bare file": _engine(_pyarrow),
+                "duckdb, bare file": _engine(_duckdb),
+                "polars, bare file": _engine(_polars),
+            },
+            _describe_rows,
+        ),
+        Case(
+            f"{one_write}_partitions_3",
+            large,
+            _delta_engines(partial(_write, partition_by=["status"]))
+            | {"pyarrow, bare files": _engine(_pyarrow_partitioned)},
+            _describe_rows,
+        ),
+    ]
+
+
+# --- engines ---------------------------------------------------------------------------------------
+
+Write = Callable[[Path, Any], object]
+"""Writes an Arrow table into an empty folder."""
+
+
+def _engine(load: Callable[[], Write]) -> Engine:
+    """The engine whose libraries `load` imports."""
+
+    def run(data: Path, scratch: Path) -> Iterator[Path]:
+        import pyarrow as pa
+
+        write = load()
+        rows = pa.ipc.open_file(pa.memory_map(str(data / "orders.arrow"))).read_all()
+        yield scratch
+        for number in itertools.count():
+            folder = scratch / str(number)
+            folder.mkdir()
+            write(folder, rows)
+            yield folder
+
+    return run
+
+
+def _delta_engines(write: Callable[[Any, Path, Any], object]) -> dict[str, Engine]:
+    """The two libraries with a `write_deltalake`, given to `write` as modules."""
+
+    def ours() -> Write:
+        import deltaarrow
+
+        return partial(write, deltaarrow)
+
+    def deltalake() -> Write:
+        import deltalake
+
+        return partial(write, deltalake)
+
+    return {OURS: _engine(ours), "deltalake": _engine(deltalake)}
+
+
+def _parts(rows: Any) -> list[Any]:
+    return [rows.slice(start, _ROWS_EACH) for start in range(0, rows.num_rows, _ROWS_EACH)]
+
+
+def _append_by_path(library: Any, folder: Path, rows: Any) -> None:
+    for part in _parts(rows):
+        library.write_deltalake(folder, part, mode="append")
+
+
+def _append_to_table(library: Any, folder: Path, rows: Any) -> None:
+    table = library.DeltaTable.create(folder, rows.schema)
+    for part in _parts(rows):
+        library.write_deltalake(table, part, mode="append")
+
+
+def _write(library: Any, folder: Path, rows: Any, **options: Any) -> None:
+    library.write_deltalake(folder, rows, **options)
+
+
+def _pyarrow_in_parts() -> Write:
+    import pyarrow.parquet as pq
+
+    def write(folder: Path, rows: Any) -> None:
+        for number, part in enumerate(_parts(rows)):
+            pq.write_table(part, folder / f"{number}.parquet")
+
+    return write
+
+
+def _pyarrow() -> Write:
+    import pyarrow.parquet as pq
+
+    return lambda folder, rows: pq.write_table(rows, folder / "0.parquet")
+
+
+def _pyarrow_partitioned() -> Write:
+    import pyarrow.dataset as pads
+
+    return lambda folder, rows: pads.write_dataset(
+        rows, folder, format="parquet", partitioning=["status"], partitioning_flavor="hive"
+    )
+
+
+def _duckdb() -> Write:
+    import duckdb
+
+    con = duckdb.connect()
+
+    def write(folder: Path, rows: Any) -> None:
+        con.register("orders", rows)
+        con.execute(f"COPY orders TO '{folder}/0.parquet'")
+
+    return write
+
+
+def _polars() -> Write:
+    import polars as pl
+
+    return lambda folder, rows: pl.DataFrame(rows).write_parquet(folder / "0.parquet", compression="snappy")
+
+
+# --- answers ---------------------------------------------------------------------------------------
+
+
+def _describe_rows(folder: Path) -> dict[str, int]:
+    import pyarrow.compute as pc
+    import pyarrow.dataset as pads
+
+    if (folder / "_delta_log").is_dir():
+        from deltalake import DeltaTable
+
+        table = DeltaTable(folder).to_pyarrow_table()
+    else:
+        table = pads.dataset(folder, partitioning="hive").to_table()
+    sums = {name: pc.sum(table.column(name)).as_py() for name in ("id", "customer", "quantity", "cents")}
+    lengths = {name: pc.sum(pc.utf8_length(table.column(name))).as_py() for name in ("status", "comment")}
+    return {"rows": table.num_rows, **sums, **lengths}

@@ -1,0 +1,99 @@
+"""One engine of one case, in a process of its own: ``python -m benchmarks.measure`` with a `Task` as JSON.
+
+Prints a JSON object as its last line. `benchmarks.runner` starts it; it is of no use by hand.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmarks.case import SCALES, Case
+from benchmarks.cases import SUITES
+
+__all__ = ["Step", "Task", "perform"]
+
+Step = Literal["prepare", "answer", "time"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a process has to do.
+
+    Args:
+        suite: the suite.
+        case: the name of the case.
+        scale: a name out of `SCALES`.
+        root: the folder of all datasets.
+        do: write the dataset, run an engine once for its answer, or time it.
+        engine: which engine, where one is needed.
+        repeats: how many warm runs.
+    """
+
+    suite: str
+    case: str
+    scale: str
+    root: str
+    do: Step
+    engine: str = ""
+    repeats: int = 0
+
+    def to_json(self) -> str:
+        """Return the task as text."""
+        return json.dumps(asdict(self))
+
+
+def perform(task: Task) -> Any:
+    """Do what the task says, in this process."""
+    (case,) = (each for each in SUITES[task.suite](SCALES[task.scale]) if each.name == task.case)
+    root = Path(task.root)
+    if task.do == "prepare":
+        return _prepare(case, root)
+    scratch = Path(tempfile.mkdtemp(dir=root, prefix="scratch-"))
+    try:
+        runs = case.engines[task.engine](case.dataset.folder(root), scratch)
+        next(runs)
+        if task.do == "answer":
+            return case.answer(next(runs))
+        seconds = []
+        for _ in range(1 + task.repeats):
+            start = time.perf_counter()
+            next(runs)
+            seconds.append(time.perf_counter() - start)
+        return {"cold": seconds[0], "warm": seconds[1:], "peak_bytes": _peak_bytes()}
+    finally:
+        shutil.rmtree(scratch)
+
+
+def _prepare(case: Case, root: Path) -> str:
+    """Write the dataset unless it is there; a folder under its final name is whole."""
+    folder = case.dataset.folder(root)
+    if not folder.exists():
+        draft = Path(tempfile.mkdtemp(dir=root, prefix="draft-"))
+        try:
+            case.dataset.write(draft)
+            with contextlib.suppress(FileExistsError):
+                draft.rename(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return str(folder)
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    result = perform(Task(**json.loads(sys.argv[1])))
+    print(json.dumps(result), flush=True)
+    # What libraries do when a process ends is not measured, and may be slow.
+    os._exit(0)

@@ -1,0 +1,72 @@
+"""What people read of results: a Markdown table for each suite; and the JSON of all measurements."""
+
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from benchmarks.case import OURS
+from benchmarks.runner import CaseResult, Settings
+
+__all__ = ["render_table", "results_json"]
+
+_HEADER = ("engine", "cold s", "warm s", "peak MB", "cold", "warm", "peak")
+_PACKAGES = ("deltaarrow", "deltalake", "duckdb", "polars", "pyarrow")
+
+
+def render_table(results: Sequence[CaseResult]) -> str:
+    """Return a table of the results; the last three columns are ours divided by the engine's."""
+    rows: list[tuple[str, ...]] = []
+    for result in results:
+        rows.append((f"**{result.case}**", "", "", "", "", "", ""))
+        for engine, measurements in result.engines.items():
+            cold, warm, peak = measurements.medians()
+            ratios = ("", "", "") if engine == OURS else tuple(f"{r:.2f}" for r in result.ratios(engine))
+            rows.append((engine, _seconds(cold), _seconds(warm), f"{peak / 1e6:.0f}", *ratios))
+    widths = [max(len(row[i]) for row in [_HEADER, *rows]) for i in range(len(_HEADER))]
+    rule = ("-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:]))
+    lines = [_HEADER, rule, *rows]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first = cells[0].ljust(widths[0])
+    others = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
+    return f"| {' | '.join([first, *others])} |"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}"
+
+
+def results_json(results: Sequence[CaseResult], settings: Settings) -> dict[str, Any]:
+    """Return everything that was measured, in seconds and bytes, and on what."""
+    return {
+        "machine": {
+            "processors": os.cpu_count(),
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+        },
+        "scale": settings.scale,
+        "rounds": settings.rounds,
+        "repeats": settings.repeats,
+        "cases": [
+            {
+                "suite": result.suite,
+                "case": result.case,
+                "answer": result.answer,
+                "engines": {
+                    engine: {
+                        "cold": each.cold,
+                        "warm": each.warm,
+                        "peak_bytes": each.peak_bytes,
+                        "ratios": dict(zip(("cold", "warm", "peak"), result.ratios(engine), strict=True)),
+                    }
+                    for engine, each in result.engines.items()
+                },
+            }
+            for result in results
+        ],
+    }

@@ -1,0 +1,140 @@
+"""Running cases: every measurement in a fresh process, the engines of a case taking turns.
+
+Before a case is timed every engine answers it once, and the answers must be equal. A round is one process
+for each engine, beginning with another engine each time, so that what disturbs the machine disturbs all of
+them alike; figures are medians over the rounds, and ratios are ratios of medians.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import OURS, Case
+from benchmarks.measure import Step, Task
+
+__all__ = [
+    "CaseResult",
+    "EngineFailedError",
+    "Measurements",
+    "Settings",
+    "WrongAnswerError",
+    "perform_in_fresh_process",
+    "run_case",
+]
+
+
+class EngineFailedError(Exception):
+    """The process that ran an engine failed."""
+
+
+class WrongAnswerError(Exception):
+    """An engine answers a case otherwise than the others do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How cases are run.
+
+    Args:
+        scale: a name out of `benchmarks.case.SCALES`.
+        root: the folder of the datasets; it must exist.
+        rounds: paired runs.
+        repeats: warm runs in each process.
+    """
+
+    scale: str
+    root: Path
+    rounds: int
+    repeats: int
+
+
+@dataclass
+class Measurements:
+    """What was measured of one engine, an entry a round; seconds and bytes."""
+
+    cold: list[float] = field(default_factory=list)
+    warm: list[float] = field(default_factory=list)
+    peak_bytes: list[int] = field(default_factory=list)
+
+    def medians(self) -> tuple[float, float, float]:
+        """Return the medians: cold and warm in seconds, the peak of memory in bytes."""
+        return (
+            statistics.median(self.cold),
+            statistics.median(self.warm),
+            statistics.median(self.peak_bytes),
+        )
+
+
+@dataclass
+class CaseResult:
+    """What was measured of a case, by engine; `answer` is what all of them agreed on."""
+
+    suite: str
+    case: str
+    answer: Any
+    engines: dict[str, Measurements]
+
+    def ratios(self, engine: str) -> tuple[float, float, float]:
+        """Return ours over the engine's: cold, warm, memory. Below one we need less."""
+        ours, theirs = self.engines[OURS].medians(), self.engines[engine].medians()
+        cold, warm, peak = (a / b for a, b in zip(ours, theirs, strict=True))
+        return cold, warm, peak
+
+
+def perform_in_fresh_process(task: Task) -> Any:
+    """Do what a task says, in a process of its own.
+
+    Raises `EngineFailedError` with what the process wrote to standard error.
+    """
+    process = subprocess.run(
+        [sys.executable, "-m", "benchmarks.measure", task.to_json()],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if process.returncode:
+        raise EngineFailedError(f"{task.case}: {task.do} {task.engine} failed\n{process.stderr.strip()}")
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def run_case(
+    suite: str,
+    case: Case,
+    settings: Settings,
+    perform: Callable[[Task], Any] = perform_in_fresh_process,
+) -> CaseResult:
+    """Prepare, check and time a case, each step of it by `perform`.
+
+    Raises `WrongAnswerError` when the answers differ, and nothing is timed then.
+    """
+
+    def do(what: Step, engine: str = "") -> Any:
+        return perform(
+            Task(suite, case.name, settings.scale, str(settings.root), what, engine, settings.repeats)
+        )
+
+    do("prepare")
+    answers = {engine: do("answer", engine) for engine in case.engines}
+    for engine, answer in answers.items():
+        if answer != answers[OURS]:
+            raise WrongAnswerError(f"{case.name}: {engine} says {answer}, {OURS} says {answers[OURS]}")
+    result = CaseResult(suite, case.name, answers[OURS], {engine: Measurements() for engine in case.engines})
+    for number in range(settings.rounds):
+        for engine in _rotated(list(case.engines), number):
+            found = do("time", engine)
+            measurements = result.engines[engine]
+            measurements.cold.append(found["cold"])
+            measurements.warm.append(statistics.median(found["warm"]))
+            measurements.peak_bytes.append(found["peak_bytes"])
+    return result
+
+
+def _rotated(engines: Sequence[str], number: int) -> list[str]:
+    start = number % len(engines)
+    return [*engines[start:], *engines[:start]]
