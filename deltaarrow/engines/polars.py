@@ -102,19 +102,21 @@ class DeltaResolver(LazyFrameResolver):
         """Return a lazy frame of the columns `projection` with all the `filters` applied."""
         predicate = _predicate(filters)
         plan = plan_scan(self._snapshot, predicate, projection)
-        tasks = plan.tasks if limit is None or filters else _first_files(plan.tasks, limit)
         by_partition, by_row = _divide(filters, plan.layout)
-        tasks = _matching_partitions(tasks, by_partition, plan.layout)
+        # Polars drops these columns, and the filters that wanted them are done with.
+        spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
+        unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
+        scan = NativeScan(plan.layout, plan.columns, unread)
+        tasks = _matching_partitions(scan.in_order(plan.tasks), by_partition, plan.layout)
+        if limit is not None and not by_row:
+            tasks = _first_files(tasks, limit)
         if self._obstacle is not None:
             native, other = list[BoundFile](), tasks
         else:
             if self._binder is None:
                 self._binder = FileBinder(plan.layout)
             native, other = self._binder.split(tasks, plan.columns)
-        # Polars drops these columns, and the filters that wanted them are done with.
-        spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
-        unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
-        frames = NativeScan(plan.layout, plan.columns, unread).frames(native)
+        frames = scan.frames(native)
         if other:
             pushdown = _without_floats(predicate, plan.layout)
             frames.append(_ArrowSource(plan.layout, tuple(other), plan.columns, pushdown).lazy())

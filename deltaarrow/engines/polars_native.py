@@ -5,7 +5,8 @@ that Polars widens, reorders and fills what is absent. A projection above it, th
 pushes filters, gives columns their logical names and adds what stands in the log alone:
 
 =====================  ==============================================================================
-partition values       a literal for every distinct tuple of values, a scan each
+partition values       a literal for every distinct tuple of values, a scan each; for many of them one
+                       scan, joined by the number of the file
 physical names         an alias at the top level; nested ones are renamed with the shape kept
 void columns           a literal NULL, whatever the files hold
 deletion vectors       the hook of `deltaarrow.engines.polars_hooks`, else a row index and an anti
@@ -15,8 +16,9 @@ deletion vectors       the hook of `deltaarrow.engines.polars_hooks`, else a row
 Which tables and files can be read like this is decided by `deltaarrow.engines.polars_limits`.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 else:
     pl = require("polars")
 
-__all__ = ["NativeScan", "polars_schema", "polars_type"]
+__all__ = ["MAX_SCANS", "NativeScan", "polars_schema", "polars_type"]
+
+MAX_SCANS = 64
+"""With more distinct partition values than that one scan is joined with them, instead of a scan each."""
 
 _VOID = PrimitiveType("void")
 
@@ -64,16 +69,32 @@ class NativeScan:
     columns: tuple[str, ...]
     unread: frozenset[str] = frozenset()
 
+    def in_order(self, tasks: Sequence[FileTask]) -> list[FileTask]:
+        """Return the files in the order in which `frames` reads them, so that a limit can take the first."""
+        groups: dict[tuple[str | None, ...], list[FileTask]] = {}
+        for task in tasks:
+            groups.setdefault(self._partition_key(task), []).append(task)
+        return [task for group in groups.values() for task in group]
+
     def frames(self, files: Sequence[BoundFile]) -> list[pl.LazyFrame]:
         """Return lazy frames that hold the live rows of `files` together; each path is there once."""
-        groups: dict[tuple[object, ...], list[FileTask]] = {}
         hook = is_hook_verified()
-        for file in files:
-            alone = file.task.path if file.task.deletion_vector is not None and not hook else None
-            groups.setdefault((file.is_complete, alone, *self._partition_key(file.task)), []).append(
-                file.task
-            )
-        return [self._frame(tasks, is_complete=key[0] is True, hook=hook) for key, tasks in groups.items()]
+        alone = [f for f in files if f.task.deletion_vector is not None and not hook]
+        frames = [self._single(file) for file in alone]
+        for is_complete in (True, False):
+            groups: dict[tuple[str | None, ...], list[FileTask]] = {}
+            for file in files:
+                if file.is_complete == is_complete and (hook or file.task.deletion_vector is None):
+                    groups.setdefault(self._partition_key(file.task), []).append(file.task)
+            if len(groups) > MAX_SCANS:
+                frames.append(
+                    self._joined([task for tasks in groups.values() for task in tasks], is_complete)
+                )
+            else:
+                frames += [
+                    self._project(self._scan(tasks, is_complete), tasks[0]) for tasks in groups.values()
+                ]
+        return frames
 
     @cached_property
     def _physical(self) -> dict[str, Field]:
@@ -90,25 +111,52 @@ class NativeScan:
     def _partition_key(self, task: FileTask) -> tuple[str | None, ...]:
         return tuple(task.partition_values.get(self.layout.physical_name(f)) for f in self._partitions)
 
-    def _frame(self, tasks: Sequence[FileTask], *, is_complete: bool, hook: bool) -> pl.LazyFrame:
-        by_location = {self.layout.store.location(task.path): task for task in tasks}
-        if hook:
-            arguments = deletion_arguments(self.layout.store, by_location)
-            scan = self._scan(list(by_location), is_complete, arguments)
-        else:
-            scan = self._scan(list(by_location), is_complete, {})
-            if tasks[0].deletion_vector is not None:
-                scan = self._without_deleted(list(by_location), is_complete, tasks[0])
-        expressions = self._expressions(tasks[0])
-        if self._physical:
-            return scan.select(expressions)
-        # A selection of nothing but literals has one row, whatever the scan has.
-        return scan.with_columns(expressions)
+    def _project(self, scan: pl.LazyFrame, task: FileTask) -> pl.LazyFrame:
+        """The wanted columns of files that have the partition values of `task`."""
+        return self._select(
+            scan,
+            {
+                field.name: pl.lit(self.layout.partition_value(task, field), dtype=polars_type(field.type))
+                for field in self._partitions
+            },
+        )
 
-    def _scan(self, locations: list[str], is_complete: bool, arguments: dict[str, Any]) -> pl.LazyFrame:
+    def _joined(self, tasks: Sequence[FileTask], is_complete: bool) -> pl.LazyFrame:
+        """The wanted columns of files with any partition values, which a small table has by file."""
+        path, *names = self._unused_names(1 + len(self._partitions))
+        locations = [self.layout.store.location(task.path) for task in tasks]
+        # Fails on any other path; within a file it is one value, and so is what comes of it.
+        number = pl.col(path).cast(pl.Enum(locations)).to_physical()
+        values = [
+            pl.Series(
+                name, [self.layout.partition_value(task, field) for task in tasks], polars_type(field.type)
+            )
+            for name, field in zip(names, self._partitions, strict=True)
+        ]
+        by_number = pl.LazyFrame([pl.Series(path, locations, pl.Enum(locations)).to_physical(), *values])
+        scan = self._scan(tasks, is_complete, include_file_paths=path).with_columns(number)
+        joined = scan.join(by_number, on=path, how="left", maintain_order="left")
+        partitions = zip(self._partitions, names, strict=True)
+        return self._select(joined, {field.name: pl.col(name) for field, name in partitions})
+
+    def _single(self, file: BoundFile) -> pl.LazyFrame:
+        """The wanted columns of the live rows of a file with a deletion vector, by public means."""
+        (index,) = self._unused_names(1)
+        (deleted,) = read_deleted_rows(self.layout.store, [file.task])
+        positions = pl.from_arrow(deleted.positions())
+        assert isinstance(positions, pl.Series)
+        rows = pl.LazyFrame({index: positions.cast(pl.get_index_type())})
+        clean = replace(file.task, deletion_vector=None)
+        scan = self._scan([clean], file.is_complete, row_index_name=index)
+        live = scan.join(rows, on=index, how="anti", maintain_order="left")
+        return self._project(live.drop(index), file.task)
+
+    def _scan(self, tasks: Sequence[FileTask], is_complete: bool, **arguments: Any) -> pl.LazyFrame:
+        """The physical columns of files, without the rows that their deletion vectors delete."""
+        by_location = {self.layout.store.location(task.path): task for task in tasks}
         absent: Any = "raise" if is_complete else "insert"
         return pl.scan_parquet(
-            locations,
+            list(by_location),
             schema=dict(polars_schema(self._physical.values())),
             # Paths and their folders are names, not patterns or values.
             glob=False,
@@ -124,21 +172,16 @@ class NativeScan:
                 extra_struct_fields="ignore",
             ),
             **storage_arguments(self.layout.store),
+            **deletion_arguments(self.layout.store, by_location),
             **arguments,
         )
 
-    def _without_deleted(self, locations: list[str], is_complete: bool, task: FileTask) -> pl.LazyFrame:
-        index = "row"
-        while index in {field.name for field in self._physical.values()}:
-            index += "_"
-        (deleted,) = read_deleted_rows(self.layout.store, [task])
-        positions = pl.from_arrow(deleted.positions())
-        assert isinstance(positions, pl.Series)
-        rows = pl.LazyFrame({index: positions.cast(pl.get_index_type())})
-        scan = self._scan(locations, is_complete, {"row_index_name": index})
-        return scan.join(rows, on=index, how="anti", maintain_order="left").drop(index)
+    def _unused_names(self, count: int) -> list[str]:
+        taken = {field.name for field in self._physical.values()}
+        free = (name for number in itertools.count() if (name := f"column {number}") not in taken)
+        return list(itertools.islice(free, count))
 
-    def _expressions(self, task: FileTask) -> list[pl.Expr]:
+    def _select(self, scan: pl.LazyFrame, partitions: Mapping[str, pl.Expr]) -> pl.LazyFrame:
         logical = {field.name: field for field in self.layout.schema.fields}
         expressions = []
         for name in self.columns:
@@ -147,10 +190,14 @@ class NativeScan:
                 source = self._physical[name]
                 found = _renamed(pl.col(source.name), source.type, field.type)
             else:
-                value = self.layout.partition_value(task, field) if field in self._partitions else None
-                found = pl.lit(value, dtype=polars_type(field.type))
+                found = partitions.get(name, pl.lit(None, dtype=polars_type(field.type)))
             expressions.append(found.alias(name))
-        return expressions
+        # A selection of nothing but literals has one row, whatever the scan has.
+        return (
+            scan.select(expressions)
+            if self._physical
+            else scan.with_columns(expressions).select(self.columns)
+        )
 
 
 def _renamed(expression: pl.Expr, source: DataType, target: DataType) -> pl.Expr:

@@ -1,5 +1,6 @@
 """What Polars pushes down, and what is left out of its plan because of that."""
 
+import decimal
 import pickle
 import re
 import threading
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+from deltaarrow.engines import polars_native
 from deltaarrow.engines.polars import scan_delta
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.snapshot import Snapshot
@@ -251,3 +253,59 @@ def test_bounds_of_single_precision_are_of_single_precision(tmp_path):
     builder.commit([builder.add_file(pa.table({"x": pa.array([0.1], pa.float32())}), stats=bounds)])
     for condition in (pl.col("x") == 0.1, pl.col("x") >= 0.1, pl.col("x").is_between(0.1, 1)):
         assert scan_delta(tmp_path).filter(condition).collect().height == 1
+
+
+@pytest.mark.parametrize("most", [0, 2, 5])
+def test_any_number_of_partition_values(tmp_path, monkeypatch, most):
+    """Up to a number of them a scan each, then all in one scan."""
+    monkeypatch.setattr(polars_native, "MAX_SCANS", most)
+    schema = pa.schema(
+        [("column 0", pa.int64()), ("p", pa.string()), ("q", pa.decimal128(5, 1)), ("v", pa.null())]
+    )
+    builder = TableBuilder(tmp_path).features("deletionVectors").metadata(schema, ["p", "q"])
+    partitions = [("a b%", "1"), (None, "1"), ("a b%", None), ("[*]é", "1"), ("a b%", "1")]
+    adds = []
+    for number, (p, q) in enumerate(partitions):
+        deleted = builder.deletion_vector([1]) if number % 2 else None
+        ids = pa.table({"column 0": [10 * number, 10 * number + 1]})
+        name = f"p={p}/q={q}/{number}.parquet"
+        add = builder.add_file(ids, {"p": p, "q": q}, name=name, deletion_vector=deleted)
+        adds.append({"add": add["add"] | {"path": name.replace("%", "%25")}})
+    builder.commit(adds)
+    local = pl.DataFrame(
+        [
+            (10 * number + row, p, q and decimal.Decimal(q), None)
+            for number, (p, q) in enumerate(partitions)
+            for row in (0, 1)
+            if not (number % 2 and row)
+        ],
+        schema=pl.Schema(schema),
+        orient="row",
+    )
+    frame = scan_delta(tmp_path)
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(frame.collect(engine=engine), local, check_row_order=False)
+    assert ("JOIN" in frame.explain()) == (most < 4)
+    for condition in (
+        pl.col("p") == "a b%",
+        pl.col("p").is_null() | (pl.col("column 0") > 20),
+        (pl.col("q") == decimal.Decimal("1")) & (pl.col("column 0") % 10 == 1),
+        pl.col("p").fill_null("z") > pl.col("column 0").cast(pl.String),
+    ):
+        assert_frame_equal(frame.filter(condition).collect(), local.filter(condition), check_row_order=False)
+    assert_frame_equal(frame.select("q").collect(), local.select("q"), check_row_order=False)
+    assert_frame_equal(frame.select("v", "p").collect(), local.select("v", "p"), check_row_order=False)
+    assert frame.filter(pl.col("p") == "a b%").select(pl.len()).collect().item() == 6
+    pages = [frame.slice(start, 3).collect() for start in range(0, 9, 3)]
+    assert_frame_equal(pl.concat(pages), frame.collect())
+
+
+def test_many_partitions_are_few_scans(tmp_path):
+    builder = (
+        TableBuilder(tmp_path).protocol().metadata(pa.schema([("id", pa.int64()), ("p", pa.int32())]), ["p"])
+    )
+    builder.commit([builder.add_file(pa.table({"id": [n]}), {"p": str(-n)}) for n in range(200)])
+    frame = scan_delta(tmp_path)
+    assert frame.explain().count("Parquet SCAN") == 1
+    assert (frame.collect()["id"] + frame.collect()["p"] == 0).all()
+    assert frame.group_by("p").agg(pl.col("id").sum()).collect().height == 200
