@@ -4,8 +4,6 @@ The forms are those of ``deltalake`` where it has them (`Metadata`, `ProtocolVer
 those of Spark's ``DESCRIBE DETAIL`` otherwise.
 """
 
-import html
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,8 +19,8 @@ __all__ = [
     "Metadata",
     "ProtocolVersions",
     "add_actions",
+    "clustering_columns",
     "describe_detail",
-    "describe_html",
     "list_partitions",
 ]
 
@@ -134,21 +132,3 @@ def list_partitions(snapshot: Snapshot, predicate: Predicate | None = None) -> l
     columns = _partition_columns(snapshot, files)
     rows = zip(*(values.to_pylist() for values in columns.values()), strict=True)
     return [dict(zip(columns, values, strict=True)) for values in dict.fromkeys(rows)]
-
-
-def _html_rows(values: Mapping[str, Any]) -> str:
-    return "".join(
-        f"<tr><th style='text-align:left'>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
-        for key, value in values.items()
-    )
-
-
-def describe_html(snapshot: Snapshot) -> str:
-    """Return what a notebook shows of a table."""
-    columns = {
-        f.name: f"{f.type!r}{'' if f.nullable else ' NOT NULL'}"
-        + (" (partition)" if f.name in snapshot.partition_columns else "")
-        for f in snapshot.schema.fields
-    }
-    heading = {"table": snapshot.store.uri, "version": snapshot.version}
-    return f"<table>{_html_rows(heading)}</table><table>{_html_rows(columns)}</table>"

@@ -14,6 +14,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import ensure_readable
 from deltaarrow.log import CommitTimes, LogSegment, LogState, list_segment, read_in_commit_timestamp, replay
+from deltaarrow.notebook import html_table
 from deltaarrow.schema import Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skipping_sql
 from deltaarrow.storage import Store
@@ -61,6 +62,16 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"Snapshot({self.store.uri!r}, version={self.version})"
+
+    def _repr_html_(self) -> str:
+        heading = {"table": self.store.uri, "version": self.version, "name": self.metadata.name or ""}
+        columns = {
+            field.name: f"{field.type!r}"
+            + ("" if field.nullable else " NOT NULL")
+            + (" (partition)" if field.name in self.partition_columns else "")
+            for field in self.schema.fields
+        }
+        return html_table(heading) + html_table(columns)
 
     @property
     def segment(self) -> LogSegment:

@@ -18,7 +18,6 @@ from deltaarrow.describe import (
     ProtocolVersions,
     add_actions,
     describe_detail,
-    describe_html,
     list_partitions,
 )
 from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
@@ -109,7 +108,7 @@ class DeltaTable:
         return f"DeltaTable({self.table_uri!r}, version={self.version()})"
 
     def _repr_html_(self) -> str:
-        return describe_html(self._snapshot)
+        return self._snapshot._repr_html_()
 
     # --- opening and creating ---------------------------------------------------------------------
 

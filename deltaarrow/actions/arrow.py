@@ -34,6 +34,7 @@ __all__ = [
     "FILE_SCHEMA",
     "KEY_COLUMNS",
     "REMOVE_SCHEMA",
+    "build_array",
     "file_table",
     "key_table",
     "remove_table",

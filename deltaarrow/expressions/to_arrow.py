@@ -32,7 +32,6 @@ from deltaarrow.expressions.nodes import (
 
 __all__ = ["column_expression", "to_arrow"]
 
-_NULL = pa.scalar(None, pa.bool_())
 _Connective = Callable[[pc.Expression, pc.Expression], pc.Expression]
 _OPERATORS: dict[str, _Connective] = {
     "=": operator.eq,
@@ -81,7 +80,7 @@ def to_arrow(
             case IsIn(of, values, arrow_type):
                 field = column(of.path)
                 found = field.isin(_value_set(values, arrow_type)) if values else pc.scalar(False)
-                return pc.if_else(field.is_valid(), found, _NULL) if exact else found
+                return pc.if_else(field.is_valid(), found, pa.scalar(None, pa.bool_())) if exact else found
             case StartsWith(of, prefix):
                 return pc.starts_with(column(of.path), prefix)
             case IsNan(of):

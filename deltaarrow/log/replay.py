@@ -40,7 +40,7 @@ from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.storage.store import Store
 
-__all__ = ["LogState", "LogTail", "replay"]
+__all__ = ["LogState", "LogTail", "read_tail", "replay"]
 
 JsonAction = dict[str, Any]
 

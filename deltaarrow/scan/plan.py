@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
+from deltaarrow.notebook import html_table
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
-__all__ = ["PLAN_COLUMNS", "ScanPlan", "plan_scan", "table_layout"]
+__all__ = ["PLAN_COLUMNS", "ScanPlan", "ensure_columns", "plan_scan", "table_layout"]
 
 PLAN_COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector")
 """The columns of the table of files that a scan needs."""
@@ -51,9 +52,17 @@ class ScanPlan:
         """A task for every file."""
         return file_tasks(self.files)
 
+    @property
+    def size(self) -> int:
+        """The bytes of all files, before projection."""
+        return sum(self.files.column("size").to_pylist())
+
     def __repr__(self) -> str:
-        size = sum(self.files.column("size").to_pylist())
-        return f"ScanPlan(files={self.files.num_rows}, bytes={size}, columns={list(self.columns)})"
+        return f"ScanPlan(files={self.files.num_rows}, bytes={self.size}, columns={list(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        said = {"table": self.store.uri, "version": self.version, "files": self.files.num_rows}
+        return html_table(said | {"bytes": self.size, "columns": ", ".join(self.columns)})
 
 
 def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:

@@ -21,7 +21,6 @@ from deltaarrow.statistics.bounds import FileStatisticsSql
 __all__ = ["guarantee", "guarantees", "partition_expression"]
 
 _UNBOUNDED = ("float", "double")
-_NOTHING = pc.scalar(True)
 
 
 def guarantee(
@@ -79,15 +78,15 @@ def guarantees(
         names = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(selected))
         known = cursor.sql(f"SELECT {names} FROM files").to_arrow_table()
     counts = known.column(0)
-    found = [_NOTHING] * len(stats)
+    found: list[list[pc.Expression]] = [[] for _ in range(len(stats))]
     for number, fields in enumerate(leaves):
         lower, upper = (_typed(known.column(3 * number + offset), fields[-1]) for offset in (1, 2))
         nulls = known.column(3 * number + 3)
         for row in range(len(found)):
             known_of_column = _range(fields, lower[row], upper[row], nulls[row], counts[row])
             if known_of_column is not None:
-                found[row] = known_of_column if found[row] is _NOTHING else found[row] & known_of_column
-    return found
+                found[row].append(known_of_column)
+    return [_all(parts) for parts in found]
 
 
 def partition_expression(
@@ -166,7 +165,7 @@ def _range(
 
 def _all(parts: Sequence[pc.Expression]) -> pc.Expression:
     if not parts:
-        return _NOTHING
+        return pc.scalar(True)
     found, *rest = parts
     for part in rest:
         found = found & part

@@ -27,7 +27,12 @@ from deltaarrow.storage import Store
 from deltaarrow.transaction.committer import Committed, FileSystemCommitter
 from deltaarrow.version import ENGINE_INFO
 
-__all__ = ["DEFAULT_MAX_COMMIT_RETRIES", "PostCommitHook", "Transaction"]
+__all__ = [
+    "DEFAULT_MAX_COMMIT_RETRIES",
+    "PostCommitHook",
+    "Transaction",
+    "ensure_winner_commutes_with_blind_append",
+]
 
 DEFAULT_MAX_COMMIT_RETRIES = 15
 _FIRST_PAUSE_SECONDS = 0.01

@@ -5,7 +5,7 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "clock", "lazy", "optional", "version"),
+    ("errors", "clock", "lazy", "notebook", "optional", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors"),
     ("actions", "statistics"),

@@ -93,9 +93,12 @@ def test_tables_show_themselves_shortly(path):
     table = DeltaTable(path)
     assert repr(table) == f"DeltaTable('{path}', version=0)"
     html = table._repr_html_()
-    assert "orders" not in html or "<script" not in html
-    assert "id" in html and str(path) in html
-    assert len(repr(table.snapshot)) < 200
+    assert "orders" in html and str(path) in html
+    assert html == table.snapshot._repr_html_()
+    plan = table.to_pyarrow_dataset().plan(columns=["id"])
+    assert repr(plan).startswith("ScanPlan(files=3, bytes=")
+    assert "<td>3</td>" in plan._repr_html_()
+    assert all(len(repr(each)) < 200 for each in (table.snapshot, plan, table.to_pyarrow_dataset()))
 
 
 def test_names_in_notebooks_are_escaped(tmp_path):
