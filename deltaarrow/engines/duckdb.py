@@ -173,8 +173,8 @@ def register(
     >>> deltaarrow.write_deltalake(folder, pa.table({"id": [1, 2]}))
     >>> con = duckdb.connect()
     >>> register(con, "numbers", deltaarrow.DeltaTable(folder))
-    >>> con.sql("SELECT sum(id) FROM numbers").fetchone()[0]
-    3
+    >>> con.sql("SELECT sum(id) FROM numbers").fetchall()
+    [(3,)]
     """
     if native not in ("auto", True, False):
         raise ValueError(f"native is 'auto', True or False, not {native!r}")
@@ -238,7 +238,6 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
         name: what the query calls the table.
 
     Raises:
-        ValueError: the statement is not a query.
         duckdb.Error: what DuckDB finds wrong with it.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -252,10 +251,7 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
         failed.callback(connection.close)
         connection.execute("SET TimeZone = 'UTC'")
         register(connection, name, table)
-        relation = connection.sql(sql)
-        if relation is None:
-            raise ValueError("the statement returns no rows")
-        reader = relation.to_arrow_reader()
+        reader = connection.sql(sql).to_arrow_reader()
         failed.pop_all()
     return pa.RecordBatchReader.from_batches(reader.schema, _and_close(reader, connection))
 

@@ -126,7 +126,9 @@ def _select(
 
 def _read_parquet(plan: ScanPlan, branch: _Branch) -> str:
     files = ", ".join(quote_file(plan.store.location(plan.tasks[file].path)) for file in branch.files)
-    options = "hive_partitioning = false, union_by_name = false"
+    # Parquet's bounds leave NaN out, which for DuckDB is greater than every number: without
+    # can_have_nan it skips row groups that hold a match.
+    options = "hive_partitioning = false, union_by_name = false, can_have_nan = true"
     if branch.bound:
         bound = ", ".join(f"{quote_literal(name)}: {quote_literal(t)}" for name, t in branch.bound.items())
         options += f", bound_schema = {{{bound}}}"
