@@ -45,6 +45,21 @@ if TYPE_CHECKING:
 __all__ = ["from_sql"]
 
 _COMPARISONS: dict[str, CompareOp] = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_USUAL_PARTS = {"this", "expression"}
+_PARTS = {
+    "between": {"this", "low", "high"},
+    "cast": {"this", "to"},
+    "trycast": {"this", "to", "requires_string"},
+    "column": {"this", "table", "db", "catalog"},
+    "identifier": {"this", "quoted"},
+    "in": {"this", "expressions"},
+    "anonymous": {"this", "expressions"},
+    "concat": {"expressions"},
+    "like": {"this", "expression", "negate"},
+    "literal": {"this", "is_string"},
+}
+"""The parts of sqlglot's nodes, by key, where they are others than the usual ones."""
+
 _INTEGER = re.compile(r"\d+")
 _LIKE_TOKEN = re.compile(r"\\(?P<escaped>.)|(?P<wild>[%_])|(?P<plain>[^\\%_])|(?P<stray>\\)", re.DOTALL)
 
@@ -85,9 +100,14 @@ def _dialect() -> "type[Dialect]":
 
 def _condition(node: "exp.Expr") -> Predicate:
     translate = _CONDITIONS.get(node.key)
-    if translate is None:
+    if translate is None or not _is_plain(node):
         raise _refused(node)
     return translate(node)
+
+
+def _is_plain(node: "exp.Expr") -> bool:
+    """Whether a node has nothing but the parts that are read here: a flag overlooked changes the meaning."""
+    return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
 
 
 def _refused(node: "exp.Expr") -> InvalidPredicateError:
@@ -99,6 +119,8 @@ def _refused(node: "exp.Expr") -> InvalidPredicateError:
 
 
 def _column(node: "exp.Expr") -> Column | None:
+    if not _is_plain(node):
+        return None
     match node.key:
         case "column":
             # Up to four names; sqlglot takes them for catalog, database, table and column.
@@ -122,6 +144,8 @@ def _wanted_column(node: "exp.Expr") -> Column:
 
 
 def _literal(node: "exp.Expr") -> Literal | None:
+    if not _is_plain(node):
+        return None
     match node.key:
         case "literal" if node.is_string:
             return Literal(node.this)
@@ -208,7 +232,7 @@ _TYPED: dict[str, Callable[[Any], Literal]] = {
     "SMALLINT": _to_integer,
     "INT": _to_integer,
     "BIGINT": _to_integer,
-    "FLOAT": lambda value: Literal(float(value), pa.float32()),
+    "FLOAT": lambda value: Literal(pa.scalar(float(value), pa.float32()).as_py(), pa.float32()),
     "DOUBLE": lambda value: Literal(float(value), pa.float64()),
     "DECIMAL": lambda value: Literal(Decimal(value)),
 }
@@ -226,8 +250,6 @@ def _compared(node: "exp.Expr") -> Predicate:
 
 
 def _between(node: "exp.Expr") -> Predicate:
-    if node.args.get("symmetric"):
-        raise _refused(node)
     value, low, high = (_operand(node.args[key]) for key in ("this", "low", "high"))
     return And((Compare(">=", value, low), Compare("<=", value, high)))
 
@@ -258,16 +280,18 @@ def _like(node: "exp.Expr") -> Predicate:
     pattern = _literal(node.expression)
     if pattern is None or not isinstance(pattern.value, str):
         raise _refused(node)
-    column = _wanted_column(node.this)
-    text, tokens = "", list(_LIKE_TOKEN.finditer(pattern.value))
+    found = _like_pattern(_wanted_column(node.this), pattern.value)
+    return Not(found) if node.args.get("negate") else found
+
+
+def _like_pattern(column: Column, pattern: str) -> Predicate:
+    text, tokens = "", list(_LIKE_TOKEN.finditer(pattern))
     for number, token in enumerate(tokens):
         if token["wild"] == "%" and number == len(tokens) - 1:
             return StartsWith(column, text)
         escaped = token["escaped"]
         if token["wild"] or token["stray"] or (escaped is not None and escaped not in "%_\\"):
-            raise InvalidPredicateError(
-                f"LIKE is supported with a fixed beginning only, not {pattern.value!r}"
-            )
+            raise InvalidPredicateError(f"LIKE is supported with a fixed beginning only, not {pattern!r}")
         text += escaped or token["plain"]
     return Compare("=", column, Literal(text))
 
@@ -304,6 +328,7 @@ _CONDITIONS: dict[str, Callable[["exp.Expr"], Predicate]] = {
     "not": lambda node: Not(_condition(node.this)),
     "paren": lambda node: _condition(node.this),
     "nullsafeeq": lambda node: null_safe_equal(_operand(node.this), _operand(node.expression)),
+    "nullsafeneq": lambda node: Not(null_safe_equal(_operand(node.this), _operand(node.expression))),
     "between": _between,
     "in": _in,
     "is": _is,

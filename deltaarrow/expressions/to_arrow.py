@@ -22,6 +22,7 @@ from deltaarrow.expressions.nodes import (
     IsNan,
     IsNull,
     Literal,
+    LiteralValue,
     Not,
     Opaque,
     Operand,
@@ -79,7 +80,9 @@ def to_arrow(
                 return _OPERATORS[op](operand(left), operand(right))
             case IsIn(of, values, arrow_type):
                 field = column(of.path)
-                found = field.isin(_value_set(values, arrow_type)) if values else pc.scalar(False)
+                found = _balanced(
+                    operator.or_, [field.isin(each) for each in _value_sets(values, arrow_type)]
+                )
                 return pc.if_else(field.is_valid(), found, pa.scalar(None, pa.bool_())) if exact else found
             case StartsWith(of, prefix):
                 return pc.starts_with(column(of.path), prefix)
@@ -102,20 +105,24 @@ def to_arrow(
                 raise InvalidPredicateError(f"{reason} is not supported in a condition")
 
     def joined(connective: _Connective, operands: tuple[Predicate, ...], exact: bool) -> pc.Expression:
-        if not operands:
-            return pc.scalar(connective is operator.and_)
-        # In pairs: pyarrow walks an expression by recursion, and a filter may have thousands of terms.
-        terms = [rendered(each, exact) for each in operands]
-        while len(terms) > 1:
-            pairs = [connective(*pair) for pair in zip(terms[::2], terms[1::2], strict=False)]
-            terms = pairs + terms[2 * len(pairs) :]
-        return terms[0]
+        return _balanced(connective, [rendered(each, exact) for each in operands])
 
     return rendered(predicate, exact=False)
 
 
-def _value_set(values: tuple[object, ...], arrow_type: pa.DataType | None) -> pa.Array:
-    if arrow_type is None:
-        types = {literal_type(Literal(value)) for value in values}  # type: ignore[arg-type]
-        arrow_type = types.pop() if len(types) == 1 else None
-    return pa.array(values, arrow_type)
+def _balanced(connective: _Connective, terms: list[pc.Expression]) -> pc.Expression:
+    """All terms joined in pairs: pyarrow walks an expression by recursion, and there may be thousands."""
+    if not terms:
+        return pc.scalar(connective is operator.and_)
+    while len(terms) > 1:
+        pairs = [connective(*pair) for pair in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[2 * len(pairs) :]
+    return terms[0]
+
+
+def _value_sets(values: tuple[LiteralValue, ...], arrow_type: pa.DataType | None) -> list[pa.Array]:
+    """The values as arrays, one for each type that they have."""
+    by_type: dict[pa.DataType, list[LiteralValue]] = {}
+    for value in values:
+        by_type.setdefault(literal_type(Literal(value, arrow_type)), []).append(value)
+    return [pa.array(members, member_type) for member_type, members in by_type.items()]

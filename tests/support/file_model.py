@@ -1,0 +1,358 @@
+"""Small data files with the statistics that writers are known to write for them, and predicates over them.
+
+An obvious model for tests of file skipping, written apart from the package. Three writers: Spark 4, Spark
+before it cut strings rightly (its maxima end in U+FFFD, and half a character may be left as ``?``), and
+one that takes its statistics from Parquet by way of doubles, as delta-rs does (no NaN, rounded decimals).
+"""
+
+import datetime as dt
+import json
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaarrow.expressions import (
+    NULL,
+    And,
+    Cast,
+    Column,
+    Compare,
+    Constant,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+)
+from deltaarrow.schema import Field, Schema, StructType
+
+__all__ = ["PARTITION_COLUMNS", "SCHEMA", "DataFile", "data_files", "predicates"]
+
+UTC = dt.UTC
+WRITERS = ("spark", "old spark", "parquet")
+PARTITION_COLUMNS = ("p", "q", "r", "t")
+
+SCHEMA = Schema(
+    [
+        Field("i", "integer"),
+        Field("l", "long"),
+        Field("f", "float"),
+        # A column that was a float in some files.
+        Field("d", "double", metadata={"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}),
+        Field("c", "decimal(38,10)"),
+        Field("money", "decimal(10,2)"),
+        Field("s", "string"),
+        Field("day", "date"),
+        Field("ts", "timestamp"),
+        Field("ntz", "timestamp_ntz"),
+        Field("b", "boolean"),
+        Field("x", "binary"),
+        Field("odd / ~'\"name.", "long"),
+        Field("st", StructType([Field("a", "long"), Field("s", "string")])),
+        Field("p", "string"),
+        Field("q", "date"),
+        Field("r", "double"),
+        Field("t", "timestamp"),
+    ]
+)
+
+_INTEGERS = [0, 1, -1, 2, 7, -(2**31), 2**31 - 1]
+_LONGS = [*_INTEGERS, 2**53, 2**53 + 1, -(2**63), 2**63 - 1]
+_DOUBLES = [0.0, -0.0, 0.1, -0.1, float(np.float32(0.1)), 1.5, 7.0, 1e300, math.inf, -math.inf, math.nan]
+_FLOATS = [float(np.float32(each)) for each in _DOUBLES if abs(each) < 1e38 or not math.isfinite(each)]
+_WIDE = [Decimal(t) for t in ("0", "0.1", "-0.1", "1.0000000001", "7", "1234567890123456789.0000000001")]
+_DECIMALS = [*_WIDE, -_WIDE[-1], _WIDE[-1] + 1, Decimal("0.0000000001")]
+_MONEY = [Decimal("0.00"), Decimal("0.10"), Decimal("1.50"), Decimal("-99999999.99"), Decimal("99999999.99")]
+_STRINGS = [
+    *("", "a", "b", "ab", "é", "\x7f", "\ufffd", "\U0001f600", "\U0010ffff", "a" * 31, "a" * 32, "a" * 33),
+    *("a" * 32 + tail for tail in ("\x7f", "b", "\ufffd", "\U0001f600", "\U0010ffff" * 40, "é")),
+    *("a" * 31 + tail for tail in ("\U0001f600b", "\U0001f600", "\U0010ffffz", "\ud7ffz", "?z", "?")),
+    "\U0010ffff" * 70,
+]
+_DAYS = [
+    dt.date(1, 1, 1),
+    dt.date(1969, 12, 31),
+    dt.date(2020, 1, 31),
+    dt.date(2020, 2, 1),
+    dt.date(9999, 12, 31),
+]
+_TIMES = [
+    dt.datetime(1880, 1, 1, 12, 30, 30, 1),
+    dt.datetime(1969, 12, 31, 23, 59, 59, 999_999),
+    *(dt.datetime(2020, 1, 31, 0, 0, 0, us) for us in (0, 1, 999, 1000, 1001, 500_000)),
+    dt.datetime(2020, 2, 1),
+]
+_INSTANTS = [each.replace(tzinfo=UTC) for each in _TIMES]
+
+VALUES: dict[tuple[str, ...], list[Any]] = {
+    ("i",): _INTEGERS,
+    ("l",): _LONGS,
+    ("f",): _FLOATS,
+    ("d",): _DOUBLES,
+    ("c",): _DECIMALS,
+    ("money",): _MONEY,
+    ("s",): _STRINGS,
+    ("day",): _DAYS,
+    ("ts",): _INSTANTS,
+    ("ntz",): _TIMES,
+    ("b",): [True, False],
+    ("x",): [b"", b"\x00", b"\xff"],
+    ("odd / ~'\"name.",): _LONGS,
+    ("st", "a"): _LONGS,
+    ("st", "s"): _STRINGS,
+    ("p",): ["a", "b", "é'", "\U0001f600"],
+    ("q",): _DAYS,
+    ("r",): [0.1, -0.0, 1.5, math.nan, math.inf],
+    ("t",): _INSTANTS,
+}
+"""The values that rows and literals are drawn from, few, so that they meet."""
+
+
+@dataclass
+class DataFile:
+    """A file: the rows that are not deleted, in the table's types, and what the log says of it."""
+
+    rows: pa.Table
+    stats: str | None
+    partition_values: dict[str, str | None]
+
+
+@st.composite
+def data_files(draw: st.DrawFn, wanted: Collection[tuple[str, ...]]) -> DataFile:
+    """A file with values in the wanted columns; the others are NULL."""
+    writer = draw(st.sampled_from(WRITERS))
+    partition = {
+        name: draw(st.none() | st.sampled_from(VALUES[(name,)])) if (name,) in wanted else None
+        for name in PARTITION_COLUMNS
+    }
+    number = draw(st.integers(0, 4))
+    paths = [path for path in VALUES if path[0] not in partition]
+    # Few different values per file, and files without NULLs, or bounds would exclude next to nothing.
+    columns = {}
+    for path in paths:
+        if path not in wanted:
+            columns[path] = [None] * number
+            continue
+        pool = draw(st.lists(st.sampled_from(VALUES[path]), min_size=1, max_size=2))
+        cell = st.sampled_from(pool)
+        kind = draw(st.sampled_from(["values", "values", "some nulls", "nulls"]))
+        cell = {"values": cell, "some nulls": st.none() | cell, "nulls": st.none()}[kind]
+        columns[path] = [draw(cell) for _ in range(number)]
+    was_float = draw(st.booleans())
+    if was_float:
+        # What a float does not hold was not in the file.
+        columns[("d",)] = [
+            each if each is None or not math.isfinite(each) else float(np.float32(min(each, 1e30)))
+            for each in columns[("d",)]
+        ]
+    no_struct = [draw(st.integers(0, 5)) == 0 for _ in range(number)]
+    for path in (("st", "a"), ("st", "s")):
+        columns[path] = [None if gone else each for gone, each in zip(no_struct, columns[path], strict=True)]
+    deleted = (
+        [draw(st.integers(0, 4)) == 0 for _ in range(number)] if draw(st.booleans()) else [False] * number
+    )
+    stats = _statistics(columns, number, deleted, writer, was_float)
+    kind = draw(st.sampled_from(["all", "all", "all", "part", "none", "broken"]))
+    if kind == "part":
+        del stats[draw(st.sampled_from(sorted(stats)))]
+    text = {"none": None, "broken": '{"numRecords":'}.get(kind, _json(stats))
+    live = [row for row in range(number) if not deleted[row]]
+    return DataFile(
+        _table(columns, partition, no_struct, number).take(pa.array(live, pa.int64())),
+        text,
+        {name: _partition_text(value) for name, value in partition.items()},
+    )
+
+
+def _table(
+    columns: dict[Any, list[Any]], partition: dict[str, Any], no_struct: list[bool], number: int
+) -> pa.Table:
+    arrow = SCHEMA.to_arrow()
+    data: dict[str, Any] = {path[0]: values for path, values in columns.items() if len(path) == 1}
+    data["st"] = [
+        None if gone else {"a": a, "s": s}
+        for gone, a, s in zip(no_struct, columns[("st", "a")], columns[("st", "s")], strict=True)
+    ]
+    data |= {name: [value] * number for name, value in partition.items()}
+    return pa.table({field.name: pa.array(data[field.name], field.type) for field in arrow})
+
+
+def _partition_text(value: Any) -> str | None:
+    if isinstance(value, dt.datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if value is None else str(value) if not isinstance(value, float) else repr(value)
+
+
+def _statistics(
+    columns: dict[Any, list[Any]], number: int, deleted: list[bool], writer: str, was_float: bool
+) -> dict[str, Any]:
+    stats: dict[str, Any] = {"numRecords": number, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    if any(deleted):
+        stats["tightBounds"] = False
+    for path, values in columns.items():
+        live = [value for value, gone in zip(values, deleted, strict=True) if not gone]
+        nulls = sum(value is None for value in values)
+        if any(deleted) and all(value is None for value in live):
+            nulls = number
+        _put(stats["nullCount"], path, nulls)
+        known = [value for value in values if value is not None]
+        if path[0] in ("b", "x"):
+            continue
+        if writer == "parquet":
+            known = [value for value in known if not (isinstance(value, float) and math.isnan(value))]
+        if known:
+            low, high = min(known, key=_order), max(known, key=_order)
+            single = path == ("f",) or (path == ("d",) and was_float)
+            for name, value, largest in (("minValues", low, False), ("maxValues", high, True)):
+                stored = _stored(value, writer, largest, single)
+                if stored is not None:
+                    _put(stats[name], path, stored)
+    return stats
+
+
+def _order(value: Any) -> Any:
+    """Spark's order: NaN after everything."""
+    return (True, 0.0) if isinstance(value, float) and math.isnan(value) else (False, value)
+
+
+def _stored(value: Any, writer: str, largest: bool, single: bool) -> Any:
+    if isinstance(value, str):
+        return _cut(value, writer, largest)
+    if isinstance(value, dt.datetime):
+        return _time_text(value, writer)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Decimal) and writer == "parquet":
+        return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return float(str(np.float32(value))) if single else value
+
+
+def _time_text(value: dt.datetime, writer: str) -> str:
+    """Milliseconds, rounded down; Spark's in some zone, of whose offset it writes no seconds."""
+    if value.tzinfo is None:
+        return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03}".rjust(23, "0")
+    offset, shown = dt.timedelta(hours=1), "+01:00"
+    if writer == "parquet":
+        offset, shown = dt.timedelta(), "Z"
+    elif value.year < 1900:
+        offset, shown = dt.timedelta(minutes=53, seconds=28), "+00:53"
+    local = (value + offset).replace(tzinfo=None)
+    return f"{local:%Y-%m-%dT%H:%M:%S}.{local.microsecond // 1000:03}{shown}"
+
+
+def _cut(text: str, writer: str, largest: bool) -> str | None:
+    units = text.encode("utf-16-le")
+    if len(units) <= 64:
+        return text
+    if writer == "parquet":
+        # 64 bytes of UTF-8; the maximum has its last character replaced by the next one.
+        prefix = text.encode()[:64].decode(errors="ignore")
+        if not largest:
+            return prefix
+        prefix = prefix.rstrip("\U0010ffff")
+        return prefix[:-1] + chr(ord(prefix[-1]) + 1) if prefix else None
+    if writer == "old spark":
+        if not largest:
+            return text[:32]
+        length = 64
+        while int.from_bytes(units[length : length + 2], "little") >= 0xFFFD:
+            length += 2
+        return (
+            units[:length].decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode() + "\ufffd"
+        )
+    prefix = units[:64].decode("utf-16-le", "ignore")
+    if len(prefix.encode("utf-16-le")) < 64:
+        prefix = units[:66].decode("utf-16-le")
+    if not largest:
+        return prefix
+    for following in text[len(prefix) :]:
+        if len(prefix) > 64:
+            return None
+        if following < "\x7f":
+            return prefix + "\x7f"
+        if following < "\U0010ffff":
+            return prefix + "\U0010ffff"
+        prefix += following
+    return text
+
+
+def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key)}:{_json(item)}" for key, item in value.items()) + "}"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value)
+
+
+# Literals of another kind than the column, with which it can be compared all the same.
+_NUMBERS = [2.5, Decimal("2.5"), 2, -1, 2**40, 0.1, Decimal("0.1"), math.inf, math.nan]
+_ALSO: dict[str, list[Any]] = {
+    "i": _NUMBERS,
+    "l": [*_NUMBERS, float(2**53), 1e300],
+    "f": _NUMBERS,
+    "d": _NUMBERS,
+    "c": [1, 0.1, Decimal("0.00000000001")],
+    "money": [1, 0.1, Decimal("0.105"), Decimal("1e20")],
+    "day": ["2020-01-31", dt.datetime(2020, 1, 31, 12)],
+    "ts": ["2020-01-31", "2020-01-31 01:00:00.0005+01:00"],
+    "ntz": ["2020-01-31", dt.date(2020, 2, 1)],
+    "q": ["2020-02-01"],
+    "r": [1, Decimal("0.1")],
+}
+
+
+def _literals(path: tuple[str, ...]) -> st.SearchStrategy[Any]:
+    return st.sampled_from([*VALUES[path], *_ALSO.get(path[0], [])])
+
+
+@st.composite
+def _leaves(draw: st.DrawFn) -> Any:
+    path = draw(st.sampled_from(list(VALUES)))
+    column = Column(path)
+    kind = draw(st.integers(0, 9))
+    if kind < 5:
+        op = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
+        literal = Literal(draw(_literals(path) | st.none()))
+        return Compare(op, column, literal) if draw(st.booleans()) else Compare(op, literal, column)
+    if kind < 7:
+        return IsIn(column, tuple(draw(st.lists(_literals(path), max_size=3))))
+    if kind == 7:
+        return IsNull(column)
+    if path[-1] in ("s", "p"):
+        return StartsWith(column, draw(st.sampled_from(VALUES[path]))[: draw(st.integers(0, 40))])
+    if path[0] in ("f", "d", "r"):
+        return IsNan(column)
+    if path[0] in ("i", "l"):
+        return Compare(
+            "<", Cast(column, pa.int64()), Literal(draw(st.sampled_from(VALUES[path])), pa.int64())
+        )
+    return draw(
+        st.sampled_from([Constant(True), Constant(False), NULL, Compare("<", Column(("i",)), Column(("l",)))])
+    )
+
+
+def predicates() -> st.SearchStrategy[Any]:
+    """Predicate trees over `SCHEMA`, not yet bound to it."""
+    return st.recursive(
+        _leaves(),
+        lambda inner: st.one_of(
+            st.lists(inner, min_size=1, max_size=3).map(tuple).map(And),
+            st.lists(inner, min_size=1, max_size=3).map(tuple).map(Or),
+            inner.map(Not),
+        ),
+        max_leaves=4,
+    )
