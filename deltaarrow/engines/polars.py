@@ -119,7 +119,8 @@ class DeltaResolver(LazyFrameResolver):
         frames = scan.frames(native)
         if other:
             pushdown = _without_floats(predicate, plan.layout)
-            frames.append(_ArrowSource(plan.layout, tuple(other), plan.columns, pushdown).lazy())
+            source = _ArrowSource(plan.layout, tuple(other), plan.columns, pushdown)
+            frames.append(source.lazy(self._obstacle or "Polars would misread these files"))
         if not frames:
             schema = self.schema()
             frames.append(pl.LazyFrame(schema={name: schema[name] for name in plan.columns}))
@@ -184,15 +185,15 @@ class _ArrowSource:
     columns: tuple[str, ...]
     pushdown: Predicate | None
 
-    def lazy(self) -> "pl.LazyFrame":
-        """Return the live rows of the files."""
+    def lazy(self, reason: str) -> "pl.LazyFrame":
+        """Return the live rows of the files; `reason` is why they are read here, for query plans."""
         fields = {field.name: field for field in self.layout.schema.fields}
         return register_io_source(
             self,
             schema=polars_schema(fields[name] for name in self.columns),
             is_pure=True,
             explain_name="deltaarrow",
-            explain_detail=f"{len(self.tasks)} files",
+            explain_detail=f"{len(self.tasks)} file(s); {reason}",
         )
 
     def __call__(

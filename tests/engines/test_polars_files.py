@@ -111,6 +111,7 @@ def test_a_table_with_variants(tmp_path, dropped):
     builder.commit([add])
     frame = scan_delta(tmp_path)
     assert not is_native(frame)
+    assert "1 file(s); Polars opens no file with a column of type variant" in frame.explain()
     assert frame.select("id").collect()["id"].to_list() == [0, 1, 2]
     assert frame.filter(pl.col("id") > 0).select(pl.len()).collect().item() == 2
     assert frame.head(2).collect().height == 2
@@ -197,3 +198,15 @@ def test_a_file_twice_with_two_deletion_vectors_is_refused(tmp_path):
     builder.commit([add, other])
     with pytest.raises(CorruptDataFileError, match="twice"):
         scan_delta(tmp_path).collect()
+
+
+def test_statistics_that_name_a_column_wrongly_show_no_nulls(tmp_path, s3_options):
+    """In an object store they spare a footer; what they claim is insisted on."""
+    files = raw_s3(s3_options)
+    builder = TableBuilder(tmp_path).protocol().metadata(ID)
+    stats = {"numRecords": 1, "nullCount": {"id": 0}}
+    builder.commit([builder.add_file(pa.table({"ID": [1]}), stats=stats)])
+    upload(builder, lambda name, data: files.pipe_file(f"{BUCKET}/polars/v/{name}", data))
+    assert scan_delta(tmp_path).collect()["id"].to_list() == [1]
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        scan_delta(f"s3://{BUCKET}/polars/v", storage_options=s3_options).collect()
