@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import duckdb
 import pyarrow as pa
 import typer
@@ -32,7 +31,7 @@ __all__ = ["app", "demo", "detail", "files", "history", "query"]
 class _Commands(TyperGroup):
     """The group of commands; what the engine refuses becomes one line and exit code 1."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except (DeltaError, duckdb.Error) as error:

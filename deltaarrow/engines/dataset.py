@@ -224,7 +224,7 @@ def _reader_options(condition: pc.Expression | None, options: Mapping[str, Any])
 # --- plan ------------------------------------------------------------------------------------------
 
 
-class DeltaDataset(pads.FileSystemDataset):
+class DeltaDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not typed
     """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
 
     Filters are applied exactly, and files that cannot match are not opened. Operations of pyarrow that
