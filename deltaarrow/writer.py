@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deltaarrow.errors import (
-    SchemaMismatchError,
+    InvalidTablePropertyError,
     TableNotFoundError,
     UnsupportedFeatureError,
     VersionExistsError,
 )
+from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, write_table
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -53,7 +54,7 @@ def write_deltalake(
             ``overwrite`` replaces all rows.
         name: a name for people, of a new table.
         description: a description for people, of a new table.
-        configuration: table properties, of a new table.
+        configuration: table properties of a new table; one that exists must have them already.
         schema_mode: changing the schema while writing is not supported yet and refused.
         storage_options: as for `DeltaTable`.
         predicate: overwriting a part of a table is not supported yet and refused.
@@ -66,6 +67,7 @@ def write_deltalake(
         SchemaMismatchError: columns or types do not fit the table.
         ConstraintViolationError: a NULL for a column that is NOT NULL.
         UnsupportedFeatureError: the table needs a feature that this release does not write.
+        InvalidTablePropertyError: a property is unknown, or differs from that of the table.
         CommitFailedError: the table exists and `mode` is ``error``, or another writer got in the way.
 
     >>> import tempfile, pyarrow as pa
@@ -95,10 +97,9 @@ def write_deltalake(
         raise VersionExistsError(
             f"{store.uri} is a Delta table already; choose mode append, overwrite or ignore"
         )
-    if snapshot is not None and configuration:
-        raise SchemaMismatchError(
-            "configuration is for a new table; this one exists and has its own properties"
-        )
+    wanted = {key: value for key, value in (configuration or {}).items() if value is not None}
+    if snapshot is not None:
+        _ensure_same_properties(wanted, snapshot.configuration)
     write_table(
         store,
         snapshot,
@@ -107,7 +108,7 @@ def write_deltalake(
         partition_by=(partition_by,) if isinstance(partition_by, str) else partition_by,
         name=name,
         description=description,
-        configuration={key: value for key, value in (configuration or {}).items() if value is not None},
+        configuration=wanted,
         target_file_size=target_file_size,
         writer_properties=writer_properties,
         commit_properties=commit_properties,
@@ -115,6 +116,16 @@ def write_deltalake(
     )
     if table is not None:
         table.update_incremental()
+
+
+def _ensure_same_properties(wanted: Mapping[str, str], present: Mapping[str, str]) -> None:
+    """Let a script give the properties each time it writes; refuse to leave another value unwritten."""
+    wanted = new_table_configuration(wanted)
+    if other := sorted(name for name, value in wanted.items() if present.get(name) != value):
+        raise InvalidTablePropertyError(
+            f"the table exists, and its properties {', '.join(other)} differ from the ones given;"
+            " properties are set when a table is made"
+        )
 
 
 def _refuse_unsupported(schema_mode: str | None, predicate: str | None) -> None:

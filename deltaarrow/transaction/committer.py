@@ -44,9 +44,18 @@ class FileSystemCommitter:
             )
 
     def commit(self, version: int, actions: Sequence[Action]) -> Committed | Conflict:
-        """Try to make `version` of the given actions."""
+        """Try to make `version` of the given actions.
+
+        A put that fails may have taken place all the same. The file tells: a commit names its own
+        transaction, so one with these very bytes is this one, and to try it again would double it.
+        """
+        name, data = commit_name(version), render_json_lines(actions)
         try:
-            self.store.put_if_absent(commit_name(version), render_json_lines(actions))
+            self.store.put_if_absent(name, data)
         except FileExistsError:
-            return Conflict(version)
+            return Committed(version) if self.store.read(name) == data else Conflict(version)
+        except OSError:
+            if self.store.exists(name) and self.store.read(name) == data:
+                return Committed(version)
+            raise
         return Committed(version)

@@ -8,6 +8,7 @@ from deltaarrow.errors import (
     CommitFailedError,
     ConstraintViolationError,
     DeltaError,
+    InvalidTablePropertyError,
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
@@ -204,6 +205,15 @@ def test_a_checkpoint_that_fails_does_not_fail_the_commit(tmp_path, monkeypatch,
     write_deltalake(tmp_path, ROWS, mode="append")
     assert DeltaTable(tmp_path).version() == 1
     assert "no checkpoint was written for version 1" in caplog.text
+
+
+def test_properties_may_be_given_again_and_not_changed(tmp_path):
+    for _ in range(2):
+        write_deltalake(tmp_path, ROWS, mode="append", configuration={"delta.checkpointInterval": "7"})
+    assert DeltaTable(tmp_path).version() == 1
+    with pytest.raises(InvalidTablePropertyError, match="checkpointInterval"):
+        write_deltalake(tmp_path, ROWS, mode="append", configuration={"delta.checkpointInterval": "8"})
+    assert DeltaTable(tmp_path).version() == 1
 
 
 def test_a_table_object_moves_to_the_version_that_was_written(tmp_path):

@@ -70,11 +70,39 @@ def test_a_new_table_is_refused_where_another_writer_made_one(tmp_path):
         transaction.commit()
 
 
+@pytest.mark.parametrize("error", [OSError("connection lost"), FileExistsError("by a retry of the client")])
+def test_a_put_that_failed_after_it_took_place_is_a_commit(table, monkeypatch, error):
+    transaction = begin(table.path, is_blind_append=True)
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    real = type(transaction.store).put_if_absent
+
+    def put_and_fail(self, name, data):
+        real(self, name, data)
+        raise error
+
+    monkeypatch.setattr(type(transaction.store), "put_if_absent", put_and_fail)
+    assert transaction.commit() == 1
+    assert DeltaTable(table.path).version() == 1
+
+
+def test_a_put_that_failed_is_an_error(table, monkeypatch):
+    transaction = begin(table.path, is_blind_append=True)
+
+    def fail(self, name, data):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(type(transaction.store), "put_if_absent", fail)
+    with pytest.raises(OSError, match="disk full"):
+        transaction.commit()
+    assert DeltaTable(table.path).version() == 0
+
+
 def test_retries_are_bounded(table, monkeypatch):
     transaction = begin(table.path, is_blind_append=True, max_commit_retries=2)
     store_type = type(transaction.store)
 
     def always_lose(self, name, data):
+        (table.log / name.rpartition("/")[2]).write_text("{}")
         raise FileExistsError(name)
 
     monkeypatch.setattr(store_type, "put_if_absent", always_lose)
