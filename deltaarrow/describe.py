@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.expressions import Predicate
 from deltaarrow.schema import Schema, physical_name
@@ -118,12 +119,9 @@ def _members(statistics: pa.Table, name: str) -> dict[str, pa.ChunkedArray]:
 
 
 def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
-    rows = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
+    values = files.column("partition_values")
     physical = {field.name: physical_name(field, snapshot.mapping_mode) for field in snapshot.schema.fields}
-    return {
-        column: pa.chunked_array([pa.array([row.get(physical[column]) for row in rows], pa.string())])
-        for column in snapshot.partition_columns
-    }
+    return {column: pc.map_lookup(values, physical[column], "first") for column in snapshot.partition_columns}
 
 
 def list_partitions(snapshot: Snapshot, predicate: Predicate | None = None) -> list[dict[str, str | None]]:

@@ -48,13 +48,15 @@ class Snapshot:
         )
 
     @classmethod
-    def load(cls, store: Store, version: int | None = None) -> "Snapshot":
+    def load(cls, store: Store, version: int | None = None, *, known: "Snapshot | None" = None) -> "Snapshot":
         """Open the table in `store` at `version`, or at its newest version.
+
+        `known` is another version of the same table, whose checkpoint need not be read again.
 
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for what this
         release cannot read, `UnsupportedFeatureError`.
         """
-        return cls(replay(store, list_segment(store, version)))
+        return cls(replay(store, list_segment(store, version), known._state if known else None))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""

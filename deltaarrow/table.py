@@ -186,7 +186,7 @@ class DeltaTable:
 
     def update_incremental(self) -> None:
         """Move to the newest version."""
-        self._snapshot = Snapshot.load(self._store)
+        self._snapshot = Snapshot.load(self._store, known=self._snapshot)
 
     # --- describing -------------------------------------------------------------------------------
 

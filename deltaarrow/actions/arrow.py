@@ -141,7 +141,7 @@ assert set(_columns(Format)) == {f.name for f in _TYPES["format"]}
 
 
 def _validity(values: Sequence[Any]) -> tuple[pa.Buffer | None, int]:
-    missing = sum(value is None for value in values)
+    missing = values.count(None)
     if not missing:
         return None, 0
     present = np.fromiter((value is not None for value in values), bool, len(values))
@@ -150,7 +150,7 @@ def _validity(values: Sequence[Any]) -> tuple[pa.Buffer | None, int]:
 
 def _offsets(lengths: Sequence[int]) -> pa.Buffer:
     offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, len(lengths)), out=offsets[1:])
+    np.cumsum(np.array(lengths, np.int64), out=offsets[1:])
     if offsets[-1] > np.iinfo(np.int32).max:
         raise CorruptLogError(
             "the commits after the last checkpoint hold more than 2 GiB of text in a column"
@@ -161,13 +161,14 @@ def _offsets(lengths: Sequence[int]) -> pa.Buffer:
 def _strings(values: Sequence[str | None]) -> pa.Array:
     validity, missing = _validity(values)
     encoded = [b"" if value is None else value.encode() for value in values]
-    buffers = [validity, _offsets([len(value) for value in encoded]), pa.py_buffer(b"".join(encoded))]
+    buffers = [validity, _offsets(list(map(len, encoded))), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers, missing)
 
 
 def _numbers(values: Sequence[int | None], data_type: pa.DataType) -> pa.Array:
     validity, missing = _validity(values)
-    data = np.fromiter((value or 0 for value in values), data_type.to_pandas_dtype(), len(values))
+    whole = [value or 0 for value in values] if missing else values
+    data = np.array(whole, data_type.to_pandas_dtype())
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)], missing)
 
 
@@ -207,6 +208,8 @@ def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType)
 
 def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
     """Return an Arrow array of values as JSON gives them, without importing pandas."""
+    if values and values.count(None) == len(values):
+        return pa.nulls(len(values), data_type)
     if pa.types.is_string(data_type):
         return _strings(values)
     if pa.types.is_boolean(data_type):

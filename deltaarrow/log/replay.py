@@ -125,8 +125,9 @@ class LogState:
     def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
 
-        `pruning` is a boolean DuckDB expression over the columns of `FILE_SCHEMA`; a file for which
-        it is false is left out, one for which it is NULL is not.
+        `pruning` is a boolean DuckDB expression over the columns of `FILE_SCHEMA` that is never NULL
+        (wrapping it to make sure would cost DuckDB the order of its parts, and twice the time); a file
+        for which it is false is left out.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
         return self._query("add", self._added, FILE_SCHEMA, names, pruning)
@@ -152,11 +153,12 @@ class LogState:
         if not checkpoint and pruning is None:
             return tail.select(names)
         outer = ", ".join(quote_identifier(name) for name in names)
-        keep = "" if pruning is None else f" WHERE coalesce(({pruning}), true)"
-        keys = [*self._tail.adds, *self._tail.removes]
+        keep = "" if pruning is None else f" WHERE ({pruning})"
+        keys = [*self._tail.adds, *self._tail.removes] if checkpoint else []
         with files_cursor(self.store) as cursor:
             cursor.register("tail", tail)
-            cursor.register("newer", key_table(keys))
+            if keys:
+                cursor.register("newer", key_table(keys))
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
             unseen = f" WHERE NOT EXISTS (FROM newer WHERE {match_keys})" if keys else ""
             listed = ", ".join(quote_identifier(name) for name in inner)
@@ -167,12 +169,22 @@ class LogState:
         return table.cast(result_schema)
 
 
-def replay(store: Store, segment: LogSegment) -> LogState:
+def _open_head(store: Store, segment: LogSegment, known: LogState | None) -> CheckpointHead:
+    if segment.checkpoint is None:
+        return CheckpointHead()
+    if known is not None and known.store == store and known.segment.checkpoint == segment.checkpoint:
+        return known._head
+    return open_checkpoint(store, segment.checkpoint)
+
+
+def replay(store: Store, segment: LogSegment, known: LogState | None = None) -> LogState:
     """Read what a segment says, but for the file actions of its checkpoint.
+
+    `known` is another version of the same table; a checkpoint that it has in common is not read again.
 
     Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
     """
-    head = CheckpointHead() if segment.checkpoint is None else open_checkpoint(store, segment.checkpoint)
+    head = _open_head(store, segment, known)
     tail = read_tail(store, segment.deltas)
     if head.json_actions and segment.checkpoint is not None:
         # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.

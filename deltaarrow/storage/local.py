@@ -36,6 +36,7 @@ class LocalStore:
         if not root or "\0" in root:
             raise StorageError(f"not a path: {root!r}")
         self.uri = os.path.abspath(root)
+        self._prefix = os.path.join(self.uri, "")
         self.storage_options = dict(storage_options or {})
 
     def __repr__(self) -> str:
@@ -49,13 +50,13 @@ class LocalStore:
 
     def location(self, name: str) -> str:
         """Return the absolute path of `name`."""
-        if scheme_of(name) is not None:
+        if "://" in name and scheme_of(name) is not None:
             raise StorageError(f"{name!r} is not on the local file system, where {self.uri!r} is")
         if "\0" in name:
             raise StorageError(f"a file name holds a NUL character: {name!r}")
         if name.startswith("/"):  # shallow clones name files of other tables
             return name
-        return os.path.join(self.uri, ensure_inside(name)) if name else self.uri
+        return self._prefix + ensure_inside(name) if name else self.uri
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""

