@@ -13,7 +13,15 @@ from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransactio
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import ensure_readable
-from deltaarrow.log import CommitTimes, LogSegment, LogState, list_segment, read_in_commit_timestamp, replay
+from deltaarrow.log import (
+    CommitTimes,
+    LogSegment,
+    LogState,
+    list_newer,
+    list_segment,
+    read_in_commit_timestamp,
+    replay,
+)
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skipping_sql
@@ -57,6 +65,17 @@ class Snapshot:
         release cannot read, `UnsupportedFeatureError`.
         """
         return cls(replay(store, list_segment(store, version), known._state if known else None))
+
+    def update(self) -> "Snapshot":
+        """Return the newest version, this very snapshot where there is none newer.
+
+        It costs one listing from this version on and reading the commits that were made since. Once
+        many have come together, a newer checkpoint is begun with, if there is one.
+
+        Raises what `load` raises.
+        """
+        segment = list_newer(self.store, self.segment)
+        return self if segment == self.segment else Snapshot(replay(self.store, segment, self._state))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""

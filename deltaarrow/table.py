@@ -185,8 +185,8 @@ class DeltaTable:
         self._snapshot = Snapshot.load(self._store, version)
 
     def update_incremental(self) -> None:
-        """Move to the newest version."""
-        self._snapshot = Snapshot.load(self._store, known=self._snapshot)
+        """Move to the newest version, reading the commits alone that were made since the open one."""
+        self._snapshot = self._snapshot.update()
 
     # --- describing -------------------------------------------------------------------------------
 

@@ -3,25 +3,30 @@
 Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the protocol.
 """
 
+from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
-from deltaarrow.log.listing import list_log, list_segment
+from deltaarrow.log.listing import list_log, list_newer, list_segment
 from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, commit_name
 from deltaarrow.log.replay import LogState, replay
 from deltaarrow.log.segment import LogSegment, select_segment
 
 __all__ = [
     "LOG_FOLDER",
+    "CommitChanges",
     "CommitTimes",
+    "FileChange",
     "LogFile",
     "LogFileKind",
     "LogSegment",
     "LogState",
     "commit_name",
     "list_log",
+    "list_newer",
     "list_segment",
     "parse_commit",
+    "read_changes",
     "read_commit_infos",
     "read_commits",
     "read_in_commit_timestamp",

@@ -8,6 +8,7 @@ version as delta-spark does. Chapters "Commit Provenance Information" and "In-Co
 import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from deltaarrow.errors import CorruptLogError, VersionNotFoundError
@@ -37,6 +38,15 @@ def _commit_info(store: Store, commit: LogFile) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return next((a["commitInfo"] for a in actions if a.get("commitInfo") is not None), None)
+
+
+def _render(timestamp: int) -> str:
+    """Spell a time in milliseconds as people write it; one beyond Python's calendar stays a number."""
+    try:
+        moment = datetime.fromtimestamp(timestamp / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{timestamp} ms"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ class CommitTimes:
     def version_at(self, timestamp: int) -> int:
         """Return the newest version that was committed at `timestamp` (ms) or before.
 
-        Raises `VersionNotFoundError`, naming the oldest time there is, when the table is younger.
+        Raises `VersionNotFoundError`, naming the oldest and the newest commit, when the table is younger.
         """
         if not self.commits:
             raise VersionNotFoundError("the log holds no commit to find a time in")
@@ -89,10 +99,17 @@ class CommitTimes:
         i = bisect.bisect_right(versions, timestamp, key=self.timestamp)
         if i == 0:
             raise VersionNotFoundError(
-                f"no version is as old as {timestamp} ms: the oldest commit in the log,"
-                f" version {first}, is of {self.timestamp(first)} ms"
+                f"no version is as old as {_render(timestamp)}: the log holds the commits from version"
+                f" {first} of {_render(self.timestamp(first))} to version {end - 1} of"
+                f" {_render(self.timestamp(end - 1))}"
             )
         return versions[i - 1]
+
+    def version_since(self, timestamp: int) -> int | None:
+        """Return the oldest version that was committed at `timestamp` (ms) or after; None if none was."""
+        versions = range(self.commits[0].version, self.commits[-1].version + 1) if self.commits else range(0)
+        i = bisect.bisect_left(versions, timestamp, key=self.timestamp)
+        return versions[i] if i < len(versions) else None
 
 
 def read_commit_infos(

@@ -4,13 +4,18 @@ The hint in ``_last_checkpoint`` saves listing what lies before the newest check
 promises is not there, the whole folder is listed. Chapter "Last Checkpoint File" of the protocol.
 """
 
-from deltaarrow.errors import TableNotFoundError
+import contextlib
+
+from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.names import LOG_FOLDER, LogFile, parse_log_file, version_prefix
-from deltaarrow.log.segment import LogSegment, complete_checkpoints, select_segment
+from deltaarrow.log.segment import LogSegment, complete_checkpoints, extend_segment, select_segment
 from deltaarrow.storage.store import Store
 
-__all__ = ["list_log", "list_segment"]
+__all__ = ["list_log", "list_newer", "list_segment"]
+
+_LONGEST_TAIL = 20
+"""Commits after a checkpoint; with more of them a newer checkpoint is looked for."""
 
 
 def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
@@ -31,9 +36,23 @@ def list_segment(store: Store, version: int | None = None) -> LogSegment:
         files = list_log(store, hint)
         usable = (version is None or c.version <= version for c in complete_checkpoints(files))
         if any(usable):
-            return select_segment(files, version)
+            # The whole log is listed for the sake of the error, which names all the versions there are.
+            with contextlib.suppress(VersionNotFoundError):
+                return select_segment(files, version)
     files = list_log(store)
     try:
         return select_segment(files, version)
     except TableNotFoundError:
         raise TableNotFoundError(f"{store.uri} is not a Delta table: {LOG_FOLDER} holds no commit") from None
+
+
+def list_newer(store: Store, segment: LogSegment) -> LogSegment:
+    """List the log from a segment's version on and return the segment of the newest version.
+
+    As a rule it is the same segment with new commits at its end. Once these are many, the log is listed
+    as `list_segment` does it, so that a checkpoint made meanwhile takes their place.
+    """
+    longer = extend_segment(segment, list_log(store, segment.version))
+    if longer is None or (longer is not segment and len(longer.deltas) > _LONGEST_TAIL):
+        return list_segment(store)
+    return longer

@@ -84,6 +84,18 @@ class LogTail:
                     case _:
                         continue
 
+    def take_older_tail(self, older: "LogTail") -> None:
+        """Take in what older commits come to; `older` stays as it is."""
+        self.protocol = self.protocol or older.protocol
+        self.metadata = self.metadata or older.metadata
+        self.transactions = older.transactions | self.transactions
+        self.domains = older.domains | self.domains
+        adds = {f: add for f, add in older.adds.items() if f not in self.adds and f not in self.removes}
+        removes = {f: rm for f, rm in older.removes.items() if f not in self.adds and f not in self.removes}
+        # The newest come first, as in `take_older`.
+        self.adds |= adds
+        self.removes |= removes
+
 
 def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
     # A commit is written in order. A log compaction has one action a key, and where writers left
@@ -169,26 +181,35 @@ class LogState:
         return table.cast(result_schema)
 
 
-def _open_head(store: Store, segment: LogSegment, known: LogState | None) -> CheckpointHead:
-    if segment.checkpoint is None:
-        return CheckpointHead()
+def _read(store: Store, segment: LogSegment, known: LogState | None) -> tuple[CheckpointHead, LogTail]:
+    """Read a checkpoint and the commits after it, but for what is known of both."""
     if known is not None and known.store == store and known.segment.checkpoint == segment.checkpoint:
-        return known._head
-    return open_checkpoint(store, segment.checkpoint)
+        held = known.segment.deltas
+        if segment.deltas[: len(held)] == held:
+            tail = read_tail(store, segment.deltas[len(held) :])
+            tail.take_older_tail(known._tail)
+            return known._head, tail
+        head = known._head
+    elif segment.checkpoint is None:
+        head = CheckpointHead()
+    else:
+        head = open_checkpoint(store, segment.checkpoint)
+    tail = read_tail(store, segment.deltas)
+    if head.json_actions:
+        # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
+        tail.take_older([a for a in head.json_actions if "add" in a or "remove" in a])
+    return head, tail
 
 
 def replay(store: Store, segment: LogSegment, known: LogState | None = None) -> LogState:
     """Read what a segment says, but for the file actions of its checkpoint.
 
-    `known` is another version of the same table; a checkpoint that it has in common is not read again.
+    `known` is another version of the same table; what its segment has in common with this one, the
+    checkpoint and perhaps the first commits after it, is not read again.
 
     Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
     """
-    head = _open_head(store, segment, known)
-    tail = read_tail(store, segment.deltas)
-    if head.json_actions and segment.checkpoint is not None:
-        # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
-        tail.take_older([a for a in head.json_actions if "add" in a or "remove" in a])
+    head, tail = _read(store, segment, known)
     protocol = tail.protocol or head.protocol
     metadata = tail.metadata or head.metadata
     if protocol is None:

@@ -7,15 +7,16 @@ Selecting is pure: it looks at a listing and reads nothing. The rules, each with
 3. Every version after the checkpoint is covered by its commit or by a log compaction, without gaps.
 4. A log compaction stands in for the commits it covers when it neither begins nor ends outside.
 5. A log without a checkpoint begins with the commit of version 0.
+6. A segment that is held is led on by the files after it, as long as its own last commit is unchanged.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, LogFileKind
 
-__all__ = ["Checkpoint", "LogSegment", "complete_checkpoints", "select_segment"]
+__all__ = ["Checkpoint", "LogSegment", "complete_checkpoints", "extend_segment", "select_segment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +94,40 @@ def _cover(
     return tuple(chosen)
 
 
+def _oldest_version(newest: int, commits: Collection[int], checkpoints: Sequence[Checkpoint]) -> int | None:
+    """Return the version from which on every one up to `newest` can be read; None when none can."""
+    first = newest + 1
+    while first - 1 in commits:
+        first -= 1
+    bases = [c.version for c in checkpoints if c.version >= first - 1]
+    return 0 if first == 0 else min(bases, default=None)
+
+
+def _lead_to(
+    version: int,
+    commits: dict[int, LogFile],
+    compactions: Sequence[LogFile],
+    checkpoints: Sequence[Checkpoint],
+) -> LogSegment:
+    """Return the segment of a version; `CorruptLogError` when the files do not lead to it."""
+    checkpoint = next((c for c in reversed(checkpoints) if c.version <= version), None)
+    if checkpoint is None and 0 not in commits:
+        oldest = min([*(c.version for c in checkpoints), *commits])
+        raise CorruptLogError(
+            f"the log has a gap: it begins with version {oldest} and has no checkpoint before it"
+        )
+    first = 0 if checkpoint is None else checkpoint.version + 1
+    return LogSegment(version, checkpoint, _cover(first, version, commits, compactions), commits.get(version))
+
+
 def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogSegment:
     """Choose the files that make `version`, or the newest version when it is None.
 
     `files` may begin anywhere, as long as what the version needs is among them.
 
-    Raises `TableNotFoundError` when there is neither a commit nor a checkpoint,
-    `VersionNotFoundError` when the version is not reachable and `CorruptLogError` at a gap.
+    Raises `TableNotFoundError` when there is neither a commit nor a checkpoint, `VersionNotFoundError`,
+    naming the oldest and the newest version that `files` lead to, when the version is not among
+    them, and `CorruptLogError` at a gap.
     """
     commits = {file.version: file for file in files if file.kind is LogFileKind.COMMIT}
     compactions = [file for file in files if file.kind is LogFileKind.COMPACTION]
@@ -107,24 +135,36 @@ def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogS
     if not commits and not checkpoints:
         raise TableNotFoundError("the Delta log holds neither a commit nor a complete checkpoint")
     newest = max([*commits, *(c.version for c in checkpoints)])
-    wanted = newest if version is None else version
-    if wanted > newest or wanted < 0:
-        raise VersionNotFoundError(
-            f"version {wanted} does not exist: the newest version of the table is {newest}"
-        )
-    usable = [c for c in checkpoints if c.version <= wanted]
-    if not usable:
-        if 0 not in commits:
-            oldest = min([*(c.version for c in checkpoints), *commits])
-            if checkpoints and version is not None:
-                raise VersionNotFoundError(
-                    f"version {wanted} can no longer be read: the log reaches back to"
-                    f" version {checkpoints[0].version} only"
-                )
-            raise CorruptLogError(
-                f"the log has a gap: it begins with version {oldest} and has no checkpoint before it"
-            )
-        return LogSegment(wanted, None, _cover(0, wanted, commits, compactions), commits.get(wanted))
-    checkpoint = usable[-1]
-    deltas = _cover(checkpoint.version + 1, wanted, commits, compactions)
-    return LogSegment(wanted, checkpoint, deltas, commits.get(wanted))
+    if version is None:
+        return _lead_to(newest, commits, compactions, checkpoints)
+    oldest = _oldest_version(newest, commits, checkpoints)
+    held = f"the log holds the versions {newest if oldest is None else oldest} to {newest}"
+    if not 0 <= version <= newest:
+        raise VersionNotFoundError(f"version {version} does not exist: {held}")
+    try:
+        return _lead_to(version, commits, compactions, checkpoints)
+    except CorruptLogError:
+        if oldest is None or version >= oldest:
+            raise
+        raise VersionNotFoundError(f"version {version} can no longer be read: {held}") from None
+
+
+def extend_segment(segment: LogSegment, files: Sequence[LogFile]) -> LogSegment | None:
+    """Lead a segment on to the newest version in a listing that begins with the segment's own version.
+
+    Returns the segment itself where there is nothing newer, and None where its last commit is not in
+    the listing as it was (the table was made anew, or the log consists of a checkpoint alone) or the
+    newer files leave a gap: then the log has to be listed from its beginning.
+    """
+    if segment.last_commit not in files:
+        return None
+    commits = {file.version: file for file in files if file.kind is LogFileKind.COMMIT}
+    newest = max([*commits, *(c.version for c in complete_checkpoints(files))])
+    if newest == segment.version:
+        return segment
+    compactions = [file for file in files if file.kind is LogFileKind.COMPACTION]
+    try:
+        newer = _cover(segment.version + 1, newest, commits, compactions)
+    except CorruptLogError:
+        return None
+    return LogSegment(newest, segment.checkpoint, segment.deltas + newer, commits.get(newest))

@@ -35,8 +35,14 @@ def test_version_by_time_is_the_newest_at_that_time_or_before(table):
 
 
 def test_a_time_before_the_oldest_commit_names_what_there_is(table):
-    with pytest.raises(VersionNotFoundError, match=str(EPOCH_MS)):
+    message = (
+        "as old as 2025-12-31T23:59:59.999Z: the log holds the commits from version 0 of"
+        " 2026-01-01T00:00:00.000Z to version 3 of 2026-01-01T00:00:03.000Z"
+    )
+    with pytest.raises(VersionNotFoundError, match=message):
         CommitTimes.load(open_store(table.path), {}).version_at(EPOCH_MS - 1)
+    with pytest.raises(VersionNotFoundError, match="version 3 of"):
+        CommitTimes.load(open_store(table.path), {}).version_at(-(10**18))
 
 
 def test_file_times_that_go_backwards_are_made_to_increase(table):

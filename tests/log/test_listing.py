@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from deltaarrow.errors import TableNotFoundError
+from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.log import list_segment
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
@@ -47,6 +47,12 @@ def test_a_checkpoint_newer_than_the_hint_is_found(table):
     table.checkpoint(2)
     table.checkpoint(4, hint=False)
     assert list_segment(open_store(table.path)).checkpoint.version == 4
+
+
+def test_what_is_before_a_hint_is_listed_for_the_error_that_names_the_versions(table):
+    table.checkpoint(4)
+    with pytest.raises(VersionNotFoundError, match=r"version 9 .* the versions 0 to 5"):
+        list_segment(open_store(table.path), 9)
 
 
 def test_a_folder_without_a_log_is_named(tmp_path):

@@ -2,7 +2,7 @@ import pytest
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, parse_log_file
-from deltaarrow.log.segment import select_segment
+from deltaarrow.log.segment import extend_segment, select_segment
 from deltaarrow.storage import FileEntry
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
@@ -100,11 +100,59 @@ def test_a_checkpoint_alone_is_a_log():
     assert (segment.version, segment.deltas, segment.last_commit) == (4, (), None)
 
 
-def test_a_version_beyond_the_log_is_not_found():
-    with pytest.raises(VersionNotFoundError, match="newest version of the table is 3"):
-        select_segment(listing(*commits(0, 3)), 4)
-    with pytest.raises(VersionNotFoundError, match="reaches back to version 4"):
-        select_segment(listing(*commits(4, 6), CLASSIC_4), 2)
+@pytest.mark.parametrize(
+    ("names", "wanted", "message"),
+    [
+        (commits(0, 3), 4, "version 4 does not exist: the log holds the versions 0 to 3"),
+        (commits(0, 3), -1, "version -1 does not exist: the log holds the versions 0 to 3"),
+        ([*commits(4, 6), CLASSIC_4], 2, "version 2 can no longer be read: .* the versions 4 to 6"),
+        ([*commits(5, 6), CLASSIC_4], 0, "version 0 can no longer be read: .* the versions 4 to 6"),
+        ([*commits(2, 6), CLASSIC_4], 3, "version 3 can no longer be read: .* the versions 4 to 6"),
+        ([*commits(0, 0), *commits(3, 6), CLASSIC_2, CLASSIC_4], 1, "version 1 .* versions 2 to 6"),
+        ([*commits(5, 6), CLASSIC_2, CLASSIC_4], 3, "version 3 can no longer be read: .* versions 4 to 6"),
+        ([CLASSIC_4], 5, "the versions 4 to 4"),
+    ],
+)
+def test_a_version_that_the_log_does_not_lead_to_is_refused_with_those_it_does(names, wanted, message):
+    with pytest.raises(VersionNotFoundError, match=message):
+        select_segment(listing(*names), wanted)
+
+
+def test_a_gap_is_no_matter_of_retention():
+    with pytest.raises(CorruptLogError, match="version 2 has no commit"):
+        select_segment(listing(*commits(0, 1), *commits(3, 4)), 3)
+
+
+def test_a_checkpoint_that_nothing_leads_on_from_can_still_be_read():
+    assert chosen(select_segment(listing(*commits(5, 6), CLASSIC_2, CLASSIC_4), 2)) == [CLASSIC_2]
+
+
+def test_a_held_segment_is_led_on_by_the_files_after_it():
+    held = select_segment(listing(*commits(0, 3), CLASSIC_2))
+    compaction = f"{4:020d}.{6:020d}.compacted.json"
+    longer = extend_segment(held, listing(*commits(3, 7), compaction))
+    assert chosen(longer) == [CLASSIC_2, *commits(3, 3), compaction, *commits(7, 7)]
+    assert (longer.version, longer.last_commit.version) == (7, 7)
+    assert extend_segment(held, listing(*commits(3, 3), f"{3:020d}.checkpoint.parquet")) is held
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        commits(4, 5),
+        [*commits(3, 3), *commits(5, 5)],
+        [*commits(3, 3), f"{5:020d}.checkpoint.parquet"],
+    ],
+)
+def test_a_held_segment_that_the_listing_does_not_continue_is_given_up(names):
+    assert extend_segment(select_segment(listing(*commits(0, 3))), listing(*names)) is None
+
+
+def test_a_held_segment_whose_last_commit_has_changed_is_given_up():
+    name = f"_delta_log/{1:020d}.json"
+    other = parse_log_file(FileEntry(name, 2, 0))
+    assert extend_segment(select_segment(listing(*commits(0, 1))), [other]) is None
 
 
 def test_a_log_of_checksums_alone_is_not_a_table():
