@@ -5,6 +5,7 @@ a date beside a date, ``1`` a decimal beside a decimal. A literal that the colum
 exactly, such as 2.5 beside an integer, keeps its own type and is compared as a number.
 """
 
+import ctypes
 import datetime
 from collections.abc import Sequence
 from dataclasses import replace
@@ -73,9 +74,9 @@ type=DataType(date32[day])))
         case IsIn(column, values, arrow_type):
             column, data_type = _bind_column(column, schema)
             found = [_bound_literal(Literal(value, arrow_type), data_type, column) for value in values]
-            # Values that the column's type does not hold are in no row. Floats may be, by rounding.
+            # Numbers that the column's type does not hold are in no row. Others may be, by rounding.
             own = to_arrow_type(data_type)
-            kept = [each for each in found if each.type == own or isinstance(each.value, float)]
+            kept = [each for each in found if each.type == own or not isinstance(each.value, int | Decimal)]
             types = {each.type for each in kept}
             return IsIn(column, tuple(each.value for each in kept), types.pop() if len(types) == 1 else None)
         case StartsWith(column, prefix):
@@ -222,12 +223,13 @@ def _as_float(literal: Literal, data_type: PrimitiveType) -> Literal | None:
     number = _number(literal.value)
     if number is None:
         return None
-    # A float column meets other numbers as a double; one written as a float stays one.
-    single = data_type.type == "float" and literal.type == pa.float32()
     try:
-        return Literal(float(number), pa.float32() if single else pa.float64())
+        value = float(number)
     except OverflowError:
         return None
+    # A float column meets a number that a float does not hold exactly as a double.
+    single = data_type.type == "float" and (value != value or ctypes.c_float(value).value == value)
+    return Literal(value, pa.float32() if single else pa.float64())
 
 
 def _as_decimal(literal: Literal, data_type: PrimitiveType) -> Literal | None:

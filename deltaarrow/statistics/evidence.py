@@ -94,7 +94,7 @@ class Evidence(Protocol):
         """The comparison with a literal, which is neither NULL nor NaN, is TRUE."""
 
     def may_be_in(self, literals: Sequence[Literal]) -> str:
-        """The column equals one of the literals, none of which is NULL or NaN."""
+        """The column equals one of the literals, all of the column's type and none of them NULL or NaN."""
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> str:
         """The column equals none of them."""
@@ -178,19 +178,16 @@ class ColumnStatistics:
 
     def may_be_in(self, literals: Sequence[Literal]) -> str:
         """One of the literals lies between the bounds; before that, their extremes overlap with them."""
-        own = to_arrow_type(self.field.type)
-        # A literal that the column's type does not hold equals no value, unless floats are rounded.
-        members = [each for each in literals if each.type == own or isinstance(each.value, float)]
-        if not members:
+        if not literals:
             return ROWS_CANNOT_MATCH
-        if self.lower is None or self.upper is None or len({each.type for each in members}) > 1:
+        if self.lower is None or self.upper is None:
             return self.may_be_known()
-        ordered = sorted(members, key=lambda each: each.value)  # type: ignore[arg-type,return-value]
+        ordered = sorted(literals, key=lambda each: each.value)  # type: ignore[arg-type,return-value]
         first, last = literal_sql(ordered[0]), literal_sql(ordered[-1])
         parts = [_unless_false(f"{self.lower} <= {last}"), _unless_false(f"{self.upper} >= {first}")]
-        if 1 < len(members) <= _MAX_LISTED:
+        if 1 < len(literals) <= _MAX_LISTED:
             # A lambda, so that the bounds are computed once and not for every member.
-            listed = ", ".join(map(literal_sql, members))
+            listed = ", ".join(map(literal_sql, literals))
             between = f"list_filter([{listed}], lambda v: v BETWEEN b.lower AND b.upper)"
             found = f"b.lower IS NULL OR b.upper IS NULL OR len({between}) > 0"
             bounds = f"{{'lower': {self.lower}, 'upper': {self.upper}}}"
@@ -199,11 +196,10 @@ class ColumnStatistics:
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> str:
         """If both bounds are one of the literals, every value is that literal."""
-        own = to_arrow_type(self.field.type)
-        members = [literal_sql(each) for each in literals if each.type == own][:_MAX_LISTED]
-        if self.lower is None or self.upper is None or not members:
+        if self.lower is None or self.upper is None or not literals:
             return self.may_be_known()
-        outside = _unless_true(f"{self.lower} = {self.upper} AND {self.lower} IN ({', '.join(members)})")
+        members = ", ".join(map(literal_sql, literals[:_MAX_LISTED]))
+        outside = _unless_true(f"{self.lower} = {self.upper} AND {self.lower} IN ({members})")
         return all_of([outside, self.may_be_known()])
 
     def may_start_with(self, prefix: str) -> str:
@@ -313,9 +309,8 @@ class PartitionValue:
         return self._may(f"{self._value()} IN ({members})") if members else ROWS_CANNOT_MATCH
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> str:
-        """As `may_be_in`; literals of other types are left out, since rounding may make them equal."""
-        own = to_arrow_type(self.field.type)
-        members = ", ".join(literal_sql(each) for each in literals if each.type == own)
+        """As `may_be_in`."""
+        members = ", ".join(map(literal_sql, literals))
         return self._may(f"{self._value()} NOT IN ({members})") if members else self.may_be_known()
 
     def may_start_with(self, prefix: str) -> str:

@@ -14,6 +14,7 @@ about a comparison that NaN may satisfy.
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from decimal import Decimal
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
@@ -186,10 +187,18 @@ class _Reader:
         evidence = self._evidence(column)
         if evidence is None:
             return ROWS_MIGHT_MATCH
-        literals = [coerce_literal(each, evidence.field.type) for each in values]
-        members = [each for each in literals if each is not None and not _is_nan(each)]
-        if len(members) < len(values):
-            return ROWS_MIGHT_MATCH
+        own = to_arrow_type(evidence.field.type)
+        members: list[Literal] = []
+        for value in values:
+            literal = coerce_literal(value, evidence.field.type)
+            if literal is None or _is_nan(literal):
+                return ROWS_MIGHT_MATCH
+            if literal.type == own:
+                members.append(literal)
+            elif not isinstance(literal.value, int | Decimal):
+                # pyarrow turns the members into the column's type, whatever that loses.
+                return evidence.may_be_known()
+            # Another number, 2.5 among integers, equals no value of the column.
         if self._nan_may_give(evidence, "=", wanted):
             return evidence.may_be_known()
         return evidence.may_be_in(members) if wanted else evidence.may_not_be_in(members)

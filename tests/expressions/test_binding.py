@@ -64,6 +64,7 @@ UTC = dt.UTC
         ("d = 0.1", 0.1, pa.float64()),
         ("d = 'NaN'", math.nan, pa.float64()),
         ("f = 0.1", 0.1, pa.float64()),
+        ("f = 0.5", 0.5, pa.float32()),
         ("c = 1", Decimal(1), pa.decimal128(10, 2)),
         ("c = 1.5", Decimal("1.5"), pa.decimal128(10, 2)),
         ("c = 1.005", Decimal("1.005"), None),

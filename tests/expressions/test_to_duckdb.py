@@ -29,12 +29,13 @@ from deltaarrow.expressions import (
 )
 
 A = Column(("a",))
+CONNECTION = duckdb.connect()
 
 
 def values(predicate, array):
-    with duckdb.connect() as connection:
-        connection.register("t", pa.table({"a": array}))
-        return [row[0] for row in connection.execute(f"SELECT {to_duckdb(predicate)} FROM t").fetchall()]
+    with CONNECTION.cursor() as cursor:
+        cursor.register("t", pa.table({"a": array}))
+        return [row[0] for row in cursor.execute(f"SELECT {to_duckdb(predicate)} FROM t").fetchall()]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What fragments are told beforehand prunes them, and never changes what they hold."""
 
 import json
+from random import Random
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import bind, columns_of, to_arrow
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.statistics import guarantee, guarantees, partition_expression
-from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, data_files, predicates
+from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, data_file, predicates
 
 field = pc.field
 
@@ -28,20 +29,22 @@ def in_memory(rows, known):
     return ds.ParquetFileFormat().make_fragment(source, partition_expression=known)
 
 
-@given(st.data())
-@settings(deadline=None, max_examples=80)
-def test_rows_are_the_same_with_and_without(data):
-    predicate = data.draw(predicates())
-    each = data.draw(data_files(columns_of(predicate)))
+@given(predicates(), st.integers())
+@settings(deadline=None, max_examples=40)
+def test_rows_are_the_same_with_and_without(predicate, seed):
+    random = Random(seed)
     condition = to_arrow(bind(predicate, SCHEMA))
-    try:
-        expected = each.rows.filter(condition)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        return
-    known = guarantee(each.stats, SCHEMA, "none", PARTITION_COLUMNS)
-    known = known & partition_expression(each.partition_values, SCHEMA, PARTITION_COLUMNS)
-    found = in_memory(each.rows, known).to_table(schema=each.rows.schema, filter=condition)
-    assert str(found.to_pylist()) == str(expected.to_pylist())
+    for _ in range(3):
+        each = data_file(random, sorted(columns_of(predicate)))
+        try:
+            # From a file as well: what Parquet's own statistics do to NaN is not at stake here.
+            expected = in_memory(each.rows, pc.scalar(True)).to_table(filter=condition)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            continue
+        known = guarantee(each.stats, SCHEMA, "none", PARTITION_COLUMNS)
+        known = known & partition_expression(each.partition_values, SCHEMA, PARTITION_COLUMNS)
+        found = in_memory(each.rows, known).to_table(schema=each.rows.schema, filter=condition)
+        assert str(found.to_pylist()) == str(expected.to_pylist())
 
 
 def text(low, high, nulls=0, records=3, column="a"):

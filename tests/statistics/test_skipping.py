@@ -32,6 +32,10 @@ SCHEMA = Schema(
 )
 
 
+CONNECTION = duckdb.connect()
+CONNECTION.execute("SET GLOBAL TimeZone = 'Asia/Tokyo'")
+
+
 def stats(low=None, high=None, nulls=0, column="a", records=10):
     parts = {"numRecords": records}
     if low is not None:
@@ -56,10 +60,9 @@ def is_kept(predicate, text=None, partition=None, *, schema=SCHEMA, **options):
             "partitionValues": pa.array([values], pa.map_(pa.string(), pa.string())),
         }
     )
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'Asia/Tokyo'")
-        connection.register("files", row)
-        (answer,) = connection.execute(f"SELECT {sql} FROM files").fetchall()[0]
+    with CONNECTION.cursor() as cursor:
+        cursor.register("files", row)
+        (answer,) = cursor.execute(f"SELECT {sql} FROM files").fetchall()[0]
     assert isinstance(answer, bool)
     return answer
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,12 @@ from deltaarrow.expressions import (
     Literal,
     Not,
     Or,
+    Predicate,
     StartsWith,
 )
 from deltaarrow.schema import Field, Schema, StructType
 
-__all__ = ["PARTITION_COLUMNS", "SCHEMA", "DataFile", "data_files", "predicates"]
+__all__ = ["PARTITION_COLUMNS", "SCHEMA", "VALUES", "DataFile", "data_file", "leaf_predicates", "predicates"]
 
 UTC = dt.UTC
 WRITERS = ("spark", "old spark", "parquet")
@@ -125,44 +127,36 @@ class DataFile:
     partition_values: dict[str, str | None]
 
 
-@st.composite
-def data_files(draw: st.DrawFn, wanted: Collection[tuple[str, ...]]) -> DataFile:
-    """A file with values in the wanted columns; the others are NULL."""
-    writer = draw(st.sampled_from(WRITERS))
-    partition = {
-        name: draw(st.none() | st.sampled_from(VALUES[(name,)])) if (name,) in wanted else None
-        for name in PARTITION_COLUMNS
-    }
-    number = draw(st.integers(0, 4))
-    paths = [path for path in VALUES if path[0] not in partition]
-    # Few different values per file, and files without NULLs, or bounds would exclude next to nothing.
-    columns = {}
-    for path in paths:
-        if path not in wanted:
-            columns[path] = [None] * number
+def data_file(random: Random, wanted: Collection[tuple[str, ...]]) -> DataFile:
+    """A file of at most four rows with values in the wanted columns; the others are NULL."""
+    writer = random.choice(WRITERS)
+    number = random.choice([0, 1, 2, 3, 3, 4])
+    partition: dict[str, Any] = dict.fromkeys(PARTITION_COLUMNS)
+    columns: dict[tuple[str, ...], list[Any]] = {path: [None] * number for path in VALUES}
+    for path in wanted:
+        if path[0] in partition:
+            partition[path[0]] = random.choice([None, *VALUES[path]])
             continue
-        pool = draw(st.lists(st.sampled_from(VALUES[path]), min_size=1, max_size=2))
-        cell = st.sampled_from(pool)
-        kind = draw(st.sampled_from(["values", "values", "some nulls", "nulls"]))
-        cell = {"values": cell, "some nulls": st.none() | cell, "nulls": st.none()}[kind]
-        columns[path] = [draw(cell) for _ in range(number)]
-    was_float = draw(st.booleans())
+        # Few different values in a file, and NULLs only in some, or bounds would exclude next to nothing.
+        pool = random.choices(VALUES[path], k=random.choice([1, 1, 2]))
+        nulls = random.choice([0, 0, 0, 0.3, 1])
+        columns[path] = [None if random.random() < nulls else random.choice(pool) for _ in range(number)]
+    was_float = random.random() < 0.5
     if was_float:
         # What a float does not hold was not in the file.
         columns[("d",)] = [
             each if each is None or not math.isfinite(each) else float(np.float32(min(each, 1e30)))
             for each in columns[("d",)]
         ]
-    no_struct = [draw(st.integers(0, 5)) == 0 for _ in range(number)]
+    no_struct = [random.random() < 0.1 for _ in range(number)]
     for path in (("st", "a"), ("st", "s")):
         columns[path] = [None if gone else each for gone, each in zip(no_struct, columns[path], strict=True)]
-    deleted = (
-        [draw(st.integers(0, 4)) == 0 for _ in range(number)] if draw(st.booleans()) else [False] * number
-    )
+    share = random.choice([0, 0, 0.4])
+    deleted = [random.random() < share for _ in range(number)]
     stats = _statistics(columns, number, deleted, writer, was_float)
-    kind = draw(st.sampled_from(["all", "all", "all", "part", "none", "broken"]))
+    kind = random.choice(["all"] * 8 + ["part", "none", "broken"])
     if kind == "part":
-        del stats[draw(st.sampled_from(sorted(stats)))]
+        del stats[random.choice(sorted(stats))]
     text = {"none": None, "broken": '{"numRecords":'}.get(kind, _json(stats))
     live = [row for row in range(number) if not deleted[row]]
     return DataFile(
@@ -315,37 +309,37 @@ _ALSO: dict[str, list[Any]] = {
 }
 
 
-def _literals(path: tuple[str, ...]) -> st.SearchStrategy[Any]:
-    return st.sampled_from([*VALUES[path], *_ALSO.get(path[0], [])])
+def leaf_predicates(path: tuple[str, ...]) -> list[Predicate]:
+    """Every condition on one column that the values and literals of this module make."""
+    column = Column(path)
+    values = [*VALUES[path], *_ALSO.get(path[0], [])]
+    found: list[Predicate] = [IsNull(column)]
+    for value in (*values, None):
+        literal = Literal(value)
+        found += [Compare(op, column, literal) for op in ("=", "!=", "<", "<=", ">", ">=")]
+    found += [IsIn(column, (value,)) for value in values]
+    found += [IsIn(column, pair) for pair in zip(values, reversed(values), strict=True)]
+    found.append(IsIn(column, tuple(values)))
+    if path[-1] in ("s", "p"):
+        prefixes = {value[:length] for value in values for length in (0, 1, 31, 33)}
+        found += [StartsWith(column, prefix) for prefix in sorted(prefixes)]
+    if path[0] in ("f", "d", "r"):
+        found.append(IsNan(column))
+    if path[0] in ("i", "l"):
+        found += [
+            Compare("<", Cast(column, pa.int64()), Literal(value, pa.int64())) for value in VALUES[path]
+        ]
+    return [*found, *map(Not, found)]
 
 
 @st.composite
-def _leaves(draw: st.DrawFn) -> Any:
+def _leaves(draw: st.DrawFn) -> Predicate:
+    constants = [Constant(True), Constant(False), NULL, Compare("<", Column(("i",)), Column(("l",)))]
     path = draw(st.sampled_from(list(VALUES)))
-    column = Column(path)
-    kind = draw(st.integers(0, 9))
-    if kind < 5:
-        op = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
-        literal = Literal(draw(_literals(path) | st.none()))
-        return Compare(op, column, literal) if draw(st.booleans()) else Compare(op, literal, column)
-    if kind < 7:
-        return IsIn(column, tuple(draw(st.lists(_literals(path), max_size=3))))
-    if kind == 7:
-        return IsNull(column)
-    if path[-1] in ("s", "p"):
-        return StartsWith(column, draw(st.sampled_from(VALUES[path]))[: draw(st.integers(0, 40))])
-    if path[0] in ("f", "d", "r"):
-        return IsNan(column)
-    if path[0] in ("i", "l"):
-        return Compare(
-            "<", Cast(column, pa.int64()), Literal(draw(st.sampled_from(VALUES[path])), pa.int64())
-        )
-    return draw(
-        st.sampled_from([Constant(True), Constant(False), NULL, Compare("<", Column(("i",)), Column(("l",)))])
-    )
+    return draw(st.sampled_from([*leaf_predicates(path), *constants]))
 
 
-def predicates() -> st.SearchStrategy[Any]:
+def predicates() -> st.SearchStrategy[Predicate]:
     """Predicate trees over `SCHEMA`, not yet bound to it."""
     return st.recursive(
         _leaves(),
