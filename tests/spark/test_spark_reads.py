@@ -195,8 +195,12 @@ def test_spark_skips_no_row_by_our_statistics(spark, skipping, column):
             count = pc.sum(pc.is_nan(rows[column])).as_py()
         else:
             count = rows[column].to_pylist().count(value)
-        literal = bytearray(value) if isinstance(value, bytes) else value
-        assert frame.where(frame[column].eqNullSafe(literal)).count() == count
+        if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+            found = frame.where(f"{column} = DATE '{value.isoformat()}'")
+        else:
+            literal = bytearray(value) if isinstance(value, bytes) else value
+            found = frame.where(frame[column].eqNullSafe(literal))
+        assert found.count() == count
 
 
 @pytest.fixture(scope="module")
@@ -230,10 +234,12 @@ def test_spark_and_we_write_the_same_statistics(spark, tmp_path):
 
 
 def test_many_rows_in_many_files(spark, tmp_path):
-    relation = duckdb.sql("SELECT range AS id, 's' || range % 1000 AS s, range % 4 AS p FROM range(200_000)")
+    relation = duckdb.sql(
+        "SELECT range AS id, 's' || range % 1000 AS s, range % 4 AS p FROM range(1_000_000)"
+    )
     da.write_deltalake(tmp_path, relation, partition_by=["p"], target_file_size=100_000)
     frame = spark.read.format("delta").load(str(tmp_path))
-    assert frame.count() == 200_000
-    assert frame.selectExpr("sum(id)").collect()[0][0] == 199_999 * 100_000
+    assert frame.count() == 1_000_000
+    assert frame.selectExpr("sum(id)").collect()[0][0] == 999_999 * 500_000
     assert frame.where("id = 123456").count() == 1
     assert len(da.DeltaTable(tmp_path).file_uris()) > 4

@@ -1,5 +1,10 @@
 """What Spark writes is read as Spark reads it, by every engine."""
 
+import decimal
+
+import duckdb
+import polars as pl
+import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
@@ -23,12 +28,11 @@ ODD_TEXTS = [
 ]
 
 
-def assert_reads_as_spark(spark, path, versions=(None,), skip=()):
+def assert_reads_as_spark(spark, path, versions=(None,)):
     for version in versions:
         wanted = spark_table(spark, path, version)
-        for name, read in READERS.items():
-            if name not in skip:
-                assert_same_rows(read(path, version), wanted)
+        for read in READERS.values():
+            assert_same_rows(read(path, version), wanted)
 
 
 def sql(spark, path, *statements):
@@ -116,7 +120,7 @@ def test_deletion_vectors(spark, tmp_path, partitioning):
         "INSERT INTO {t} VALUES (5000, 1)",
         "DELETE FROM {t} WHERE id = 5000",
     )
-    assert_reads_as_spark(spark, tmp_path, versions=range(7))
+    assert_reads_as_spark(spark, tmp_path, versions=(2, 4, None))
     spark.sql(
         f"ALTER TABLE {delta_table(tmp_path)} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
     )
@@ -285,7 +289,7 @@ def test_variants_have_the_bytes_of_spark(spark, tmp_path):
         "INSERT INTO {t} VALUES (9, NULL)",
     )
     frame = spark.read.format("delta").load(str(tmp_path))
-    wanted = {row["id"]: row["v"] and (row["v"]._metadata, row["v"]._value) for row in frame.collect()}
+    wanted = {row["id"]: row["v"] and (row["v"].metadata, row["v"].value) for row in frame.collect()}
     found = READERS["arrow"](tmp_path).to_pylist()
     assert {row["id"]: row["v"] and (row["v"]["metadata"], row["v"]["value"]) for row in found} == wanted
 
@@ -301,28 +305,32 @@ def test_time_travel_by_time_agrees_with_spark(spark, tmp_path):
         assert table.version() == row["version"]
 
 
+CUT = "a long text that is cut at its thirty-second character, z"
+
+
 @pytest.mark.parametrize(
-    ("condition", "filters"),
+    ("condition", "expression"),
     [
-        ("id > 50", [("id", ">", 50)]),
-        ("id <= 3 AND s IS NOT NULL", [("id", "<=", 3), ("s", "!=", None)]),
-        ("f < 10", [("f", "<", 10.0)]),
-        (
-            "s >= 'a long text that is cut at its thirty-second character, z'",
-            [("s", ">=", "a long text that is cut at its thirty-second character, z")],
-        ),
-        ("p = 1", [("p", "=", 1)]),
-        ("p IS NULL", [("p", "=", None)]),
-        ("id IN (3, 77)", [("id", "in", [3, 77])]),
-        ("d = 1.50", None),
+        ("id > 50", pc.field("id") > 50),
+        ("id <= 3 AND s IS NOT NULL", (pc.field("id") <= 3) & pc.field("s").is_valid()),
+        ("f < 10", pc.field("f") < 10.0),
+        (f"s >= '{CUT}'", pc.field("s") >= CUT),
+        ("p = 1", pc.field("p") == 1),
+        ("p IS NULL", pc.field("p").is_null()),
+        ("id IN (3, 77)", pc.field("id").isin([3, 77])),
+        ("d = 1.50", pc.field("d") == decimal.Decimal("1.50")),
+        ("NOT (p = 1 OR id < 50)", ~((pc.field("p") == 1) | (pc.field("id") < 50))),
     ],
 )
-def test_filters_find_what_spark_finds(spark, filtered, condition, filters):
-    path = filtered
-    wanted = spark.read.format("delta").load(path).where(condition).toArrow()
+def test_filters_find_what_spark_finds(spark, filtered, condition, expression):
+    wanted = spark.read.format("delta").load(filtered).where(condition).toArrow()
     assert wanted.num_rows > 0
-    if filters is not None:
-        assert_same_rows(da.DeltaTable(path).to_pyarrow_table(filters=filters), wanted)
+    table = da.DeltaTable(filtered)
+    assert_same_rows(table.to_pyarrow_table(filters=expression), wanted)
+    assert_same_rows(table.to_polars().filter(pl.sql_expr(condition)).collect().to_arrow(), wanted)
+    with duckdb.connect() as connection:
+        da.register(connection, "t", table)
+        assert_same_rows(connection.sql(f"SELECT * FROM t WHERE {condition}").to_arrow_table(), wanted)
 
 
 @pytest.fixture(scope="module")
