@@ -107,6 +107,7 @@ def _polars(query: str, files: str) -> dict[str, Engine]:
     """A query in Polars."""
 
     def ours(data: Path, _: Path) -> Iterator[Any]:
+        import duckdb  # noqa: F401  answers which files to read
         import polars as pl
 
         from deltaarrow import scan_delta
