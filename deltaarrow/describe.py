@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.expressions import Predicate
-from deltaarrow.schema import Schema, physical_name
+from deltaarrow.schema import Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_statistics
 
@@ -96,10 +96,11 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
         "modification_time": files.column("modification_time"),
         "num_records": statistics.column("numRecords"),
     }
+    mode = snapshot.mapping_mode
     groups = {
-        "null_count": _members(statistics, "nullCount"),
-        "min": _members(statistics, "minValues"),
-        "max": _members(statistics, "maxValues"),
+        "null_count": _members(statistics, "nullCount", data, mode),
+        "min": _members(statistics, "minValues", data, mode),
+        "max": _members(statistics, "maxValues", data, mode),
         "partition": _partition_columns(snapshot, files),
     }
     for group, members in groups.items():
@@ -111,11 +112,26 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     return pa.table(columns)
 
 
-def _members(statistics: pa.Table, name: str) -> dict[str, pa.ChunkedArray]:
+def _members(statistics: pa.Table, name: str, schema: StructType, mode: str) -> dict[str, pa.ChunkedArray]:
     if name not in statistics.column_names:
         return {}
-    struct = statistics.column(name)
-    return dict(zip([f.name for f in struct.type], struct.flatten(), strict=True))
+    struct = _logical(statistics.column(name).combine_chunks(), schema, mode)
+    return {
+        f.name: pa.chunked_array([values]) for f, values in zip(struct.type, struct.flatten(), strict=True)
+    }
+
+
+def _logical(struct: pa.StructArray, schema: StructType, mode: str) -> pa.StructArray:
+    """Return the statistics under the names of the schema; they are kept under physical ones."""
+    logical = {physical_name(field, mode): field for field in schema.fields}
+    names, children = [], []
+    for i, member in enumerate(struct.type):
+        field, child = logical[member.name], struct.field(i)
+        if isinstance(field.type, StructType) and pa.types.is_struct(child.type):
+            child = _logical(child, field.type, mode)
+        names.append(field.name)
+        children.append(child)
+    return pa.StructArray.from_arrays(children, names=names, mask=struct.is_null())
 
 
 def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:

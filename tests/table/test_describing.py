@@ -6,6 +6,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
+from tests.support.tables import TableBuilder
 
 ROWS = pa.table({"id": pa.array([1, 2, 3, None]), "x": [1.5, 2.5, None, 0.5], "p": ["a", "a", None, "b/c"]})
 
@@ -28,6 +29,26 @@ def test_add_actions_are_those_of_deltalake(path):
                 ours.sort_by(key).select(columns).to_pylist()
                 == theirs.sort_by(key).select(columns).to_pylist()
             )
+
+
+def test_add_actions_have_logical_names_where_columns_are_mapped(tmp_path):
+    def mapped(name, data_type, number):
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
+
+    inner = {"type": "struct", "fields": [mapped("x", "long", 3)]}
+    schema = {
+        "type": "struct",
+        "fields": [mapped("id", "long", 1), mapped("s", inner, 2), mapped("p", "string", 4)],
+    }
+    table = TableBuilder(tmp_path).protocol(2, 5)
+    table.metadata(schema, ["p"], {"delta.columnMapping.mode": "name"})
+    stats = {"numRecords": 2, "minValues": {"col-1": 5, "col-2": {"col-3": 7}}, "nullCount": {"col-1": 1}}
+    table.commit([table.add_file(2, {"col-4": "a"}, stats=stats)])
+    (row,) = DeltaTable(tmp_path).get_add_actions().to_pylist()
+    assert row["min"] == {"id": 5, "s": {"x": 7}}
+    assert row["null_count"]["id"] == 1
+    assert row["partition"] == {"p": "a"}
 
 
 def test_partitions_and_files_may_be_filtered(path):
