@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import deltaarrow.engines as engines
 import deltaarrow.scan as scan
+import deltaarrow.verify as verification
 from deltaarrow.describe import (
     Metadata,
     ProtocolVersions,
@@ -28,6 +29,7 @@ from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from deltaarrow.verify import VerifyReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -405,6 +407,18 @@ class DeltaTable:
         return scanner.__arrow_c_stream__(requested_schema)
 
     # --- maintaining ------------------------------------------------------------------------------
+
+    def verify(self, *, deep: bool = False) -> VerifyReport:
+        """Look for what is wrong with the open version, and report it; nothing is changed.
+
+        The log is held against itself (checkpoints, version checksum), against storage (files, deletion
+        vectors, row counts) and its statistics against the data. `deltaarrow.verify.Check` says what
+        each check means; ``table.verify().ok`` whether there is no error.
+
+        Args:
+            deep: read every checkpoint and every row too, not only the footer of every file.
+        """
+        return verification.verify_snapshot(self._snapshot, deep=deep)
 
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version."""

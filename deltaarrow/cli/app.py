@@ -1,6 +1,7 @@
 """The commands of the shell script: thin calls into `DeltaTable`, printed for people or as JSON.
 
-Exit codes: 0 done, 1 the engine refuses (one line on standard error), 2 wrong usage.
+Exit codes: 0 done, 1 the engine refuses (one line on standard error) or `verify` finds an error, 2 wrong
+usage.
 """
 
 import datetime
@@ -25,7 +26,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app", "demo", "detail", "files", "history", "query"]
+__all__ = ["app", "demo", "detail", "files", "history", "query", "verify"]
 
 
 class _Commands(TyperGroup):
@@ -151,6 +152,32 @@ def query(
         print_json(found.to_pylist())
     else:
         print_rows(Console(), found.slice(0, limit).to_pylist(), found.column_names, total=found.num_rows)
+
+
+@app.command()
+def verify(
+    path: TablePath,
+    version: AtVersion = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every row and every checkpoint, not only footers.")
+    ] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is wrong with the table: its log, its files, its statistics; exit code 1 if anything is."""
+    report = _open(path, version, storage_option).verify(deep=deep)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        console = Console()
+        if report.findings:
+            columns = ["severity", "check", "where", "what"]
+            print_rows(console, report.to_dict()["findings"], columns)
+        counts = ", ".join(f"{check} {count}" for check, count in report.checked.items())
+        verdict = "no error" if report.ok else f"errors: {len(report.errors)}"
+        console.print(Text(f"version {report.version}: {verdict}; checked: {counts or 'nothing'}"))
+    if not report.ok:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -5,6 +5,7 @@ Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the p
 
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
+from deltaarrow.log.checksums import VersionChecksum, read_version_checksum
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
 from deltaarrow.log.listing import list_log, list_newer, list_segment
@@ -21,6 +22,7 @@ __all__ = [
     "LogFileKind",
     "LogSegment",
     "LogState",
+    "VersionChecksum",
     "commit_name",
     "list_log",
     "list_newer",
@@ -30,6 +32,7 @@ __all__ = [
     "read_commit_infos",
     "read_commits",
     "read_in_commit_timestamp",
+    "read_version_checksum",
     "replay",
     "select_segment",
     "write_classic_checkpoint",

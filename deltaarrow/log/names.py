@@ -26,6 +26,7 @@ __all__ = [
     "LogFile",
     "LogFileKind",
     "checkpoint_name",
+    "checksum_name",
     "commit_name",
     "parse_log_file",
     "version_prefix",
@@ -139,3 +140,8 @@ def commit_name(version: int) -> str:
 def checkpoint_name(version: int) -> str:
     """Return the store name of a classic checkpoint."""
     return f"{LOG_FOLDER}/{version_prefix(version)}.checkpoint.parquet"
+
+
+def checksum_name(version: int) -> str:
+    """Return the store name of a version checksum."""
+    return f"{LOG_FOLDER}/{version_prefix(version)}.crc"

@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scan", "write"),
     ("transaction",),
     ("engines", "operations"),
-    ("describe", "table", "writer", "spark"),
+    ("describe", "verify", "table", "writer", "spark"),
     ("sql",),
     ("cli",),
 )

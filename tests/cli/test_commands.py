@@ -46,6 +46,18 @@ def test_files_lists_the_files_of_a_version(path):
     assert ".parquet" in run("files", path).stdout
 
 
+def test_verify_ends_with_the_verdict(path, tmp_path):
+    healthy = run("verify", path, "--deep", "--json")
+    assert (healthy.exit_code, json.loads(healthy.stdout)["ok"]) == (0, True)
+    assert "version 1: no error" in run("verify", path).stdout
+    lost = next((tmp_path / "t").glob("*.parquet"))
+    lost.unlink()
+    broken = run("verify", path, "--json")
+    assert broken.exit_code == 1
+    assert [finding["where"] for finding in json.loads(broken.stdout)["findings"]] == [lost.name]
+    assert "errors: 1" in run("verify", path).stdout
+
+
 def test_query_names_the_table_t(path):
     found = run("query", path, "select id, name from t where id < 3 order by id", "--json")
     assert json.loads(found.stdout) == [{"id": 1, "name": "a"}, {"id": 2, "name": "[bold]b[/bold]"}]

@@ -1,0 +1,175 @@
+"""Version checksums: chapters "Version Checksum File" and "State Validation" of the protocol.
+
+``N.crc`` is what the writer of version N says the whole table comes to: its protocol, metadata,
+transactions and domains, how many files it has and of what sizes. Nothing is ever read by it; it is
+there to be compared with what replay finds. So a file that cannot be understood is no checksum, and
+never an error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import orjson
+
+from deltaarrow.actions import (
+    AddFile,
+    DomainMetadata,
+    FileActionKey,
+    Metadata,
+    Protocol,
+    SetTransaction,
+    parse_fields,
+)
+from deltaarrow.errors import DeltaProtocolError
+from deltaarrow.log.names import checksum_name
+from deltaarrow.storage.store import Store
+
+__all__ = ["FileSizeHistogram", "VersionChecksum", "parse_version_checksum", "read_version_checksum"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSizeHistogram:
+    """How many files, and of how many bytes together, begin at each of the ascending boundaries."""
+
+    sorted_bin_boundaries: tuple[int, ...]
+    file_counts: tuple[int, ...]
+    total_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VersionChecksum:
+    """What a version is said to come to; None where the writer says nothing.
+
+    Sizes are in bytes, `in_commit_timestamp` is in milliseconds since the epoch. The ten members of
+    `deleted_record_counts` count the files with 0, 1 to 9, 10 to 99 and so on deleted rows, the last
+    one those with 2147483647 and more. Keys that are not known are kept in `extra`.
+    """
+
+    table_size_bytes: int
+    num_files: int
+    num_metadata: int
+    num_protocol: int
+    txn_id: str | None = None
+    in_commit_timestamp: int | None = None
+    transactions: Mapping[str, SetTransaction] | None = None
+    domains: Mapping[str, DomainMetadata] | None = None
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    file_size_histogram: FileSizeHistogram | None = None
+    all_files: Mapping[FileActionKey, AddFile] | None = None
+    num_deleted_records: int | None = None
+    num_deletion_vectors: int | None = None
+    deleted_record_counts: tuple[int, ...] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+_KEYS = {
+    "txnId",
+    "tableSizeBytes",
+    "numFiles",
+    "numMetadata",
+    "numProtocol",
+    "inCommitTimestampOpt",
+    "setTransactions",
+    "domainMetadata",
+    "metadata",
+    "protocol",
+    "fileSizeHistogram",
+    # The name of the histogram before it was in the protocol.
+    "histogramOpt",
+    "allFiles",
+    "numDeletedRecordsOpt",
+    "numDeletionVectorsOpt",
+    "deletedRecordCountsHistogramOpt",
+}
+_DELETED_RECORD_BINS = 10
+
+
+def _of_type(cls: type[T], value: Any) -> T:
+    if not isinstance(value, cls) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is not of type {cls.__name__}")
+    return value
+
+
+def _optional(cls: type[T], value: Any) -> T | None:
+    return None if value is None else _of_type(cls, value)
+
+
+def _counts(value: Any, length: int) -> tuple[int, ...]:
+    counts = tuple(_of_type(int, each) for each in _of_type(list, value))
+    if len(counts) != length:
+        raise ValueError(f"{len(counts)} counts for {length} bins")
+    return counts
+
+
+def _histogram(value: Mapping[str, Any]) -> FileSizeHistogram:
+    boundaries = _counts(bounds := value["sortedBinBoundaries"], len(bounds))
+    if list(boundaries) != sorted(set(boundaries)) or boundaries[:1] != (0,):
+        raise ValueError("the boundaries of bins do not ascend from 0")
+    return FileSizeHistogram(
+        boundaries,
+        _counts(value["fileCounts"], len(boundaries)),
+        _counts(value["totalBytes"], len(boundaries)),
+    )
+
+
+def _parse(obj: dict[str, Any]) -> VersionChecksum:
+    transactions = _optional(list, obj.get("setTransactions"))
+    domains = _optional(list, obj.get("domainMetadata"))
+    files = _optional(list, obj.get("allFiles"))
+    metadata = _optional(dict, obj.get("metadata"))
+    protocol = _optional(dict, obj.get("protocol"))
+    histogram = _optional(dict, obj.get("fileSizeHistogram", obj.get("histogramOpt")))
+    deleted = _optional(dict, obj.get("deletedRecordCountsHistogramOpt"))
+    return VersionChecksum(
+        table_size_bytes=_of_type(int, obj["tableSizeBytes"]),
+        num_files=_of_type(int, obj["numFiles"]),
+        num_metadata=_of_type(int, obj["numMetadata"]),
+        num_protocol=_of_type(int, obj["numProtocol"]),
+        txn_id=_optional(str, obj.get("txnId")),
+        in_commit_timestamp=_optional(int, obj.get("inCommitTimestampOpt")),
+        transactions=None
+        if transactions is None
+        else {_of_type(str, txn["appId"]): parse_fields(SetTransaction, txn) for txn in transactions},
+        domains=None
+        if domains is None
+        else {_of_type(str, each["domain"]): parse_fields(DomainMetadata, each) for each in domains},
+        metadata=None if metadata is None else parse_fields(Metadata, metadata),
+        protocol=None if protocol is None else parse_fields(Protocol, protocol),
+        file_size_histogram=None if histogram is None else _histogram(histogram),
+        all_files=None
+        if files is None
+        else {FileActionKey.from_json(add): parse_fields(AddFile, add) for add in files},
+        num_deleted_records=_optional(int, obj.get("numDeletedRecordsOpt")),
+        num_deletion_vectors=_optional(int, obj.get("numDeletionVectorsOpt")),
+        deleted_record_counts=None
+        if deleted is None
+        else _counts(deleted["deletedRecordCounts"], _DELETED_RECORD_BINS),
+        extra={key: value for key, value in obj.items() if key not in _KEYS},
+    )
+
+
+def parse_version_checksum(data: bytes) -> VersionChecksum | None:
+    """Return what a version checksum says; None when it is not one JSON object of that form.
+
+    >>> parse_version_checksum(b'{"tableSizeBytes":7,"numFiles":1,"numMetadata":1,"numProtocol":1}').num_files
+    1
+    >>> parse_version_checksum(b"torn") is None
+    True
+    """
+    try:
+        return _parse(_of_type(dict, orjson.loads(data)))
+    except (ValueError, TypeError, KeyError, AttributeError, DeltaProtocolError):
+        return None
+
+
+def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
+    """Read the checksum of a version; None when there is none, or none that can be understood."""
+    try:
+        data = store.read(checksum_name(version))
+    except FileNotFoundError:
+        return None
+    return parse_version_checksum(data)

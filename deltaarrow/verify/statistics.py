@@ -1,0 +1,192 @@
+"""Statistics against the data: whether a row lies where the statistics of its file say that none is.
+
+A bound counts as readers take it (`deltaarrow.statistics.bounds`), with all the allowance they make for
+writers that cut, round or drop digits. So an error here is a row that skipping may lose.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from deltaarrow.compute import quote_identifier, quote_literal, sandbox_cursor
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.scan import BatchReader, FileTask, TableLayout
+from deltaarrow.schema import Field, PrimitiveType, StructType
+from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound
+from deltaarrow.verify.report import Check, Examination
+
+__all__ = ["examine_statistics"]
+
+_SHOWN = 60
+_FILES_AT_A_TIME = 256
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A column without members: the fields that lead to it, and their names in the data files."""
+
+    fields: tuple[Field, ...]
+    physical: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return ".".join(field.name for field in self.fields)
+
+    @property
+    def field(self) -> Field:
+        return self.fields[-1]
+
+    @property
+    def has_bounds(self) -> bool:
+        return lower_bound(self.field, "") is not None
+
+    @property
+    def is_float(self) -> bool:
+        return self.field.type in (PrimitiveType("float"), PrimitiveType("double"))
+
+    @property
+    def sql(self) -> str:
+        text = quote_identifier(self.fields[0].name)
+        for field in self.fields[1:]:
+            text = f"struct_extract({text}, {quote_literal(field.name)})"
+        return text
+
+
+def _leaves(
+    logical: Sequence[Field],
+    physical: Sequence[Field],
+    fields: tuple[Field, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Iterator[_Leaf]:
+    for one, other in zip(logical, physical, strict=True):
+        path, stored = (*fields, one), (*names, other.name)
+        if isinstance(one.type, StructType) and isinstance(other.type, StructType):
+            yield from _leaves(one.type.fields, other.type.fields, path, stored)
+        elif one.type != PrimitiveType("void"):
+            yield _Leaf(path, stored)
+
+
+def examine_statistics(found: Examination, layout: TableLayout, tasks: Sequence[FileTask]) -> None:
+    """Read every row of the files and compare them with the statistics.
+
+    Files that were found to be broken are to be left out; what cannot be read is an error of the file.
+    """
+    data = {field.name for field in layout.data_fields}
+    physical = layout.physical_schema.fields
+    pairs = [
+        (one, other) for one, other in zip(layout.schema.fields, physical, strict=True) if one.name in data
+    ]
+    leaves = list(_leaves([one for one, _ in pairs], [other for _, other in pairs]))
+    reader = BatchReader(layout, tuple(one.name for one, _ in pairs))
+    for start in range(0, len(tasks), _FILES_AT_A_TIME):
+        examined, summaries = [], []
+        for task in tasks[start : start + _FILES_AT_A_TIME]:
+            summary = _summarise(found, reader, leaves, task)
+            if summary is not None:
+                examined.append(task)
+                summaries.append(summary)
+        if examined:
+            _compare(found, leaves, examined, pa.concat_tables(summaries))
+
+
+def _summarise(
+    found: Examination, reader: BatchReader, leaves: Sequence[_Leaf], task: FileTask
+) -> pa.Table | None:
+    """Return one row: how many live rows a file has and, by leaf, their extremes and NULLs."""
+    import duckdb
+
+    errors: list[Exception] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader.read([task])
+        except Exception as error:
+            errors.append(error)  # DuckDB passes on no more than its text
+            raise
+
+    asked = ["count(*) AS n"]
+    for i, leaf in enumerate(leaves):
+        asked.append(f"count(*) FILTER (({leaf.sql}) IS NULL) AS nulls{i}")
+        if leaf.has_bounds:
+            # NaN is outside the order that bounds are about.
+            known = f" FILTER (NOT isnan({leaf.sql}))" if leaf.is_float else ""
+            asked += [f"min({leaf.sql}){known} AS least{i}", f"max({leaf.sql}){known} AS greatest{i}"]
+    with sandbox_cursor() as cursor:
+        cursor.register("rows", pa.RecordBatchReader.from_batches(reader.schema, batches()))
+        try:
+            summary: pa.Table = cursor.sql(f"SELECT {', '.join(asked)} FROM rows").to_arrow_table()
+            return summary
+        except duckdb.Error as error:
+            cause = errors[0] if errors else error
+    if isinstance(cause, UnsupportedFeatureError):
+        found.warning(Check.STATISTICS, f"the rows were not examined: {cause}", task.path)
+    else:
+        found.error(Check.DATA_FILE, f"the rows cannot be read: {cause}", task.path)
+    return None
+
+
+def _compare(
+    found: Examination, leaves: Sequence[_Leaf], tasks: Sequence[FileTask], summaries: pa.Table
+) -> None:
+    """Hold what was found in files, a row each, against their statistics."""
+    texts = pa.array([task.stats for task in tasks], pa.string())
+    with sandbox_cursor() as cursor:
+        cursor.register("files", summaries.append_column("stats", texts))
+        rows = cursor.execute(_comparison_sql(leaves)).fetchall()
+    for task, (count, records, tight, *answers) in zip(tasks, rows, strict=True):
+        exact = task.deletion_vector is None and tight != "false"
+        for i, leaf in enumerate(leaves):
+            faults = []
+            least, greatest, lower, upper, below, above, nulls, said = answers[8 * i : 8 * i + 8]
+            if below:
+                faults.append(f"the least value is {_short(least)}, below the minimum {_short(lower)}")
+            if above:
+                faults.append(f"the greatest value is {_short(greatest)}, above the maximum {_short(upper)}")
+            if said is not None and _is_false_count(leaf, said, nulls, count, records, exact=exact):
+                faults.append(f"nullCount is {said} of {records} rows; {nulls} of {count} live ones are NULL")
+            for fault in faults:
+                found.error(Check.STATISTICS, f"{leaf.name}: {fault}", task.path)
+
+
+def _comparison_sql(leaves: Sequence[_Leaf]) -> str:
+    """The SQL of a row for each of ``files``: live rows, numRecords, tightBounds, by leaf eight columns.
+
+    These are its extremes and its bounds as texts, whether one is beyond the other, and the NULLs that are
+    there and that the statistics count.
+    """
+    statistics = FileStatisticsSql("stats")
+    said = [f"{statistics.num_records()} AS records", f"{statistics.text('tightBounds')} AS tight"]
+    asked = ["n", "records", "tight"]
+    for i, leaf in enumerate(leaves):
+        said.append(f"{statistics.null_count(leaf.physical)} AS counted{i}")
+        if leaf.has_bounds:
+            said.append(f"{statistics.lower_bound(leaf.physical, leaf.field)} AS lower{i}")
+            said.append(f"{statistics.upper_bound(leaf.physical, leaf.field)} AS upper{i}")
+            asked += [f"CAST({each}{i} AS VARCHAR)" for each in ("least", "greatest", "lower", "upper")]
+            beyond = (f"least{i} < lower{i}", f"greatest{i} > upper{i}")
+            asked += [f"coalesce(TRY({each}), false)" for each in beyond]
+        else:
+            asked.append("NULL, NULL, NULL, NULL, false, false")
+        asked.append(f"nulls{i}, counted{i}")
+    return f"SELECT {', '.join(asked)} FROM (SELECT *, {', '.join(said)} FROM files)"
+
+
+def _is_false_count(
+    leaf: _Leaf, said: int, nulls: int, count: int, records: int | None, *, exact: bool
+) -> bool:
+    """Whether a count of NULLs says what is not so.
+
+    With deletion vectors, or wide bounds, only 0 and the number of records say anything. Of a field in
+    a struct, writers do not agree whether a NULL struct counts, so there 0 says nothing.
+    """
+    if said == records and nulls < count:
+        return True
+    if len(leaf.fields) > 1:
+        return False
+    return said != nulls if exact else said == 0 < nulls
+
+
+def _short(text: str | None) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
