@@ -24,6 +24,7 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.pushdown import pushed_filter
 from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
 
 __all__ = ["DEFAULT_BATCH_SIZE", "BatchReader"]
@@ -31,6 +32,8 @@ __all__ = ["DEFAULT_BATCH_SIZE", "BatchReader"]
 DEFAULT_BATCH_SIZE = 131_072
 # Footers of this many files are read ahead, in parallel, while the files before them are scanned.
 _WINDOW = 64
+# Putting variants together takes a multiple of what was read.
+_VARIANT_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class BatchReader:
         for tagged in scanner.scan_batches():
             batch = tagged.record_batch
             if batch.num_rows:
-                yield self._logical(tasks[tagged.fragment.path], binding, batch, batch.num_rows)
+                yield from self._logical_parts(tasks[tagged.fragment.path], binding, batch)
 
     def _scan_masked(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         condition = pushed_filter(self.pushdown, self._data_fields, binding)
@@ -191,7 +194,18 @@ class BatchReader:
             if not keep.all():
                 batch = batch.filter(_boolean_array(keep))
             if batch.num_rows:
-                yield self._logical(file.task, binding, batch, batch.num_rows)
+                yield from self._logical_parts(file.task, binding, batch)
+
+    def _logical_parts(
+        self, task: FileTask, binding: Binding, batch: pa.RecordBatch
+    ) -> Iterator[pa.RecordBatch]:
+        """The logical rows of a batch; in parts where variants make them grow."""
+        rows = batch.num_rows
+        if binding.variants:
+            rows = max(1, rows * _VARIANT_BYTES // max(batch.nbytes, _VARIANT_BYTES))
+        for start in range(0, batch.num_rows, rows):
+            part = batch.slice(start, rows)
+            yield self._logical(task, binding, part, part.num_rows)
 
     def _logical(
         self, task: FileTask, binding: Binding, batch: pa.RecordBatch | None, rows: int
@@ -206,11 +220,20 @@ class BatchReader:
                 arrays.append(self._partition_array(task, name, rows))
             elif (source := data[name]) is None or batch is None:
                 arrays.append(pa.nulls(rows, logical.type))
+            elif name in binding.variants:
+                arrays.append(self._variant_array(task, name, batch.column(source)))
             else:
                 arrays.append(batch.column(source))
         found = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
         joined = pa.RecordBatch.from_arrays(arrays, schema=found)
         return pa.record_batch(_Relabelled(joined, self.schema))
+
+    def _variant_array(self, task: FileTask, name: str, array: pa.Array) -> pa.Array:
+        data_type = next(f.type for f in self._data_fields if f.name == name)
+        try:
+            return unshredded(array, data_type)
+        except CorruptDataFileError as error:
+            raise CorruptDataFileError(f"{task.path}, column {name}: {error}") from error
 
     def _partition_array(self, task: FileTask, name: str, rows: int) -> pa.Array:
         partition = next(f for f in self.layout.partition_fields if f.name == name)

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
+from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.tasks import TableLayout
+from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import (
     ArrayType,
     DataType,
@@ -33,6 +34,7 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
+from deltaarrow.variant import shredded_type
 
 __all__ = ["Binding", "bind_columns"]
 
@@ -47,12 +49,14 @@ class Binding:
 
     `scan_schema` has the columns to scan; `sources` holds, for every wanted data column, the name to
     scan, or None where the file does not have it. `exact` names the columns whose type in the file is
-    the type of the table, so that a filter may be pushed onto them.
+    the type of the table, so that a filter may be pushed onto them. `variants` names those in which
+    variants stand as the file has them, shredded or not.
     """
 
     scan_schema: pa.Schema
     sources: tuple[str | None, ...]
     exact: frozenset[str]
+    variants: frozenset[str]
 
 
 class _Binder:
@@ -121,16 +125,10 @@ class _Binder:
         return fields
 
     def variant(self, found: pa.DataType, path: str) -> pa.DataType:
-        names = {f.name for f in found} if pa.types.is_struct(found) else set()
-        if "typed_value" in names or (names and "value" not in names):
-            raise UnsupportedFeatureError(
-                f"{self.file_name} holds the variant column {path} shredded (variantShredding);"
-                " shredded variants are not read yet",
-                feature="variantShredding",
-            )
-        if names != {"metadata", "value"}:
-            raise self.mismatch(path, PrimitiveType("variant"), found)
-        return to_arrow_type(PrimitiveType("variant"))
+        try:
+            return shredded_type(found)
+        except CorruptDataFileError as error:
+            raise CorruptDataFileError(f"{self.file_name}, column {path}: {error}") from error
 
     def mismatch(self, path: str, wanted: DataType, found: pa.DataType) -> CorruptDataFileError:
         return CorruptDataFileError(
@@ -188,8 +186,7 @@ def bind_columns(
 ) -> Binding:
     """Bind the data columns `fields` to a file of the Arrow schema `file_schema`.
 
-    Raises `CorruptDataFileError` when the file cannot be read as the table says, and
-    `UnsupportedFeatureError` for a shredded variant.
+    Raises `CorruptDataFileError` when the file cannot be read as the table says.
     """
     binder = _Binder(layout.mapping_mode, file_name)
     candidates = list(file_schema)
@@ -197,7 +194,7 @@ def bind_columns(
         raise CorruptDataFileError(f"{file_name} has no field ids, although the table maps columns by id")
     scan_fields: list[pa.Field] = []
     sources: list[str | None] = []
-    exact = set()
+    exact, variants = set(), set()
     for field in fields:
         source = None
         if field.type != PrimitiveType("void"):
@@ -208,6 +205,8 @@ def bind_columns(
         scan_type = binder.type(field.type, source.type, field.name)
         scan_fields.append(pa.field(source.name, scan_type))
         sources.append(source.name)
-        if scan_type == source.type:
+        if holds_variant(field.type):
+            variants.add(field.name)
+        elif scan_type == source.type:
             exact.add(field.name)
-    return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact))
+    return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))

@@ -23,7 +23,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan.footers import VARIANT_MARK
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow_type
 
 __all__ = ["BeyondDuckDBError", "SqlColumn", "duckdb_type", "sql_column"]
 
@@ -274,4 +274,6 @@ def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
         return _Value("BLOB", logical, "decode({})")
     if wanted.type == "variant" and VARIANT_MARK.items() - (found.metadata or {}).items():
         raise BeyondDuckDBError("the file does not say that a column is a variant", feature="variantType")
+    if wanted.type == "variant" and found.type != to_arrow_type(wanted):
+        raise BeyondDuckDBError("DuckDB cannot read how a variant is shredded", feature="variantShredding")
     return _Value(logical, logical)

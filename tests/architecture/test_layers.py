@@ -7,7 +7,7 @@ from tests.support.modules import PACKAGE, modules
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "clock", "lazy", "notebook", "optional", "version"),
     ("storage", "schema", "compute"),
-    ("expressions", "partitions", "deletion_vectors"),
+    ("expressions", "partitions", "deletion_vectors", "variant"),
     ("actions", "statistics"),
     ("features",),
     ("log",),
@@ -29,6 +29,7 @@ APART = {
     "schema": ("storage",),
     "partitions": ("expressions",),
     "deletion_vectors": ("expressions", "partitions"),
+    "variant": ("expressions", "deletion_vectors"),
 }
 """part -> lower parts that it must not know all the same."""
 

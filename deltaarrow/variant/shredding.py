@@ -1,0 +1,210 @@
+"""Variants put together from the columns they were shredded into: Parquet's VariantShredding.md.
+
+A variant, the element of an array and the field of an object are each a group of `value`, the encoded
+rest, and `typed_value`, the part that has a type:
+
+==========  ===============  ====================================================================
+value       typed_value
+==========  ===============  ====================================================================
+NULL        NULL             a field is absent; anything else, which must exist, is variant null
+not NULL    NULL             `value`
+NULL        not NULL         `typed_value`
+not NULL    not NULL         the fields of both, if both are objects with different fields
+==========  ===============  ====================================================================
+
+Either column may be left out. The values come out with the types they were shredded as, under the
+metadata of the file; nothing loops over rows.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects
+from deltaarrow.variant.dictionary import Dictionaries
+from deltaarrow.variant.layout import VARIANT_NULL, VARIANT_TYPE, Basic
+from deltaarrow.variant.primitives import encode_primitives, primitive_type
+from deltaarrow.variant.ragged import Ints, booleans, bounds_of, gather, integers, is_valid, numbered, spans
+
+__all__ = ["reassemble", "shredded_type"]
+
+_LARGE = pa.large_binary()
+
+
+def shredded_type(found: pa.DataType) -> pa.DataType:
+    """The Arrow type in which to read a column of variants that a file holds as `found`.
+
+    Large, view and dictionary types become plain ones; names and nesting stay.
+
+    Raises:
+        CorruptDataFileError: the columns are not those of a variant, or one is of a type that a variant
+            cannot be shredded into.
+    """
+    if isinstance(found, pa.BaseExtensionType):
+        found = found.storage_type
+    names = [field.name for field in found] if pa.types.is_struct(found) else []
+    if "metadata" not in names:
+        raise CorruptDataFileError(f"a variant is stored as {found}, which has no metadata")
+    rest = pa.struct([field for field in found if field.name != "metadata"])
+    metadata = pa.field("metadata", _binary(found.field("metadata").type, "metadata"))
+    return pa.struct([metadata, *_group(rest, "")])
+
+
+def _group(found: pa.DataType, path: str) -> pa.StructType:
+    """The type of a group of `value` and `typed_value`."""
+    names = sorted(field.name for field in found) if pa.types.is_struct(found) else []
+    if names not in (["value"], ["typed_value"], ["typed_value", "value"]):
+        where = path.removesuffix(".") or "a variant"
+        raise CorruptDataFileError(f"{where} is shredded into {found}, not into value and typed_value")
+    return pa.struct(
+        [
+            pa.field(field.name, _binary(field.type, f"{path}value"))
+            if field.name == "value"
+            else pa.field(field.name, _typed(field.type, f"{path}typed_value"))
+            for field in found
+        ]
+    )
+
+
+def _typed(found: pa.DataType, path: str) -> pa.DataType:
+    if pa.types.is_struct(found):
+        if len({field.name for field in found}) < len(list(found)):
+            raise CorruptDataFileError(f"{path} is shredded into two fields of one name")
+        return pa.struct(
+            [pa.field(field.name, _group(field.type, f"{path}.{field.name}.")) for field in found]
+        )
+    if pa.types.is_list(found) or pa.types.is_large_list(found):
+        return pa.list_(pa.field("element", _group(found.value_type, f"{path}.element.")))
+    primitive = primitive_type(found)
+    if primitive is None:
+        raise CorruptDataFileError(f"{path} is shredded as {found}, of which no variant can be")
+    return primitive
+
+
+def _binary(found: pa.DataType, path: str) -> pa.DataType:
+    if primitive_type(found) != pa.binary():
+        raise CorruptDataFileError(f"the {path} of a variant is stored as {found} and not as binary")
+    return pa.binary()
+
+
+def reassemble(array: pa.StructArray) -> pa.StructArray:
+    """Variants in binary form, ``struct<metadata, value>``, of a column of a `shredded_type`.
+
+    A NULL struct is a NULL variant and stays one.
+
+    Raises:
+        CorruptDataFileError: a value is there twice, a field is not named in the metadata, or bytes
+            that have to be read are not a variant.
+    """
+    parts = _parts(array)
+    metadata = parts["metadata"]
+    exists = is_valid(array)
+    if (exists & ~is_valid(metadata)).any():
+        raise CorruptDataFileError("a variant has no metadata")
+    if array.type == VARIANT_TYPE and parts["value"].null_count == array.null_count:
+        return array
+    value = _Reassembly(metadata).value(array, np.arange(len(array)))
+    missing = exists & ~is_valid(value)
+    if missing.any():
+        value = pc.if_else(booleans(missing), pa.scalar(VARIANT_NULL, _LARGE), value)
+    return pa.StructArray.from_arrays(
+        [metadata.cast(pa.binary()), value.cast(pa.binary())],
+        fields=list(VARIANT_TYPE),
+        mask=None if exists.all() else booleans(~exists),
+    )
+
+
+def _parts(array: pa.StructArray) -> dict[str, pa.Array]:
+    """The members of a struct by name, NULL where the struct is."""
+    return dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+
+
+class _Reassembly:
+    """The work on one column. Everywhere `rows` are those of the column, whose metadata holds."""
+
+    def __init__(self, metadata: pa.Array) -> None:
+        self._metadata = metadata
+
+    @cached_property
+    def _dictionaries(self) -> Dictionaries:
+        return Dictionaries(self._metadata)
+
+    def value(self, group: pa.StructArray, rows: Ints) -> pa.Array:
+        """The encoded values of a group; NULL where there is none."""
+        parts = _parts(group)
+        value = parts.get("value")
+        if value is not None:
+            value = value.cast(_LARGE)
+            if (is_valid(value) & (np.diff(bounds_of(value)[1]) == 0)).any():
+                raise CorruptDataFileError("a variant has a value of no bytes")
+        typed = parts.get("typed_value")
+        if typed is None or typed.null_count == len(typed):
+            return pa.nulls(len(group), _LARGE) if value is None else value
+        if value is not None and value.null_count == len(value):
+            value = None
+        is_typed = is_valid(typed)
+        if pa.types.is_struct(typed.type):
+            encoded = self._objects(typed, value, rows)
+        else:
+            if value is not None and (is_typed & is_valid(value)).any():
+                raise CorruptDataFileError("a shredded variant has both value and typed_value")
+            is_list = pa.types.is_list(typed.type)
+            encoded = self._arrays(typed, rows) if is_list else encode_primitives(typed)
+        if is_typed.all():
+            return encoded
+        return pc.if_else(booleans(is_typed), encoded, pa.scalar(None, _LARGE) if value is None else value)
+
+    def _arrays(self, typed: pa.ListArray, rows: Ints) -> pa.Array:
+        lengths = typed.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        owners, _ = numbered(lengths)
+        elements = self.value(typed.flatten(), rows[owners])
+        return write_arrays(owners, elements.fill_null(VARIANT_NULL), len(typed))
+
+    def _objects(self, typed: pa.StructArray, value: pa.Array | None, rows: Ints) -> pa.Array:
+        """Objects of the shredded fields and of those in `value`."""
+        groups = _parts(typed)
+        names = sorted(groups, key=str.encode)
+        blocks = [self.value(groups[name], rows) for name in names]
+        there = np.column_stack([is_valid(block) for block in blocks])
+        owners, columns = np.nonzero(there)
+        sources = columns * len(typed) + owners
+        ids = np.empty(len(owners), np.int64)
+        for column, name in enumerate(names):
+            mine = columns == column
+            if mine.any():
+                ids[mine] = self._dictionaries.ids(name, rows[owners[mine]])
+        if (ids < 0).any():
+            raise CorruptDataFileError("a shredded variant has a field that its metadata does not name")
+        partial = np.empty(0, np.int64)
+        if value is not None:
+            partial = np.flatnonzero(is_valid(typed) & is_valid(value))
+        if len(partial):
+            rest = spans(value).where(partial)
+            if (basic_types(rest) != Basic.OBJECT).any():
+                raise CorruptDataFileError("a shredded object has a value that is not an object")
+            fields = read_containers(rest, Basic.OBJECT)
+            more = partial[fields.owners]
+            ranks = self._dictionaries.ranks(rows[more], fields.ids)
+            taken = np.array([self._dictionaries.rank(name) for name in names])
+            if np.isin(ranks, taken).any():
+                raise CorruptDataFileError("a shredded variant has a field in both value and typed_value")
+            order, owners = _merged(owners, taken[columns], more, ranks)
+            ids = np.concatenate([ids, fields.ids])[order]
+            after = len(blocks) * len(typed)
+            blocks.append(gather(fields.values))
+            sources = np.concatenate([sources, after + np.arange(len(more))])[order]
+        values = pc.take(pa.concat_arrays(blocks), integers(sources))
+        return write_objects(owners, ids, values, len(typed))
+
+
+def _merged(owners: Ints, ranks: Ints, more: Ints, more_ranks: Ints) -> tuple[Ints, Ints]:
+    """The order by owner and rank of two lots of fields, and the owners in it."""
+    owners, ranks = np.concatenate([owners, more]), np.concatenate([ranks, more_ranks])
+    order = np.lexsort((ranks, owners))
+    owners, ranks = owners[order], ranks[order]
+    if ((np.diff(owners) == 0) & (np.diff(ranks) == 0)).any():
+        raise CorruptDataFileError("an object in a variant has two fields of one name")
+    return order, owners
