@@ -1,8 +1,8 @@
 """Damaged copies of small tables, read in this process: the working half of the byte fuzzer.
 
-``python -m tests.support.fuzz FOLDER SEED COUNT ENGINE...`` damages the tables in FOLDER one byte (or one cut)
-at a time, reads every copy by the engines in turn and prints a JSON object for each outcome that is not a
-refusal. Before a copy is read its description is printed as well, so that the caller of a process that
+``python -m tests.support.fuzz FOLDER SEED COUNT ENGINE...`` damages the tables in FOLDER one byte (or one
+cut) at a time, reads every copy by the engines in turn and prints a JSON object for each outcome that is not
+a refusal. Before a copy is read its description is printed as well, so that the caller of a process that
 crashed or hangs knows by what. The same seed gives the same copies.
 """
 
@@ -30,7 +30,7 @@ ENGINE_ERRORS = (duckdb.Error, pl.exceptions.PolarsError, OSError)
 
 
 class Damage(NamedTuple):
-    """What is done to one file: `kind` is ``flip`` a bit, ``set`` a byte, ``cut`` the file or ``zero`` bytes."""
+    """What is done to a file: `kind` is ``flip`` a bit, ``set`` a byte, ``cut`` it or ``zero`` bytes."""
 
     file: str
     kind: str
@@ -63,7 +63,11 @@ def damages(table: Path, seed: int, count: int) -> Iterator[Damage]:
         kind = generator.choices(["flip", "set", "zero", "cut"], [6, 3, 1, 1])[0]
         # The ends of a file, where footers and headers are, deserve more than their share.
         at = generator.choice(
-            [generator.randrange(size), max(0, size - 1 - generator.randrange(600)), generator.randrange(min(64, size))]
+            [
+                generator.randrange(size),
+                max(0, size - 1 - generator.randrange(600)),
+                generator.randrange(min(64, size)),
+            ]
         )
         value = {"flip": generator.randrange(8), "zero": generator.randrange(1, 64)}.get(
             kind, generator.choice([0, 1, 127, 128, 255, generator.randrange(256)])

@@ -49,7 +49,7 @@ def _rows(first: int, count: int) -> pa.Table:
 
 
 def write_small_table(path: Path, name: str) -> TableBuilder:
-    """Write one of `SMALL_TABLES`: four files in two partitions, three kinds of deletion vectors, a tombstone."""
+    """Write one of `SMALL_TABLES`: 4 files, 2 partitions, three kinds of deletion vector, a tombstone."""
     table = TableBuilder(path).features("deletionVectors", "v2Checkpoint").metadata(SCHEMA, ["day"])
     first = table.add_file(_rows(0, 40), {"day": "2026-01-01"}, name="a.parquet")
     second = table.add_file(_rows(40, 30), {"day": "2026-01-01"}, name="b.parquet")
