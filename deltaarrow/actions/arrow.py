@@ -6,8 +6,9 @@ assembled from buffers, because `pyarrow.array` imports pandas wherever that is 
 would cost more than opening a table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "FILE_SCHEMA",
     "KEY_COLUMNS",
     "REMOVE_SCHEMA",
+    "REQUIRED_OF_DELETION_VECTORS",
     "build_array",
     "file_table",
     "key_table",
@@ -50,6 +52,11 @@ _DELETION_VECTOR_FIELDS = {
 }
 DELETION_VECTOR_TYPE = pa.struct(list(_DELETION_VECTOR_FIELDS.items()))
 """The column `deletion_vector` of a file table."""
+
+REQUIRED_OF_DELETION_VECTORS = ("storage_type", "path_or_inline_dv", "size_in_bytes", "cardinality")
+"""The members of it that a vector must have; an absent offset is 0."""
+
+_REQUIRED_KEYS = tuple(map(camel_case, REQUIRED_OF_DELETION_VECTORS))
 
 _TYPES: dict[str, pa.DataType] = {
     "path": pa.string(),
@@ -140,6 +147,12 @@ CHECKPOINT_SCHEMA = pa.schema(
 assert set(_columns(Format)) == {f.name for f in _TYPES["format"]}
 
 
+def _ensure_kind(values: Sequence[Any], kind: type) -> None:
+    # Exactly the type: Python takes true for 1.
+    if not {*map(type, values)} <= {kind, NoneType}:
+        raise TypeError(f"not all of the values are of type {kind.__name__}")
+
+
 def _validity(values: Sequence[Any]) -> tuple[pa.Buffer | None, int]:
     missing = values.count(None)
     if not missing:
@@ -159,6 +172,7 @@ def _offsets(lengths: Sequence[int]) -> pa.Buffer:
 
 
 def _strings(values: Sequence[str | None]) -> pa.Array:
+    _ensure_kind(values, str)
     validity, missing = _validity(values)
     encoded = [b"" if value is None else value.encode() for value in values]
     buffers = [validity, _offsets(list(map(len, encoded))), pa.py_buffer(b"".join(encoded))]
@@ -166,6 +180,7 @@ def _strings(values: Sequence[str | None]) -> pa.Array:
 
 
 def _numbers(values: Sequence[int | None], data_type: pa.DataType) -> pa.Array:
+    _ensure_kind(values, int)
     validity, missing = _validity(values)
     whole = [value or 0 for value in values] if missing else values
     data = np.array(whole, data_type.to_pandas_dtype())
@@ -173,12 +188,14 @@ def _numbers(values: Sequence[int | None], data_type: pa.DataType) -> pa.Array:
 
 
 def _booleans(values: Sequence[bool | None]) -> pa.Array:
+    _ensure_kind(values, bool)
     validity, missing = _validity(values)
     bits = np.packbits(np.fromiter((bool(value) for value in values), bool, len(values)), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [validity, pa.py_buffer(bits)], missing)
 
 
 def _maps(values: Sequence[Mapping[str, str | None] | None]) -> pa.Array:
+    _ensure_kind(values, dict)
     validity, missing = _validity(values)
     keys = [key for value in values if value for key in value]
     items = [item for value in values if value for item in value.values()]
@@ -191,6 +208,7 @@ def _maps(values: Sequence[Mapping[str, str | None] | None]) -> pa.Array:
 
 
 def _lists(values: Sequence[Sequence[Any] | None], data_type: pa.DataType) -> pa.Array:
+    _ensure_kind(values, list)
     validity, missing = _validity(values)
     items = build_array([item for value in values if value for item in value], data_type.value_type)
     offsets = _offsets([len(value) if value else 0 for value in values])
@@ -198,6 +216,7 @@ def _lists(values: Sequence[Sequence[Any] | None], data_type: pa.DataType) -> pa
 
 
 def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType) -> pa.Array:
+    _ensure_kind(values, dict)
     validity, missing = _validity(values)
     children = [
         build_array([None if v is None else v.get(camel_case(f.name)) for v in values], f.type)
@@ -207,7 +226,10 @@ def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType)
 
 
 def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
-    """Return an Arrow array of values as JSON gives them, without importing pandas."""
+    """Return an Arrow array of values as JSON gives them, without importing pandas.
+
+    Raises `TypeError` or `OverflowError` where a value is not one of the type; nothing is converted.
+    """
     if values and values.count(None) == len(values):
         return pa.nulls(len(values), data_type)
     if pa.types.is_string(data_type):
@@ -223,32 +245,69 @@ def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
     return _structs(values, data_type)
 
 
+Where = Callable[[FileActionKey], str]
+"""Says which file of the log holds the action on a logical file; asked for errors alone."""
+
+
+def _anywhere(key: FileActionKey) -> str:
+    return "the log"
+
+
 def _action_table(
-    actions: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], schema: pa.Schema
+    actions: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], schema: pa.Schema, where: Where
 ) -> pa.Table:
     arrays = [_strings([key.path for key in keys]), _strings([action["path"] for action in actions])]
     for column in list(schema)[2:]:
         name = camel_case(column.name)
-        arrays.append(build_array([action.get(name) for action in actions], column.type))
+        values = [action.get(name) for action in actions]
+        try:
+            arrays.append(build_array(values, column.type))
+        except (TypeError, OverflowError) as error:
+            bad = (k for k, v in zip(keys, values, strict=True) if not _is_of_type(v, column.type))
+            key = next(bad)
+            raise CorruptLogError(
+                f"{where(key)}: the action on {key.path!r} has an impossible value for {name!r}"
+            ) from error
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def file_table(adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey]) -> pa.Table:
+def _is_of_type(value: Any, data_type: pa.DataType) -> bool:
+    try:
+        build_array([value], data_type)
+    except (TypeError, OverflowError):
+        return False
+    return True
+
+
+def file_table(
+    adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
+) -> pa.Table:
     """Return the insides of `add` objects as a table of `FILE_SCHEMA`, in the given order.
+
+    Raises `CorruptLogError`, naming the file of the log by `where`, for an ill-formed action.
 
     >>> add = {"path": "a%20b", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
     >>> file_table([add], [FileActionKey.from_json(add)]).select(["path", "log_path", "size"]).to_pylist()
     [{'path': 'a b', 'log_path': 'a%20b', 'size': 1}]
     """
-    for add in adds:
+    for add, key in zip(adds, keys, strict=True):
         if add.get("size") is None or add.get("partitionValues") is None:
-            raise CorruptLogError(f"the add action of {add['path']!r} has no size or no partitionValues")
-    return _action_table(adds, keys, FILE_SCHEMA)
+            raise CorruptLogError(
+                f"{where(key)}: the add action of {add['path']!r} has no size or no partitionValues"
+            )
+        vector = add.get("deletionVector")
+        if isinstance(vector, dict) and any(vector.get(name) is None for name in _REQUIRED_KEYS):
+            raise CorruptLogError(
+                f"{where(key)}: the add action of {add['path']!r} has an incomplete deletionVector"
+            )
+    return _action_table(adds, keys, FILE_SCHEMA, where)
 
 
-def remove_table(removes: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey]) -> pa.Table:
-    """Return the insides of `remove` objects as a table of `REMOVE_SCHEMA`, in the given order."""
-    return _action_table(removes, keys, REMOVE_SCHEMA)
+def remove_table(
+    removes: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
+) -> pa.Table:
+    """Return the insides of `remove` objects as a table of `REMOVE_SCHEMA`; otherwise as `file_table`."""
+    return _action_table(removes, keys, REMOVE_SCHEMA, where)
 
 
 def key_table(keys: Sequence[FileActionKey]) -> pa.Table:

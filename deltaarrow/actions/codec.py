@@ -6,9 +6,10 @@ left out, as delta-spark leaves it out; keys that are not known are kept in `ext
 """
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import orjson
 
@@ -48,7 +49,7 @@ _CLASSES: dict[str, type[Action]] = {
         Sidecar,
     )
 }
-_TUPLES = {"reader_features", "writer_features", "partition_columns"}
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 @functools.cache
@@ -62,44 +63,128 @@ def camel_case(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _field_names(cls: Any) -> tuple[tuple[str, str, bool], ...]:
-    """Return (attribute, JSON key, required) for every field but `extra`."""
-    return tuple(
-        (f.name, camel_case(f.name), f.default is MISSING and f.default_factory is MISSING)
-        for f in fields(cls)
-        if f.name != "extra"
-    )
+# --- values out of JSON ----------------------------------------------------------------------------
+# Each returns the value of the field, or raises TypeError: anybody may have written the log.
 
 
-_FIELDS: dict[type, tuple[tuple[str, str, bool], ...]] = {
-    cls: _field_names(cls) for cls in (*_CLASSES.values(), Format)
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError
+
+
+def _integer(value: Any) -> int:
+    # Python takes true for 1; a number beyond 64 bits has become a float when it gets here.
+    if type(value) is int and value in _INT64:
+        return value
+    raise TypeError
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise TypeError
+
+
+def _nullable_texts(value: Any) -> Mapping[str, str | None]:
+    if all(item is None or isinstance(item, str) for item in _object(value).values()):
+        return _object(value)
+    raise TypeError
+
+
+def _texts(value: Any) -> Mapping[str, str]:
+    # What is set to null is not set, as in a checkpoint, where the two cannot be told apart.
+    return {key: item for key, item in _nullable_texts(value).items() if item is not None}
+
+
+def _text_list(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise TypeError
+
+
+def _deletion_vector(value: Any) -> DeletionVectorDescriptor:
+    return DeletionVectorDescriptor.from_json(_object(value))
+
+
+def _format(value: Any) -> Format:
+    return parse_fields(Format, _object(value))
+
+
+_PARSERS: dict[Any, Callable[[Any], Any]] = {
+    str: _text,
+    int: _integer,
+    bool: _boolean,
+    Mapping[str, Any]: _object,
+    Mapping[str, str | None]: _nullable_texts,
+    Mapping[str, str]: _texts,
+    tuple[str, ...]: _text_list,
+    DeletionVectorDescriptor: _deletion_vector,
+    Format: _format,
+}
+"""Type of a dataclass field -> how its JSON value is read."""
+
+
+class _FieldCodec(NamedTuple):
+    attribute: str
+    key: str
+    is_required: bool
+    parse: Callable[[Any], Any]
+
+
+def _field_codecs(cls: Any) -> tuple[_FieldCodec, ...]:
+    codecs = []
+    for f in fields(cls):
+        if f.name == "extra":
+            continue
+        kinds = [kind for kind in get_args(f.type) if kind is not NoneType]
+        optional = NoneType in get_args(f.type)
+        required = f.default is MISSING and f.default_factory is MISSING
+        parser = _PARSERS[kinds[0] if optional else f.type]
+        codecs.append(_FieldCodec(f.name, camel_case(f.name), required, parser))
+    return tuple(codecs)
+
+
+_FIELDS: dict[type, tuple[_FieldCodec, ...]] = {
+    cls: _field_codecs(cls) for cls in (*_CLASSES.values(), Format)
 }
 
 
-def parse_fields(cls: type[T], obj: Mapping[str, Any]) -> T:
+def parse_fields(cls: type[T], obj: Any) -> T:
     """Build one action of class `cls` from the inside of its JSON object.
 
-    Raises `CorruptLogError` naming the action and the field when a required field is absent.
+    Raises `CorruptLogError` naming the action and the field when a required field is absent, or one has
+    a value that it cannot have.
     """
+    if not isinstance(obj, Mapping):
+        raise CorruptLogError(f"a {cls.__name__} action is no JSON object")
     arguments: dict[str, Any] = {}
-    names = _FIELDS[cls]
-    for attribute, key, required in names:
-        value = obj.get(key)
+    codecs = _FIELDS[cls]
+    for codec in codecs:
+        value = obj.get(codec.key)
         if value is None:
-            if required:
-                raise CorruptLogError(f"a {cls.__name__} action of the log has no {key!r}")
+            if codec.is_required:
+                raise CorruptLogError(f"a {cls.__name__} action has no {codec.key!r}")
             continue
-        if attribute in _TUPLES:
-            value = tuple(value)
-        elif attribute == "deletion_vector":
-            value = DeletionVectorDescriptor.from_json(value)
-        elif attribute == "format":
-            value = parse_fields(Format, value)
-        arguments[attribute] = value
-    known = {key for _, key, _ in names}
+        try:
+            arguments[codec.attribute] = codec.parse(value)
+        except TypeError:
+            raise CorruptLogError(f"a {cls.__name__} action has {_shown(value)} for {codec.key!r}") from None
+    known = {codec.key for codec in codecs}
     if extra := {key: value for key, value in obj.items() if key not in known}:
         arguments["extra"] = extra
     return cls(**arguments)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def parse_action(obj: Mapping[str, Any]) -> Action | None:
@@ -131,7 +216,7 @@ def _render_value(value: Any) -> Any:
 def _render_fields(action: Any) -> dict[str, Any]:
     rendered = {
         key: _render_value(value)
-        for attribute, key, _ in _FIELDS[type(action)]
+        for attribute, key, _, _ in _FIELDS[type(action)]
         if (value := getattr(action, attribute)) is not None
     }
     return rendered | dict(action.extra)

@@ -6,7 +6,8 @@ checkpoint has is told by its columns and never by its name, because V2 content 
 names as well.
 """
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.commits import parse_commit
+from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
@@ -43,7 +44,7 @@ class CheckpointFiles:
         not have is NULL, as an absent field of the JSON form is.
         """
         index = self.schema.get_field_index(action)
-        if index < 0 or not pa.types.is_struct(self.schema.field(index).type):
+        if index < 0:
             return None
         struct = self.schema.field(index).type
         selected = ", ".join(
@@ -113,7 +114,10 @@ def _deletion_vector_id_sql(action: str, struct: pa.DataType) -> str:
 
 @dataclass(slots=True)
 class CheckpointHead:
-    """What a checkpoint says beside its file actions."""
+    """What a checkpoint says beside its file actions.
+
+    Of the actions of a V2 checkpoint in JSON form the file actions are kept, in `json_actions`.
+    """
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -121,7 +125,6 @@ class CheckpointHead:
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
     sidecars: list[Sidecar] = field(default_factory=list)
     json_actions: list[dict[str, Any]] = field(default_factory=list)
-    """All actions of a V2 checkpoint in JSON form, file actions among them."""
     files: list[CheckpointFiles] = field(default_factory=list)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
@@ -132,9 +135,11 @@ class CheckpointHead:
             case "metaData":
                 self.metadata = parse_fields(Metadata, value)
             case "txn":
-                self.transactions[value["appId"]] = parse_fields(SetTransaction, value)
+                transaction = parse_fields(SetTransaction, value)
+                self.transactions[transaction.app_id] = transaction
             case "domainMetadata":
-                self.domains[value["domain"]] = parse_fields(DomainMetadata, value)
+                domain = parse_fields(DomainMetadata, value)
+                self.domains[domain.domain] = domain
             case "sidecar":
                 self.sidecars.append(parse_fields(Sidecar, value))
             case _:
@@ -172,66 +177,145 @@ def _holding_row_groups(metadata: Any, column: str) -> list[int]:
     return [g for g in range(metadata.num_row_groups) if not is_empty(metadata.row_group(g))]
 
 
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Raise `CorruptLogError` with the name of the file for whatever is wrong with it."""
+    try:
+        yield
+    except CorruptLogError as error:
+        raise CorruptLogError(f"{name}: {error}") from error
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise CorruptLogError(f"{name} cannot be read: {error}") from error
+
+
 def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
     import pyarrow.parquet as pq
 
-    try:
-        file = pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem())
-    except (FileNotFoundError, pa.ArrowInvalid) as error:
-        raise CorruptLogError(f"the checkpoint {name} cannot be read: {error}") from error
-    with file:
+    with pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
         schema = file.schema_arrow
         for column in _HEAD_COLUMNS:
-            if schema.get_field_index(column) < 0 or not pa.types.is_struct(schema.field(column).type):
+            if schema.get_field_index(column) < 0:
                 continue
             groups = _holding_row_groups(file.metadata, column)
             if groups:
                 values = file.read_row_groups(groups, columns=[column]).column(column).drop_null()
                 for value in values.to_pylist(maps_as_pydicts="strict"):
                     head.take(column, _without_nulls(value))
-        _add_files(head, (name,), schema)
+    if not {"add", "sidecar"} & set(schema.names):
+        raise CorruptLogError("there is neither a column add nor a column sidecar")
+    _add_files(head, name, schema)
 
 
-def _add_files(head: CheckpointHead, names: tuple[str, ...], schema: pa.Schema) -> None:
-    actions = pa.schema([f for f in schema if f.name in ("add", "remove")])
+def _take_json(head: CheckpointHead, actions: Sequence[Mapping[str, Any]]) -> None:
+    for action in actions:
+        for key, value in action.items():
+            if value is not None:
+                head.take(key, value)
+
+
+def _add_files(head: CheckpointHead, name: str, schema: pa.Schema) -> None:
+    actions = pa.schema([f for f in schema if f.name in ("add", "remove") and not pa.types.is_null(f.type)])
     if not len(actions):
         return
+    for action in actions:
+        _ensure_type(action.name, action.type, _FILE_ACTION)
     for i, group in enumerate(head.files):
         if group.schema.equals(actions):
-            head.files[i] = CheckpointFiles(group.names + names, actions)
+            head.files[i] = CheckpointFiles((*group.names, name), actions)
             return
-    head.files.append(CheckpointFiles(names, actions))
+    head.files.append(CheckpointFiles((name,), actions))
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(data_type):
+        return _is_text(data_type.value_type)
+    return bool(
+        types.is_string(data_type) or types.is_large_string(data_type) or types.is_string_view(data_type)
+    )
+
+
+def _is_text_map(data_type: pa.DataType) -> bool:
+    return pa.types.is_map(data_type) and _is_text(data_type.key_type) and _is_text(data_type.item_type)
+
+
+# What a column has to be like; the members of a struct, with whether they have to be there.
+_Rule = Callable[[pa.DataType], bool] | dict[str, tuple[bool, "_Rule"]]
+
+_FILE_ACTION: _Rule = {
+    "path": (True, _is_text),
+    "partitionValues": (False, _is_text_map),
+    "size": (False, pa.types.is_integer),
+    "modificationTime": (False, pa.types.is_integer),
+    "deletionTimestamp": (False, pa.types.is_integer),
+    "dataChange": (False, pa.types.is_boolean),
+    "extendedFileMetadata": (False, pa.types.is_boolean),
+    "stats": (False, _is_text),
+    "stats_parsed": (False, pa.types.is_struct),
+    "tags": (False, _is_text_map),
+    "deletionVector": (
+        False,
+        {
+            "storageType": (True, _is_text),
+            "pathOrInlineDv": (True, _is_text),
+            "offset": (False, pa.types.is_integer),
+            "sizeInBytes": (True, pa.types.is_integer),
+            "cardinality": (True, pa.types.is_integer),
+        },
+    ),
+    "baseRowId": (False, pa.types.is_integer),
+    "defaultRowCommitVersion": (False, pa.types.is_integer),
+    "clusteringProvider": (False, _is_text),
+}
+
+
+def _ensure_type(path: str, data_type: pa.DataType, rule: _Rule) -> None:
+    """Refuse a column that a cast might make into something that nobody wrote."""
+    if not isinstance(rule, dict):
+        if not (pa.types.is_null(data_type) or rule(data_type)):
+            raise CorruptLogError(f"the column {path} is of type {data_type}")
+        return
+    if not pa.types.is_struct(data_type):
+        raise CorruptLogError(f"the column {path} is of type {data_type}")
+    for name, (is_required, inner) in rule.items():
+        index = data_type.get_field_index(name)
+        if index >= 0:
+            _ensure_type(f"{path}.{name}", data_type.field(index).type, inner)
+        elif is_required:
+            raise CorruptLogError(f"there is no column {path}.{name}")
 
 
 def _sidecar_name(sidecar: Sidecar) -> str:
     name = decode_path(sidecar.path)
+    if ".." in name.split("/"):
+        raise CorruptLogError(f"the sidecar {sidecar.path!r} is not in {SIDECAR_FOLDER}")
     return name if name.startswith("/") or "://" in name else f"{SIDECAR_FOLDER}/{name}"
 
 
 def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
     """Read what a checkpoint says beside its files, and find where its file actions are.
 
-    Raises `CorruptLogError` when the checkpoint or one of its sidecars cannot be read.
+    Raises `CorruptLogError`, naming the file, when the checkpoint or one of its sidecars cannot be read.
     """
+    import pyarrow.parquet as pq
+
     head = CheckpointHead()
     for file in checkpoint.files:
         if file.name.endswith(".json"):
-            head.json_actions = parse_commit(store.read(file.name), file.name)
-            for action in head.json_actions:
-                for key, value in action.items():
-                    if value is not None:
-                        head.take(key, value)
+            actions = read_commit(store, file.name)
+            head.json_actions = [a for a in actions if "add" in a or "remove" in a]
+            with _reading(file.name):
+                _take_json(head, actions)
         else:
-            _read_parquet_head(store, file.name, head)
-    for sidecar in head.sidecars:
-        _add_files(head, (name := _sidecar_name(sidecar),), _read_schema(store, name))
+            with _reading(file.name):
+                _read_parquet_head(store, file.name, head)
+    with _reading(checkpoint.files[0].name):
+        # A sidecar that is named twice is read once.
+        sidecars = dict.fromkeys(map(_sidecar_name, head.sidecars))
+    for name in sidecars:
+        with _reading(name):
+            schema = pq.read_schema(store.arrow_path(name), filesystem=store.arrow_filesystem())
+            if not {"add", "remove"} & set(schema.names):
+                raise CorruptLogError("there is neither a column add nor a column remove")
+            _add_files(head, name, schema)
     return head
-
-
-def _read_schema(store: Store, name: str) -> pa.Schema:
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_schema(store.arrow_path(name), filesystem=store.arrow_filesystem())
-    except (FileNotFoundError, pa.ArrowInvalid) as error:
-        raise CorruptLogError(f"the sidecar {name} of a checkpoint cannot be read: {error}") from error

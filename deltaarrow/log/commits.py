@@ -6,6 +6,7 @@ are read as well; a file that ends inside a document is an error, never the acti
 
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,21 +16,23 @@ import orjson
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.storage.store import Store
 
-__all__ = ["parse_commit", "read_commits"]
+__all__ = ["parse_commit", "read_commit", "read_commits"]
 
 JsonAction = dict[str, Any]
 
 
-def _parse_documents(text: str) -> Iterable[JsonAction]:
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def _parse_documents(text: str) -> Iterable[Any]:
+    """Yield the values of JSON documents, however they are spread over lines."""
+    # Only where a document ends is asked of `json`: it takes NaN and halves of surrogate pairs for JSON.
     decoder = json.JSONDecoder()
-    position, end = 0, len(text)
-    while True:
-        while position < end and text[position].isspace():
-            position += 1
-        if position == end:
-            return
-        document, position = decoder.raw_decode(text, position)
-        yield document
+    position = _SPACE.match(text).end()  # type: ignore[union-attr] # it matches anywhere
+    while position < len(text):
+        _, end = decoder.raw_decode(text, position)
+        yield orjson.loads(text[position:end])
+        position = _SPACE.match(text, end).end()  # type: ignore[union-attr]
 
 
 def parse_commit(data: bytes, name: str = "a commit") -> list[JsonAction]:
@@ -45,16 +48,23 @@ def parse_commit(data: bytes, name: str = "a commit") -> list[JsonAction]:
         # One call for the whole file: half the time of a call a line.
         actions: list[JsonAction] = orjson.loads(b"[" + b",".join(lines) + b"]")
     except orjson.JSONDecodeError:
+        actions = []
+    # Fewer documents than lines: a comma has come to stand where a line was broken inside of one.
+    if len(actions) != len(lines):
         try:
             actions = list(_parse_documents(data.decode()))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CorruptLogError(f"{name} is not valid JSON: {error}") from error
     if not all(isinstance(action, dict) for action in actions):
         raise CorruptLogError(f"{name} holds a line that is not a JSON object")
     return actions
 
 
-def _read(store: Store, name: str) -> list[JsonAction]:
+def read_commit(store: Store, name: str) -> list[JsonAction]:
+    """Read one commit, log compaction or JSON checkpoint; see `parse_commit`.
+
+    Raises `CorruptLogError`, naming the file, also when it is gone.
+    """
     try:
         data = store.read(name)
     except FileNotFoundError as error:
@@ -65,6 +75,6 @@ def _read(store: Store, name: str) -> list[JsonAction]:
 def read_commits(store: Store, names: Sequence[str]) -> list[list[JsonAction]]:
     """Read commits or log compactions, several at a time where the store is remote."""
     if store.is_local or len(names) < 2:
-        return [_read(store, name) for name in names]
+        return [read_commit(store, name) for name in names]
     with ThreadPoolExecutor(max_workers=min(16, 4 * (os.cpu_count() or 1))) as pool:
-        return list(pool.map(lambda name: _read(store, name), names))
+        return list(pool.map(lambda name: read_commit(store, name), names))

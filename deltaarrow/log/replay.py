@@ -22,20 +22,22 @@ import pyarrow as pa
 from deltaarrow.actions import (
     FILE_SCHEMA,
     REMOVE_SCHEMA,
+    AddFile,
     DomainMetadata,
     FileActionKey,
     Metadata,
     Protocol,
+    RemoveFile,
     SetTransaction,
     file_table,
     parse_fields,
     remove_table,
 )
-from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
+from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, key_table
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
-from deltaarrow.log.commits import read_commits
+from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, open_checkpoint
+from deltaarrow.log.commits import read_commit, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.storage.store import Store
@@ -44,10 +46,14 @@ __all__ = ["LogState", "LogTail", "read_tail", "replay"]
 
 JsonAction = dict[str, Any]
 
+_ACTION_KEYS = frozenset(
+    cls.KEY for cls in (AddFile, RemoveFile, SetTransaction, DomainMetadata, Protocol, Metadata)
+)
+
 
 @dataclass(slots=True)
 class LogTail:
-    """The reconciled actions of the commits after the checkpoint."""
+    """The reconciled actions of the commits after the checkpoint, file actions newest first."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -56,9 +62,22 @@ class LogTail:
     adds: dict[FileActionKey, JsonAction] = field(default_factory=dict)
     removes: dict[FileActionKey, JsonAction] = field(default_factory=dict)
 
-    def take_older(self, actions: Sequence[JsonAction]) -> None:
-        """Take in the actions of an older file, newest first: whatever is known already stands."""
+    def take_older(self, name: str, actions: Sequence[JsonAction]) -> None:
+        """Take in the actions of the older file `name`, newest first: whatever is known already stands.
+
+        Raises `CorruptLogError`, naming the file, for an action that is ill-formed.
+        """
+        try:
+            self._take_older(actions)
+        except CorruptLogError as error:
+            raise CorruptLogError(f"{name}: {error}") from error
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CorruptLogError(f"{name} holds an ill-formed action: {error!r}") from error
+
+    def _take_older(self, actions: Sequence[JsonAction]) -> None:
         for action in actions:
+            if len(action) > 1 and len(_ACTION_KEYS.intersection(action)) > 1:
+                raise CorruptLogError(f"one line holds several actions: {', '.join(action)}")
             for key, value in action.items():
                 if value is None:
                     continue
@@ -72,11 +91,11 @@ class LogTail:
                         if file not in self.adds:
                             self.removes.setdefault(file, value)
                     case "txn":
-                        if value["appId"] not in self.transactions:
-                            self.transactions[value["appId"]] = parse_fields(SetTransaction, value)
+                        transaction = parse_fields(SetTransaction, value)
+                        self.transactions.setdefault(transaction.app_id, transaction)
                     case "domainMetadata":
-                        if value["domain"] not in self.domains:
-                            self.domains[value["domain"]] = parse_fields(DomainMetadata, value)
+                        domain = parse_fields(DomainMetadata, value)
+                        self.domains.setdefault(domain.domain, domain)
                     case "protocol":
                         self.protocol = self.protocol or parse_fields(Protocol, value)
                     case "metaData":
@@ -108,10 +127,9 @@ def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
     tail = LogTail()
     contents = read_commits(store, [file.name for file in deltas])
     for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
-        try:
-            tail.take_older(_newest_first(file, actions))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise CorruptLogError(f"{file.name} holds an ill-formed action: {error!r}") from error
+        if not actions and file.kind is LogFileKind.COMMIT:
+            raise CorruptLogError(f"{file.name} is empty; it may have been cut off while it was written")
+        tail.take_older(file.name, _newest_first(file, actions))
     return tail
 
 
@@ -132,7 +150,24 @@ class LogState:
     def _added(self) -> pa.Table:
         """The live files of the tail, in the order in which they were committed."""
         tail = self._tail.adds
-        return file_table(list(reversed(tail.values())), list(reversed(tail)))
+        return file_table(list(reversed(tail.values())), list(reversed(tail)), self._name_of_add)
+
+    def _name_of_add(self, key: FileActionKey) -> str:
+        return self._find(AddFile.KEY, key)
+
+    def _name_of_remove(self, key: FileActionKey) -> str:
+        return self._find(RemoveFile.KEY, key)
+
+    def _find(self, action: str, key: FileActionKey) -> str:
+        """Return the name of the newest file with an `action` on a logical file; only errors ask."""
+        names = [file.name for file in reversed(self.segment.deltas)]
+        if self._head.json_actions and self.segment.checkpoint is not None:
+            names += [file.name for file in self.segment.checkpoint.files]
+        for name in names:
+            bodies = (line.get(action) for line in read_commit(self.store, name))
+            if any(body is not None and FileActionKey.from_json(body) == key for body in bodies):
+                return name
+        return "the log"
 
     def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
@@ -147,7 +182,7 @@ class LogState:
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
         tail = self._tail.removes
-        removed = remove_table(list(tail.values()), list(tail))
+        removed = remove_table(list(tail.values()), list(tail), self._name_of_remove)
         return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def _query(
@@ -166,6 +201,8 @@ class LogState:
             return tail.select(names)
         outer = ", ".join(quote_identifier(name) for name in names)
         keep = "" if pruning is None else f" WHERE ({pruning})"
+        import duckdb
+
         keys = [*self._tail.adds, *self._tail.removes] if checkpoint else []
         with files_cursor(self.store) as cursor:
             cursor.register("tail", tail)
@@ -177,8 +214,35 @@ class LogState:
             branches = [f"SELECT {listed} FROM ({sql}) older{unseen}" for sql in checkpoint]
             branches.append(f"SELECT {listed} FROM tail")
             query = f"SELECT {outer} FROM ({' UNION ALL '.join(branches)}) files{keep}"
-            table: pa.Table = cursor.sql(query).to_arrow_table()
+            try:
+                table: pa.Table = cursor.sql(query).to_arrow_table()
+            except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+                raise
+            except duckdb.Error as error:
+                self._blame_checkpoint(action, keyed, schema)
+                raise CorruptLogError(
+                    f"the files of version {self.segment.version} cannot be listed: {error}"
+                ) from error
+        if checkpoint and not _is_complete(table, action):
+            self._blame_checkpoint(action, keyed, schema)
         return table.cast(result_schema)
+
+    def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:
+        """Raise `CorruptLogError` naming the file of the checkpoint whose file actions cannot be read."""
+        import duckdb
+
+        for files in self._head.files:
+            for name in files.names:
+                sql = CheckpointFiles((name,), files.schema).sql(self.store, action, names, schema)
+                if sql is None:
+                    continue
+                with files_cursor(self.store) as cursor:
+                    try:
+                        table = cursor.sql(sql).to_arrow_table()
+                    except duckdb.Error as error:
+                        raise CorruptLogError(f"{name} cannot be read: {error}") from error
+                if not _is_complete(table, action):
+                    raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
 
 
 def _read(store: Store, segment: LogSegment, known: LogState | None) -> tuple[CheckpointHead, LogTail]:
@@ -195,10 +259,21 @@ def _read(store: Store, segment: LogSegment, known: LogState | None) -> tuple[Ch
     else:
         head = open_checkpoint(store, segment.checkpoint)
     tail = read_tail(store, segment.deltas)
-    if head.json_actions:
+    if head.json_actions and segment.checkpoint is not None:
         # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
-        tail.take_older([a for a in head.json_actions if "add" in a or "remove" in a])
+        tail.take_older(segment.checkpoint.files[0].name, head.json_actions)
     return head, tail
+
+
+def _is_complete(files: pa.Table, action: str) -> bool:
+    """Whether no file action lacks a field of those that are in the table."""
+    required = {"path", "size", "partition_values"} if action == AddFile.KEY else {"path"}
+    if any(files.column(name).null_count for name in required.intersection(files.column_names)):
+        return False
+    if "deletion_vector" not in files.column_names:
+        return True
+    vectors = files.column("deletion_vector").drop_null().combine_chunks()
+    return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
 def replay(store: Store, segment: LogSegment, known: LogState | None = None) -> LogState:

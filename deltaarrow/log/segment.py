@@ -66,7 +66,7 @@ def complete_checkpoints(files: Iterable[LogFile]) -> list[Checkpoint]:
         elif file.is_checkpoint:
             found.append(Checkpoint(file.version, (file,)))
     for (version, count), by_part in parts.items():
-        if count > 0 and sorted(by_part) == list(range(1, count + 1)):
+        if len(by_part) == count and min(by_part) == 1 and max(by_part) == count:
             found.append(Checkpoint(version, tuple(by_part[part] for part in range(1, count + 1))))
     return sorted(found, key=lambda c: (c.version, _PREFERENCE.index(c.kind), c.files[0].name))
 

@@ -39,6 +39,9 @@ ROW_COLUMN = "__row"
 _MOST_BRANCHES = 32
 """Each costs DuckDB milliseconds of planning a query."""
 
+_MOST_REPETITIONS = 12
+"""Lists and maps inside one another; each doubles the time that DuckDB takes to read them as another type."""
+
 _VIRTUAL_COLUMNS = {"filename", "file_index", "file_row_number"}
 
 
@@ -88,6 +91,8 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
     """
     if locate and any(_holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
+    if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):
+        raise BeyondDuckDBError(f"lists or maps are nested more than {_MOST_REPETITIONS} times")
     table = quote_identifier(parts_name)
     branches = _branches(plan)
     if len(branches) > _MOST_BRANCHES:
@@ -152,6 +157,16 @@ def _holds_variant(data_type: DataType) -> bool:
     if isinstance(data_type, MapType):
         return _holds_variant(data_type.key_type) or _holds_variant(data_type.value_type)
     return data_type.type == "variant"
+
+
+def _repetitions(data_type: DataType) -> int:
+    if isinstance(data_type, StructType):
+        return max((_repetitions(field.type) for field in data_type.fields), default=0)
+    if isinstance(data_type, ArrayType):
+        return 1 + _repetitions(data_type.element_type)
+    if isinstance(data_type, MapType):
+        return 1 + max(_repetitions(data_type.key_type), _repetitions(data_type.value_type))
+    return 0
 
 
 # --- branches --------------------------------------------------------------------------------------

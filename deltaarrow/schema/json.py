@@ -8,7 +8,9 @@ types stay hashable, picklable and safe to share between threads.
 import copy
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
+
+import orjson
 
 from deltaarrow.errors import CorruptLogError
 
@@ -74,10 +76,12 @@ def parse_json(text: str | bytes) -> JsonValue:
     """The JSON value of a text; integers of any size stay exact.
 
     Raises:
-        CorruptLogError: the text is not JSON (NaN and infinities included).
+        CorruptLogError: the text is not JSON (NaN, infinities and halves of surrogate pairs included).
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        # The one is strict, and the other keeps integers exact.
+        orjson.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CorruptLogError(f"not a JSON text: {error}") from error
 
@@ -91,7 +95,3 @@ def _plain(value: object) -> dict[str, JsonValue]:
     if isinstance(value, JsonObject):
         return value._values
     raise TypeError(f"{type(value).__name__} is not a JSON value")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -26,6 +26,8 @@ _PRIMITIVES = frozenset(
 _ALIASES = {"null": "void", "decimal": "decimal(10,0)"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _MAX_PRECISION = 38
+# Arrow hands on types of up to 64 levels between libraries; some are left for what goes around a table.
+_MAX_ARROW_DEPTH = 60
 _EMPTY = JsonObject()
 
 
@@ -46,9 +48,13 @@ class _Described:
         """
         value = parse_json(text)
         try:
-            return cls._from_value(value, "")
-        except RecursionError as error:
-            raise CorruptLogError("the schema is nested too deeply to read") from error
+            found = cls._from_value(value, "")
+            too_deep = _arrow_depth(found) > _MAX_ARROW_DEPTH
+        except RecursionError:
+            too_deep = True
+        if too_deep:
+            raise CorruptLogError("the schema is nested too deeply to read")
+        return found
 
     def _to_value(self) -> JsonValue:
         raise NotImplementedError
@@ -372,6 +378,19 @@ def _data_type(given: DataType | str) -> DataType:
     if not isinstance(given, DataType):
         raise TypeError(f"a Delta type or the name of a primitive one is wanted, not {type(given).__name__}")
     return given
+
+
+def _arrow_depth(described: object) -> int:
+    """How many levels of Arrow types there are; a map has two, of its entries and of what is in them."""
+    if isinstance(described, Field):
+        return _arrow_depth(described.type)
+    if isinstance(described, StructType):
+        return 1 + max(map(_arrow_depth, described.fields), default=0)
+    if isinstance(described, ArrayType):
+        return 1 + _arrow_depth(described.element_type)
+    if isinstance(described, MapType):
+        return 2 + max(_arrow_depth(described.key_type), _arrow_depth(described.value_type))
+    return 1
 
 
 def _frozen(values: Mapping[str, JsonValue]) -> JsonObject:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import uuid
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -97,8 +98,10 @@ class LocalStore:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
         ensure_range(name, offset, length)
         with _open_to_read(self.location(name)) as file:
-            file.seek(offset)
-            return file.read(length)
+            # Offset and length may come from a table; room is made for no more than there is.
+            rest = max(0, os.fstat(file.fileno()).st_size - offset)
+            file.seek(min(offset, sys.maxsize))
+            return file.read(min(length, rest))
 
     def size(self, name: str) -> int:
         """Return the size in bytes."""
@@ -241,26 +244,35 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+_NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+"""What the system answers for names, which may come from a table, that no file has."""
+
+
 def _open_to_read(path: str) -> BinaryIO:
-    try:
-        return open(path, "rb")
-    except NotADirectoryError as error:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+    # Of folders, pipes and devices nothing is read: a pipe may never end, or never begin.
+    status = _status(path)
+    if status is None or not stat.S_ISREG(status.st_mode):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return open(path, "rb")
 
 
 def _status(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except OSError as error:
+        if error.errno in _NO_SUCH_FILE:
+            return None
+        raise
 
 
 def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:
     """Return the status of a file; None for what is no file, or has gone since the folder was read."""
     try:
         return entry.stat() if entry.is_file() else None
-    except FileNotFoundError:
-        return None
+    except OSError as error:
+        if error.errno in _NO_SUCH_FILE:
+            return None
+        raise
 
 
 def _file_entry(name: str, status: os.stat_result) -> FileEntry:
