@@ -7,6 +7,7 @@ that is what their users search for. The tree::
     DeltaError
     ├── TableNotFoundError            no Delta log where one was expected
     ├── VersionNotFoundError          the wanted version or time is not in the log
+    ├── ChangeDataNotRecordedError    the change data feed was off in a wanted version
     ├── DeltaProtocolError            what the log says breaks the protocol
     │   ├── CorruptLogError           a gap, a torn file, no protocol or metadata
     │   ├── CorruptDeletionVectorError
@@ -26,6 +27,7 @@ that is what their users search for. The tree::
 """
 
 __all__ = [
+    "ChangeDataNotRecordedError",
     "CommitFailedError",
     "ConcurrentWriteException",
     "ConstraintViolationError",
@@ -58,6 +60,10 @@ class TableNotFoundError(DeltaError):
 
 class VersionNotFoundError(DeltaError):
     """The wanted version or timestamp is not among those the log still holds."""
+
+
+class ChangeDataNotRecordedError(DeltaError):
+    """The change data feed was off in a version whose changes are wanted."""
 
 
 class DeltaProtocolError(DeltaError):

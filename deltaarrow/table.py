@@ -6,7 +6,7 @@ pyarrow here.
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow.compute as pc
 
-    from deltaarrow.engines import DeltaDataset
+    from deltaarrow.engines import ChangeDataset, DeltaDataset
 
 __all__ = ["DeltaTable"]
 
@@ -48,12 +48,20 @@ def _refuse(arguments: Mapping[str, Any]) -> None:
             raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
 
 
-def _timestamp_ms(moment: str | datetime) -> int:
+def _timestamp_ms(moment: str | datetime, *, later: bool = False) -> int:
+    """Return the millisecond in which a moment lies, or with `later` the first that is not before it."""
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return -(-since // timedelta(milliseconds=1)) if later else since // timedelta(milliseconds=1)
+
+
+def _understood(filters: str | Filters, schema: Schema, partition_columns: Sequence[str]) -> Predicate:
+    """Return the predicate of SQL text or tuples, with the names and types of a schema."""
+    predicate = from_sql(filters) if isinstance(filters, str) else from_filters(filters, partition_columns)
+    return bind(predicate, schema)
 
 
 class DeltaTable:
@@ -296,11 +304,7 @@ class DeltaTable:
 
     def _understood(self, filters: str | Filters) -> Predicate:
         """Return the predicate of SQL text or tuples, with the names and types of the table."""
-        if isinstance(filters, str):
-            predicate = from_sql(filters)
-        else:
-            predicate = from_filters(filters, self._snapshot.partition_columns)
-        return bind(predicate, self._snapshot.schema)
+        return _understood(filters, self._snapshot.schema, self._snapshot.partition_columns)
 
     def _on_partitions(self, filters: Filters) -> Predicate:
         """Return the predicate of tuples that may name partition columns only; values may be texts."""
@@ -396,6 +400,73 @@ class DeltaTable:
     def to_polars(self) -> "pl.LazyFrame":
         """Return the table as a `polars.LazyFrame`, pinned to the open version."""
         return engines.scan_delta(self._snapshot)
+
+    def load_cdf(
+        self,
+        starting_version: int | None = 0,
+        ending_version: int | None = None,
+        starting_timestamp: str | datetime | None = None,
+        ending_timestamp: str | datetime | None = None,
+        columns: list[str] | None = None,
+        predicate: str | Filters | None = None,
+        allow_out_of_range: bool = False,
+    ) -> pa.RecordBatchReader:
+        """Return what changed in a range of versions as a stream of rows: the change data feed.
+
+        The columns are those of the table at the end of the range, and ``_change_type`` (``insert``,
+        ``delete``, ``update_preimage`` or ``update_postimage``), ``_commit_version`` and
+        ``_commit_timestamp``. Rows come in no particular order.
+
+        Args:
+            starting_version: the first version.
+            ending_version: the last version; the newest of the table, whichever is open, if None or
+                if there is no such version yet.
+            starting_timestamp: versions that were committed before are left out. Times are as for
+                `load_as_version`.
+            ending_timestamp: versions that were committed later are left out.
+            columns: the columns, in the wanted order; all if None.
+            predicate: SQL text or tuples that rows must match; the three columns may be in it.
+            allow_out_of_range: whether a range that begins after the newest version, or ends before it
+                begins, is empty instead of refused.
+
+        Raises:
+            VersionNotFoundError: the log does not reach the range.
+            ChangeDataNotRecordedError: ``delta.enableChangeDataFeed`` was not set in all of it.
+            SchemaMismatchError: columns were dropped, renamed, retyped or repartitioned meanwhile.
+            ValueError: the range has no beginning, or ends before it begins.
+        """
+        feed = self.change_data_feed(
+            starting_version, ending_version, starting_timestamp, ending_timestamp, allow_out_of_range
+        )
+        condition = None
+        if predicate is not None:
+            condition = to_arrow(_understood(predicate, feed.logical_schema, ()))
+        reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
+        return reader
+
+    def change_data_feed(
+        self,
+        starting_version: int | None = 0,
+        ending_version: int | None = None,
+        starting_timestamp: str | datetime | None = None,
+        ending_timestamp: str | datetime | None = None,
+        allow_out_of_range: bool = False,
+    ) -> "ChangeDataset":
+        """Return what changed in a range of versions as a `pyarrow.dataset.Dataset`.
+
+        DuckDB takes it by ``connection.register(name, feed)``; ``feed.to_polars()`` is a lazy frame.
+        Arguments and errors are those of `load_cdf`.
+        """
+        newest = self._snapshot.update()
+        versions = scan.resolve_versions(
+            newest,
+            starting_version,
+            ending_version,
+            None if starting_timestamp is None else _timestamp_ms(starting_timestamp, later=True),
+            None if ending_timestamp is None else _timestamp_ms(ending_timestamp),
+            allow_out_of_range=allow_out_of_range,
+        )
+        return engines.ChangeDataset(scan.plan_changes(newest, versions))
 
     def __arrow_c_schema__(self) -> object:
         """Export the Arrow schema by the PyCapsule interface."""

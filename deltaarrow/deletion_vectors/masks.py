@@ -55,6 +55,23 @@ class DeletedRows:
         keep[_to_numpy(deleted) - np.uint64(start)] = False
         return keep
 
+    def covers(self, start: int, length: int) -> bool:
+        """Whether all of the `length` rows from `start` on are deleted."""
+        return bool(self.bitmap.range_cardinality(start, start + length) == length)
+
+    def inverted(self, num_rows: int, also: "DeletedRows | None" = None) -> "DeletedRows":
+        """Return the rows of a file of `num_rows` rows that are not deleted here, and those of `also`.
+
+        What is then left are the rows deleted here. Raises `CorruptDeletionVectorError` as
+        `ensure_within` does.
+
+        >>> DeletedRows(BitMap64([1, 4])).inverted(6, DeletedRows(BitMap64([4]))).positions().to_pylist()
+        [0, 2, 3, 4, 5]
+        """
+        self.ensure_within(num_rows)
+        hidden = self.bitmap.flip(0, num_rows)
+        return DeletedRows(hidden if also is None else hidden | also.bitmap, self.where)
+
     def positions(self) -> pa.UInt64Array:
         """Return the positions of the deleted rows, ascending."""
         values = self.bitmap.to_array()

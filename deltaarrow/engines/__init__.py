@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from deltaarrow.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from deltaarrow.engines.changes import ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
     from deltaarrow.engines.duckdb import register
     from deltaarrow.engines.polars import scan_delta
 
-__all__ = ["DeltaDataset", "DeltaFragment", "register", "scan_delta"]
+__all__ = ["ChangeDataset", "DeltaDataset", "DeltaFragment", "register", "scan_delta"]
 
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "ChangeDataset": "deltaarrow.engines.changes",
         "DeltaDataset": "deltaarrow.engines.dataset",
         "DeltaFragment": "deltaarrow.engines.dataset",
         "register": "deltaarrow.engines.duckdb",

@@ -18,12 +18,12 @@ from pyarrow.fs import LocalFileSystem
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
-from deltaarrow.scan import FileTask, ScanPlan, plan_scan
+from deltaarrow.scan import ChangePlan, ChangeReader, FileTask, ScanPlan, plan_scan
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import guarantee, partition_expression
 
-__all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner"]
+__all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner", "LogDataset"]
 
 _POISON = (
     "/DeltaDataset: this operation of pyarrow would read data files past the Delta log;"
@@ -60,10 +60,14 @@ def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expre
 
 
 class DeltaScanner:
-    """What `DeltaDataset.scanner` returns: a `pyarrow.dataset.Scanner` that can be used more than once."""
+    """What `LogDataset.scanner` returns: a `pyarrow.dataset.Scanner` that can be used more than once."""
 
     def __init__(
-        self, plan: ScanPlan, reader: BatchReader, columns: Columns, condition: pc.Expression | None
+        self,
+        plan: ScanPlan | ChangePlan,
+        reader: BatchReader | ChangeReader,
+        columns: Columns,
+        condition: pc.Expression | None,
     ) -> None:
         self._plan = plan
         self._reader = reader
@@ -84,7 +88,7 @@ class DeltaScanner:
         )
 
     @property
-    def plan(self) -> ScanPlan:
+    def plan(self) -> ScanPlan | ChangePlan:
         """The files that the scan reads."""
         return self._plan
 
@@ -224,55 +228,38 @@ def _reader_options(condition: pc.Expression | None, options: Mapping[str, Any])
 # --- plan ------------------------------------------------------------------------------------------
 
 
-class DeltaDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not typed
-    """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
+class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not typed
+    """A `pyarrow.dataset.Dataset` whose files and rows the log decides on.
 
     Filters are applied exactly, and files that cannot match are not opened. Operations of pyarrow that
     would go past the log are refused.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        condition: pc.Expression | None = None,
-        file_predicate: Predicate | None = None,
-    ) -> None:
-        self._snapshot = snapshot
+    def __init__(self, schema: pa.Schema, condition: pc.Expression | None) -> None:
         self._condition = condition
-        self._file_predicate = file_predicate
         file_format = pads.ParquetFileFormat()
         poison = file_format.make_fragment(_POISON, LocalFileSystem())
-        schema = snapshot.schema.to_arrow()
         super().__init__([poison], schema, file_format, LocalFileSystem())
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot and the filters."""
-        return type(self), (self._snapshot, self._condition, self._file_predicate)
+    def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan | ChangePlan:
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
+    def _reader(self, plan: Any, options: Mapping[str, Any]) -> BatchReader | ChangeReader:
+        raise NotImplementedError
 
-    @property
-    def files(self) -> list[str]:
-        """Where the data files are."""
-        store = self._snapshot.store
-        return [
-            store.location(path) for path in self._snapshot.files(columns=["path"]).column("path").to_pylist()
-        ]
+    def _conditioned(self, condition: pc.Expression | None) -> "LogDataset":
+        raise NotImplementedError
 
     @property
     def partition_expression(self) -> pc.Expression:
         """What holds for every row: nothing in particular."""
         return pc.scalar(True)
 
-    def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> ScanPlan:
+    def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> Any:
         """Return which files a scan with these arguments reads, without reading them."""
         condition = _both(self._condition, filter)
         needed = _needed_columns(columns, condition, self.schema)
-        predicates = [] if condition is None else [from_arrow(condition)]
-        if self._file_predicate is not None:
-            predicates.append(self._file_predicate)
-        return plan_scan(self._snapshot, And(tuple(predicates)) if predicates else None, needed)
+        return self._plan(None if condition is None else from_arrow(condition), needed)
 
     def scanner(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
@@ -284,21 +271,16 @@ class DeltaDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is n
         """
         condition = _both(self._condition, filter)
         plan = self.plan(columns, filter)
-        reader = BatchReader(plan.layout, plan.columns, **_reader_options(condition, options))
+        reader = self._reader(plan, _reader_options(condition, options))
         return DeltaScanner(plan, reader, columns, condition)
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that match."""
         return self.scanner([], filter, **options).count_rows()
 
-    def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
-        """Yield the files that may hold a row which matches `filter`."""
-        plan = self.plan(None, filter)
-        return (DeltaFragment(plan, task) for task in plan.tasks)
-
-    def filter(self, expression: pc.Expression) -> "DeltaDataset":
+    def filter(self, expression: pc.Expression) -> "LogDataset":
         """Return the same dataset with a further filter."""
-        return type(self)(self._snapshot, _both(self._condition, expression), self._file_predicate)
+        return self._conditioned(_both(self._condition, expression))
 
     def sort_by(self, sorting: Any, **options: Any) -> pads.InMemoryDataset:
         """Return the rows in order, in memory."""
@@ -314,8 +296,52 @@ class DeltaDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is n
         right = right_dataset.to_table()
         return pads.InMemoryDataset(self.to_table().join_asof(right, *arguments, **options))
 
-    def replace_schema(self, schema: pa.Schema) -> "DeltaDataset":
+    def replace_schema(self, schema: pa.Schema) -> "LogDataset":
         """Refuse: the schema of a Delta table is that of its log."""
         raise SchemaMismatchError(
-            "the schema of a DeltaDataset is that of the Delta log; cast what it returns"
+            f"the schema of a {type(self).__name__} is that of the Delta log; cast what it returns"
         )
+
+
+class DeltaDataset(LogDataset):
+    """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        condition: pc.Expression | None = None,
+        file_predicate: Predicate | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._file_predicate = file_predicate
+        super().__init__(snapshot.schema.to_arrow(), condition)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the snapshot and the filters."""
+        return type(self), (self._snapshot, self._condition, self._file_predicate)
+
+    def __repr__(self) -> str:
+        return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
+
+    def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
+        predicates = tuple(each for each in (predicate, self._file_predicate) if each is not None)
+        return plan_scan(self._snapshot, And(predicates) if predicates else None, columns)
+
+    def _reader(self, plan: ScanPlan, options: Mapping[str, Any]) -> BatchReader:
+        return BatchReader(plan.layout, plan.columns, **options)
+
+    def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
+        return type(self)(self._snapshot, condition, self._file_predicate)
+
+    @property
+    def files(self) -> list[str]:
+        """Where the data files are."""
+        store = self._snapshot.store
+        return [
+            store.location(path) for path in self._snapshot.files(columns=["path"]).column("path").to_pylist()
+        ]
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
+        """Yield the files that may hold a row which matches `filter`."""
+        plan = self.plan(None, filter)
+        return (DeltaFragment(plan, task) for task in plan.tasks)

@@ -3,25 +3,36 @@
 from typing import TYPE_CHECKING
 
 from deltaarrow.lazy import lazy_attributes
+from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
 from deltaarrow.scan.plan import PLAN_COLUMNS, ScanPlan, plan_scan, table_layout
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
     from deltaarrow.scan.batches import BatchReader
+    from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
 
 __all__ = [
     "PLAN_COLUMNS",
     "BatchReader",
+    "ChangePlan",
+    "ChangeReader",
     "FileTask",
     "ScanPlan",
     "TableLayout",
     "count_rows",
     "file_tasks",
+    "plan_changes",
     "plan_scan",
+    "resolve_versions",
     "table_layout",
 ]
 
 __getattr__ = lazy_attributes(
-    __name__, {"BatchReader": "deltaarrow.scan.batches", "count_rows": "deltaarrow.scan.count"}
+    __name__,
+    {
+        "BatchReader": "deltaarrow.scan.batches",
+        "ChangeReader": "deltaarrow.scan.change_reader",
+        "count_rows": "deltaarrow.scan.count",
+    },
 )

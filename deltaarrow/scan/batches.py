@@ -8,7 +8,7 @@ fragment, because only then is the position of a batch inside its file known.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from deltaarrow.deletion_vectors import DeletedRows, read_deletion_vectors
+from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
@@ -107,14 +107,11 @@ class BatchReader:
 
     def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
         store = self.layout.store
-        masked = [task for task in tasks if task.deletion_vector is not None]
-        vectors = read_deletion_vectors(
-            store, [t.deletion_vector for t in masked if t.deletion_vector is not None]
-        )
-        deleted = dict(zip(map(id, masked), vectors, strict=True))
-        return pool.map(lambda task: self._open(task, deleted.get(id(task))), tasks)
+        wanted = [dv for task in tasks for dv in (task.deletion_vector, task.only_in) if dv is not None]
+        vectors = dict(zip(wanted, read_deletion_vectors(store, wanted), strict=True))
+        return pool.map(lambda task: self._open(task, vectors), tasks)
 
-    def _open(self, task: FileTask, deleted: DeletedRows | None) -> _Opened:
+    def _open(self, task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows]) -> _Opened:
         store = self.layout.store
         try:
             fragment = self._format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
@@ -129,9 +126,8 @@ class BatchReader:
         if binding is None:
             binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
             self._bindings[file_schema] = binding
-        if deleted is not None:
-            deleted.ensure_within(fragment.metadata.num_rows)
-        return _Opened(task, fragment, binding, deleted)
+        hidden = _hidden_rows(task, vectors, fragment.metadata.num_rows)
+        return _Opened(task, fragment, binding, hidden)
 
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         groups: dict[tuple[int, bool], list[_Opened]] = {}
@@ -181,6 +177,8 @@ class BatchReader:
             if condition is not None:
                 wanted = wanted.subset(filter=condition, schema=binding.scan_schema)
             for group in wanted.row_groups:
+                if file.deleted is not None and file.deleted.covers(starts[group.id], group.num_rows):
+                    continue
                 fragments.append(file.fragment.subset(row_group_ids=[group.id]))
                 position[file.fragment.path, group.id] = starts[group.id]
         for tagged in self._scanner(binding, fragments).scan_batches():
@@ -251,6 +249,15 @@ class _Relabelled:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         return self._schema.__arrow_c_schema__(), self._batch.__arrow_c_array__()[1]
+
+
+def _hidden_rows(
+    task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows], num_rows: int
+) -> DeletedRows | None:
+    deleted = None if task.deletion_vector is None else vectors[task.deletion_vector]
+    if deleted is not None:
+        deleted.ensure_within(num_rows)
+    return deleted if task.only_in is None else vectors[task.only_in].inverted(num_rows, deleted)
 
 
 def _windows(tasks: Sequence[FileTask]) -> list[Sequence[FileTask]]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.scan.tasks import TableLayout
+from deltaarrow.scan.tasks import CHANGE_TYPE, TableLayout
 from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import (
     ArrayType,
@@ -66,8 +66,9 @@ class _Binder:
 
     def find(self, field: Field, candidates: Sequence[pa.Field], path: str) -> pa.Field | None:
         """Return the field of the file that holds `field`, if any."""
-        if self.mode == "id":
-            wanted = field_id(field)
+        wanted = field_id(field) if self.mode == "id" else None
+        # The column of change data files has a name alone, whatever the mapping.
+        if self.mode == "id" and (wanted is not None or path != CHANGE_TYPE):
             if wanted is None:
                 raise CorruptDataFileError(
                     f"the column {path} has no id, although the table maps columns by id"

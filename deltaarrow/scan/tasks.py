@@ -16,7 +16,10 @@ from deltaarrow.partitions import parse_partition_value
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store
 
-__all__ = ["FileTask", "TableLayout", "file_tasks"]
+__all__ = ["CHANGE_TYPE", "FileTask", "TableLayout", "file_tasks"]
+
+CHANGE_TYPE = "_change_type"
+"""The column of change data files that says what kind of change a row is."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ class TableLayout:
 class FileTask:
     """One logical file: a data file and, perhaps, the deletion vector to apply to it.
 
-    `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log.
+    `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log. With
+    `only_in`, the rows are those alone that this deletion vector marks, less what `deletion_vector` does.
     """
 
     path: str
@@ -72,6 +76,7 @@ class FileTask:
     partition_values: Mapping[str, str | None]
     stats: str | None = None
     deletion_vector: DeletionVectorDescriptor | None = None
+    only_in: DeletionVectorDescriptor | None = None
 
     @cached_property
     def num_records(self) -> int | None:

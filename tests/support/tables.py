@@ -203,6 +203,19 @@ class TableBuilder:
             add["deletionVector"] = dict(deletion_vector)
         return {"add": add | fields}
 
+    def cdc(
+        self,
+        rows: pa.Table,
+        partition_values: Mapping[str, str | None] | None = None,
+        name: str | None = None,
+        **fields: Any,
+    ) -> Action:
+        """Write `rows`, with their ``_change_type``, to a change data file and return its `cdc`."""
+        name = name or f"_change_data/cdc-00000-{uuid.uuid4()}.c000.snappy.parquet"
+        add = self.add_file(rows, partition_values, stats=False, name=name)["add"]
+        kept = {key: add[key] for key in ("path", "partitionValues", "size")}
+        return {"cdc": kept | {"dataChange": False} | fields}
+
     def remove(self, add: Action, **fields: Any) -> Action:
         """The `remove` that cancels `add`, with its deletion vector."""
         kept = ("path", "partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")

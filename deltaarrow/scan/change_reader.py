@@ -1,0 +1,81 @@
+"""Reading the rows of a change data feed as Arrow batches.
+
+`deltaarrow.scan.batches` does the work, with one layout for change data files and another for files that
+were added or removed. One data file may come up in several versions, each time with other rows, so files
+are read in runs in which no path repeats.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.expressions import Predicate
+from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.scan.changes import ChangePlan, is_recorded
+from deltaarrow.scan.tasks import CHANGE_TYPE, FileTask, TableLayout
+
+__all__ = ["ChangeReader"]
+
+_LONGEST_RUN = 256
+
+
+@dataclass(frozen=True)
+class ChangeReader:
+    """Reads the columns of a `ChangePlan`; picklable. The options are those of a `BatchReader`."""
+
+    plan: ChangePlan
+    pushdown: Predicate | None = None
+    batch_size: int = DEFAULT_BATCH_SIZE
+    use_threads: bool = True
+
+    @property
+    def layout(self) -> TableLayout:
+        """How the rows of files lie that were added or removed."""
+        return self.plan.layout
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches."""
+        return self._derived.schema
+
+    @cached_property
+    def _derived(self) -> BatchReader:
+        return self._reader(self.plan.layout)
+
+    @cached_property
+    def _recorded(self) -> BatchReader:
+        return self._reader(self.plan.recorded_layout)
+
+    def _reader(self, layout: TableLayout) -> BatchReader:
+        return BatchReader(layout, self.plan.columns, self.pushdown, self.batch_size, self.use_threads)
+
+    def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+        """Yield the changed rows of the files, nearly in the order of versions."""
+        for run in _runs(tasks):
+            for batch in self._recorded.read([task for task in run if is_recorded(task)]):
+                if CHANGE_TYPE in self.plan.columns and batch.column(CHANGE_TYPE).null_count:
+                    raise CorruptDataFileError(
+                        f"a change data file of {self.plan.store.uri} has a row without {CHANGE_TYPE}"
+                    )
+                yield batch
+            yield from self._derived.read([task for task in run if not is_recorded(task)])
+
+    def count(self, tasks: Sequence[FileTask]) -> int:
+        """Return the number of changed rows in the files, from footers and deletion vectors."""
+        return self._derived.count(tasks)
+
+
+def _runs(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
+    run: list[FileTask] = []
+    paths: set[str] = set()
+    for task in tasks:
+        if task.path in paths or len(run) == _LONGEST_RUN:
+            yield run
+            run, paths = [], set()
+        run.append(task)
+        paths.add(task.path)
+    if run:
+        yield run

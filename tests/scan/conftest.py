@@ -1,0 +1,3 @@
+from tests.engines.conftest import engine
+
+__all__ = ["engine"]
