@@ -6,7 +6,7 @@ pyarrow here.
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow as pa
 import deltaarrow.engines as engines
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
+from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
 from deltaarrow.describe import (
     Metadata,
     ProtocolVersions,
@@ -21,8 +22,8 @@ from deltaarrow.describe import (
     describe_detail,
     list_partitions,
 )
-from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
-from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.expressions import Filters, to_arrow
 from deltaarrow.log import list_segment, read_commit_infos
 from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
 from deltaarrow.optional import require
@@ -46,22 +47,6 @@ def _refuse(arguments: Mapping[str, Any]) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
-
-
-def _timestamp_ms(moment: str | datetime, *, later: bool = False) -> int:
-    """Return the millisecond in which a moment lies, or with `later` the first that is not before it."""
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return -(-since // timedelta(milliseconds=1)) if later else since // timedelta(milliseconds=1)
-
-
-def _understood(filters: str | Filters, schema: Schema, partition_columns: Sequence[str]) -> Predicate:
-    """Return the predicate of SQL text or tuples, with the names and types of a schema."""
-    predicate = from_sql(filters) if isinstance(filters, str) else from_filters(filters, partition_columns)
-    return bind(predicate, schema)
 
 
 class DeltaTable:
@@ -191,7 +176,7 @@ class DeltaTable:
         """
         if not isinstance(version, int):
             newest = Snapshot.load(self._store)
-            version = newest.commit_times().version_at(_timestamp_ms(version))
+            version = newest.commit_times().version_at(parse_moment(version))
         self._snapshot = Snapshot.load(self._store, version)
 
     def update_incremental(self) -> None:
@@ -269,7 +254,9 @@ class DeltaTable:
             partition_filters: ``(column, operator, value)`` tuples that the partitions must match.
             file_pruning_predicate: SQL text or tuples on any columns that a file may match.
         """
-        return list_partitions(self._snapshot, self._pruning(partition_filters, file_pruning_predicate))
+        return list_partitions(
+            self._snapshot, file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
+        )
 
     def file_uris(
         self,
@@ -283,7 +270,7 @@ class DeltaTable:
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             file_pruning_predicate: SQL text or tuples on any columns.
         """
-        predicate = self._pruning(partition_filters, file_pruning_predicate)
+        predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
         paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
         return [self._store.location(path) for path in paths]
 
@@ -301,40 +288,6 @@ class DeltaTable:
         return None if transaction is None else transaction.version
 
     # --- reading ----------------------------------------------------------------------------------
-
-    def _understood(self, filters: str | Filters) -> Predicate:
-        """Return the predicate of SQL text or tuples, with the names and types of the table."""
-        return _understood(filters, self._snapshot.schema, self._snapshot.partition_columns)
-
-    def _on_partitions(self, filters: Filters) -> Predicate:
-        """Return the predicate of tuples that may name partition columns only; values may be texts."""
-        predicate = self._understood(filters)
-        partitions = self._snapshot.partition_columns
-        if other := sorted({path[0] for path in columns_of(predicate)} - set(partitions)):
-            raise InvalidPredicateError(f"{other} are not partition columns; there are {list(partitions)}")
-        return predicate
-
-    def _pruning(self, partitions: Filters | None, files: str | Filters | None) -> Predicate | None:
-        predicates = []
-        if partitions is not None:
-            predicates.append(self._on_partitions(partitions))
-        if files is not None:
-            predicates.append(self._understood(files))
-        return And(tuple(predicates)) if predicates else None
-
-    def _condition(
-        self, partitions: Filters | None, filters: "Filters | pc.Expression | None"
-    ) -> "pc.Expression | None":
-        conditions = []
-        if partitions is not None:
-            conditions.append(to_arrow(self._on_partitions(partitions)))
-        if isinstance(filters, list | tuple):
-            conditions.append(to_arrow(self._understood(filters)))
-        elif filters is not None:
-            conditions.append(filters)
-        if len(conditions) == 2:
-            return conditions[0] & conditions[1]
-        return conditions[0] if conditions else None
 
     def to_pyarrow_dataset(
         self,
@@ -362,8 +315,9 @@ class DeltaTable:
             "as_large_types": as_large_types or None,
         }
         _refuse(given)
-        pruning = None if file_pruning_predicate is None else self._understood(file_pruning_predicate)
-        return engines.DeltaDataset(self._snapshot, self._condition(partitions, None), pruning)
+        condition = row_condition(self._snapshot, partitions, None)
+        pruning = file_predicate(self._snapshot, None, file_pruning_predicate)
+        return engines.DeltaDataset(self._snapshot, condition, pruning)
 
     def to_pyarrow_table(
         self,
@@ -381,7 +335,7 @@ class DeltaTable:
             filters: tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows must match.
         """
         _refuse({"filesystem": filesystem})
-        condition = self._condition(partitions, filters)
+        condition = row_condition(self._snapshot, partitions, filters)
         return engines.DeltaDataset(self._snapshot).to_table(columns=columns, filter=condition)
 
     def to_pandas(
@@ -440,7 +394,7 @@ class DeltaTable:
         )
         condition = None
         if predicate is not None:
-            condition = to_arrow(_understood(predicate, feed.logical_schema, ()))
+            condition = to_arrow(row_predicate(predicate, feed.logical_schema))
         reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
         return reader
 
@@ -462,8 +416,8 @@ class DeltaTable:
             newest,
             starting_version,
             ending_version,
-            None if starting_timestamp is None else _timestamp_ms(starting_timestamp, later=True),
-            None if ending_timestamp is None else _timestamp_ms(ending_timestamp),
+            None if starting_timestamp is None else parse_moment(starting_timestamp, later=True),
+            None if ending_timestamp is None else parse_moment(ending_timestamp),
             allow_out_of_range=allow_out_of_range,
         )
         return engines.ChangeDataset(scan.plan_changes(newest, versions))
