@@ -128,6 +128,8 @@ def test_void_columns_are_null(engine, tmp_path):
     assert engine(tmp_path) == [{"id": 1, "nothing": None}, {"id": 2, "nothing": None}]
 
 
+@pytest.mark.feature("typeWidening")
+@pytest.mark.feature("timestampNtz")
 def test_files_written_before_a_type_was_widened(engine, tmp_path):
     schema = pa.schema(
         [
@@ -182,6 +184,7 @@ def test_files_written_before_a_type_was_widened(engine, tmp_path):
     )
 
 
+@pytest.mark.feature("typeWidening")
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
@@ -321,6 +324,7 @@ NESTED_ROWS = rows(
 )
 
 
+@pytest.mark.feature("columnMapping")
 @pytest.mark.parametrize(
     ("mode", "names"), [("name", lambda n: f"c-{n}"), ("id", lambda n: f"c-{n}"), ("id", lambda n: f"any{n}")]
 )
@@ -407,6 +411,7 @@ def test_names_of_files_mean_nothing(engine, tmp_path):
 # --- rows ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.feature("deletionVectors")
 @pytest.mark.parametrize("storage", ["u", "i", "p"])
 def test_deleted_rows_are_not_there(engine, tmp_path, storage):
     schema = pa.schema([("id", pa.int64()), ("p", pa.string())])
@@ -426,6 +431,7 @@ def test_deleted_rows_are_not_there(engine, tmp_path, storage):
     assert engine(tmp_path, ["p"], "id > 998") == [{"p": "clean"}, {"p": "clean"}]
 
 
+@pytest.mark.feature("deletionVectors")
 def test_all_rows_deleted(engine, tmp_path):
     table = TableBuilder(tmp_path).features("deletionVectors").metadata(pa.schema([("id", pa.int64())]))
     table.commit(

@@ -90,6 +90,7 @@ def test_files_that_cannot_match_are_not_opened(builder):
         dataset.to_table(filter=pc.field("p") == "a")
 
 
+@pytest.mark.feature("deletionVectors")
 def test_rows_of_deletion_vectors_are_not_there(builder):
     many = data(*range(1000))
     add = builder.add_file(many, {"p": "a"}, parquet={"row_group_size": 64})

@@ -185,6 +185,7 @@ def test_query_streams_rows(table):
         query(table.path, "SELECT nope FROM t")
 
 
+@pytest.mark.feature("typeWidening")
 @pytest.mark.parametrize("native", [True, False])
 def test_filters_on_dates_that_became_timestamps(con, tmp_path, native):
     table = TableBuilder(tmp_path).features("timestampNtz", "typeWidening")
@@ -410,6 +411,8 @@ def variant_table(con, folder, *, annotated, shredded=False):
     return open_snapshot(folder)
 
 
+@pytest.mark.feature("variantType")
+@pytest.mark.feature("variantShredding")
 @pytest.mark.parametrize("kind", ["annotated", "shredded", "plain"])
 def test_variants_are_variants(con, tmp_path, kind):
     snapshot = variant_table(con, tmp_path, annotated=kind != "plain", shredded=kind == "shredded")

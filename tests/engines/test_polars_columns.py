@@ -265,6 +265,7 @@ def mapped_file(number):
     return pa.Table.from_pylist(rows, schema=pa.schema([field(name, kind) for name, kind in kinds.items()]))
 
 
+@pytest.mark.feature("columnMapping")
 @pytest.mark.parametrize("mode", ["name", "id"])
 @pytest.mark.parametrize("legacy", [True, False])
 def test_column_mapping_at_every_level(tmp_path, mode, legacy):
@@ -300,6 +301,7 @@ def test_column_mapping_at_every_level(tmp_path, mode, legacy):
     assert frame.select("p").collect().height == 4
 
 
+@pytest.mark.feature("columnMapping")
 def test_mapping_by_id_goes_by_id(tmp_path):
     """Names in files mean nothing then: those of tables converted from other formats are logical ones."""
     schema = struct(
@@ -332,6 +334,7 @@ def change(old, new, **extra):
     return {"delta.typeChanges": [{"fromType": old, "toType": new, "tableVersion": 1, **extra}]}
 
 
+@pytest.mark.feature("typeWidening")
 @pytest.mark.parametrize(
     ("kind", "old", "value", "expected", "native"),
     [

@@ -12,6 +12,8 @@ from deltaarrow.engines.polars_hooks import VERIFIED, is_hook_verified
 from deltaarrow.errors import CorruptDeletionVectorError
 from tests.support.tables import TableBuilder
 
+pytestmark = pytest.mark.feature("deletionVectors")
+
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 ROWS = 1000
 DELETED = {0: [0, 1, 2, 500, 999], 2: list(range(0, 1000, 3))}

@@ -98,6 +98,7 @@ def write_variants(path, values):
     duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) t(id, v)) TO '{path}' {unshredded}")
 
 
+@pytest.mark.feature("variantType")
 @pytest.mark.parametrize("dropped", [False, True])
 def test_a_table_with_variants(tmp_path, dropped):
     """Polars opens no file that has one, also when the table has the column no more."""

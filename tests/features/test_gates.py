@@ -79,6 +79,9 @@ def test_a_feature_that_is_read_stands_in_no_readers_way(feature):
     ensure_readable(listing(feature.name), metadata())
 
 
+@pytest.mark.feature("geospatial")
+@pytest.mark.feature("catalogManaged")
+@pytest.mark.feature("adaptiveMetadata-preview")
 @pytest.mark.parametrize(
     ("refused", "feature"),
     [
@@ -91,6 +94,7 @@ def test_a_feature_that_is_read_stands_in_no_readers_way(feature):
         (protocol(3, 7, ["catalogOwned"], ["catalogOwned"]), "catalogOwned"),
         (protocol(3, 7, [], ["catalogManaged"]), "catalogManaged"),
         (protocol(3, 7, ["geospatial"], ["geospatial"]), "geospatial"),
+        (protocol(3, 7, ["adaptiveMetadata-preview"], []), "adaptiveMetadata-preview"),
     ],
     ids=str,
 )
@@ -131,6 +135,7 @@ def test_another_format_than_parquet_is_refused_by_name():
     assert caught.value.feature == "orc"
 
 
+@pytest.mark.feature("redirectReaderWriter-preview")
 def test_a_redirected_table_is_refused_and_one_that_could_be_is_read():
     table = listing("redirectReaderWriter-preview")
     ensure_readable(table, metadata())

@@ -62,6 +62,7 @@ def test_a_table_is_loaded_by_time(table, moment):
     assert DeltaTable(table.path, version=moment).version() == 1
 
 
+@pytest.mark.feature("inCommitTimestamp")
 def test_in_commit_timestamps_win_over_file_times_from_their_enablement_on(tmp_path):
     table = TableBuilder(tmp_path)
     table.protocol(1, 7, None, ["inCommitTimestamp"]).metadata(SCHEMA).commit().commit()

@@ -56,6 +56,7 @@ def test_a_removed_domain_hides_the_older_ones(table, kind):
     assert set(state_of(table.path).domains) == {"b"}
 
 
+@pytest.mark.feature("v2Checkpoint")
 @pytest.mark.parametrize("kind", CHECKPOINTS)
 def test_the_newest_reference_to_a_logical_file_wins(table, kind):
     one, two, three = (table.add_file(1, name=name) for name in ("one", "two", "three"))

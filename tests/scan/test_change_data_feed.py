@@ -49,6 +49,7 @@ def test_added_files_are_inserts_and_removed_ones_deletes(table):
     ]
 
 
+@pytest.mark.feature("changeDataFeed")
 def test_a_version_with_change_data_files_is_read_from_them_alone(table):
     first = started(table).add_file(rows(1, 2))
     images = rows(1, 1, _change_type=pa.array(["update_preimage", "update_postimage"]))
@@ -63,6 +64,8 @@ def test_actions_that_do_not_change_data_are_left_out(table):
     assert changes(table, 1) == []
 
 
+@pytest.mark.feature("changeDataFeed")
+@pytest.mark.feature("deletionVectors")
 def test_rows_that_are_newly_marked_are_deletes(table):
     first = started(table).add_file(rows(1, 2, 3, 4))
     table.commit([first])
@@ -158,6 +161,8 @@ def test_times_of_files_are_made_increasing(table):
     assert [at.microsecond for _, at in found] == [5000, 6000]
 
 
+@pytest.mark.feature("changeDataFeed")
+@pytest.mark.feature("inCommitTimestamp")
 def test_times_are_those_in_commits_once_a_table_has_them(table):
     started(table).commit([table.add_file(rows(1))], timestamp=EPOCH_MS)
     since = {
@@ -271,6 +276,7 @@ def test_the_feed_as_a_dataset_travels(table):
         feed.get_fragments()
 
 
+@pytest.mark.feature("changeDataFeed")
 def test_ordinary_reads_do_not_show_the_column(table, engine):
     held = rows(1, _change_type=pa.array([None], pa.string()))
     started(table).commit([table.add_file(held)])

@@ -66,6 +66,7 @@ VARIETIES = {
 IMAGES = {"update_preimage", "update_postimage"}
 
 
+@pytest.mark.feature("changeDataFeed")
 @pytest.mark.parametrize(("partitioned", "properties"), VARIETIES.values(), ids=list(VARIETIES))
 def test_every_operation(spark, tmp_path, partitioned, properties):
     name = create(spark, tmp_path, partitioned=partitioned, **properties)

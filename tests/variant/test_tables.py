@@ -36,6 +36,8 @@ def parsed(column):
     return [None if row is None else parse(**row) for row in column.to_pylist()]
 
 
+@pytest.mark.feature("variantType")
+@pytest.mark.feature("variantShredding")
 @pytest.mark.parametrize("deleted", [[], [0, 3]])
 def test_files_shredded_differently_are_one_column(tmp_path, deleted):
     table = variant_table(tmp_path)
@@ -49,6 +51,7 @@ def test_files_shredded_differently_are_one_column(tmp_path, deleted):
     assert parsed(read(tmp_path)["v"]) == kept * 4
 
 
+@pytest.mark.feature("variantType")
 def test_variants_inside_of_other_types(tmp_path):
     in_struct = {"type": "struct", "fields": [field("x", "long"), field("w", "variant")]}
     schema = {

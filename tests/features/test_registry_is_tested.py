@@ -1,0 +1,52 @@
+"""What the registry says of reading is backed by tests that carry the feature's marker."""
+
+import ast
+from functools import cache
+
+from deltaarrow.features import FEATURES, Support
+from tests.support.modules import ROOT
+
+
+def features_marked(tree: ast.AST) -> set[str]:
+    """The names in ``pytest.mark.feature("name")`` under a node."""
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.feature"
+    }
+
+
+@cache
+def marked_tests() -> dict[str, set[str]]:
+    """Feature -> the tests whose marker, or that of their module, names it."""
+    found: dict[str, set[str]] = {}
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        of_all = set()
+        for node in module.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+                of_all = features_marked(node)
+        for node in module.body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                named = of_all.union(*map(features_marked, node.decorator_list))
+                for feature in named:
+                    found.setdefault(feature, set()).add(f"{file.relative_to(ROOT)}::{node.name}")
+    return found
+
+
+def test_markers_name_features_of_the_registry():
+    assert set(marked_tests()) <= set(FEATURES)
+
+
+def test_every_feature_is_read_or_refused_in_a_test():
+    assert set(FEATURES) - set(marked_tests()) == set()
+
+
+def test_what_is_refused_is_refused_by_name_in_a_test():
+    """Refusals of readers are all in the tests of the gates."""
+    refused = {name for name, feature in FEATURES.items() if feature.read is not Support.YES}
+    gates = "tests/features/test_gates.py::"
+    tested = {
+        name for name, tests in marked_tests().items() if any(test.startswith(gates) for test in tests)
+    }
+    assert tested == refused
