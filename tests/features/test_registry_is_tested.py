@@ -46,7 +46,5 @@ def test_what_is_refused_is_refused_by_name_in_a_test():
     """Refusals of readers are all in the tests of the gates."""
     refused = {name for name, feature in FEATURES.items() if feature.read is not Support.YES}
     gates = "tests/features/test_gates.py::"
-    tested = {
-        name for name, tests in marked_tests().items() if any(test.startswith(gates) for test in tests)
-    }
+    tested = {name for name, tests in marked_tests().items() if any(test.startswith(gates) for test in tests)}
     assert tested == refused
