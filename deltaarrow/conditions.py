@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
+from deltaarrow.scan import scan_schema
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 
@@ -75,7 +76,7 @@ def row_condition(
     if partitions is not None:
         conditions.append(to_arrow(_partition_predicate(snapshot, partitions)))
     if isinstance(filters, list | tuple):
-        conditions.append(to_arrow(row_predicate(filters, snapshot.schema, snapshot.partition_columns)))
+        conditions.append(to_arrow(row_predicate(filters, scan_schema(snapshot), snapshot.partition_columns)))
     elif filters is not None:
         conditions.append(filters)
     if len(conditions) == 2:

@@ -18,8 +18,17 @@ from pyarrow.fs import LocalFileSystem
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
-from deltaarrow.scan import ChangePlan, ChangeReader, FileTask, ScanPlan, plan_scan
+from deltaarrow.scan import (
+    ChangePlan,
+    ChangeReader,
+    FileTask,
+    ScanPlan,
+    plan_scan,
+    row_tracking_of,
+    with_row_tracking,
+)
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import guarantee, partition_expression
 
@@ -48,6 +57,11 @@ def _needed_columns(columns: Columns, condition: pc.Expression | None, schema: p
     if condition is not None:
         needed += [path[0] for path in sorted(columns_of(from_arrow(condition)))]
     return list(dict.fromkeys(needed))
+
+
+def _shown(columns: Columns, schema: pa.Schema) -> Columns:
+    """Return the columns of the result: a filter may need some that are not in the schema."""
+    return schema.names if columns is None else columns
 
 
 def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:
@@ -176,7 +190,7 @@ class DeltaFragment:
     def guarantee(self) -> pc.Expression:
         """What the statistics of the file prove of every row, NULL and NaN taken into account."""
         layout = self._plan.layout
-        return guarantee(self._task.stats, layout.schema, layout.mapping_mode, layout.partition_columns)
+        return guarantee(self._task.stats, layout.table_schema, layout.mapping_mode, layout.partition_columns)
 
     @cached_property
     def row_mask(self) -> pa.BooleanArray | None:
@@ -195,10 +209,11 @@ class DeltaFragment:
     ) -> DeltaScanner:
         """Return a scan of this file alone; the arguments are those of `DeltaDataset.scanner`."""
         needed = _needed_columns(columns, filter, self.schema)
+        ensure_columns(self._plan.schema, needed)
         reader = self._reader(needed, **_reader_options(filter, options))
         plan = ScanPlan(self._plan.layout, self._plan.version, tuple(needed), self._plan.files.slice(0, 0))
         plan.__dict__["tasks"] = [self._task]
-        return DeltaScanner(plan, reader, columns, filter)
+        return DeltaScanner(plan, reader, _shown(columns, self.schema), filter)
 
     def to_table(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
@@ -272,7 +287,7 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         condition = _both(self._condition, filter)
         plan = self.plan(columns, filter)
         reader = self._reader(plan, _reader_options(condition, options))
-        return DeltaScanner(plan, reader, columns, condition)
+        return DeltaScanner(plan, reader, _shown(columns, self.schema), condition)
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that match."""
@@ -304,21 +319,31 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
 
 
 class DeltaDataset(LogDataset):
-    """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable."""
+    """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
+
+    The columns ``_metadata.row_id`` and ``_metadata.row_commit_version`` of a table with row tracking may
+    be asked for by name, and be in filters; with `with_row_ids` they are in the schema.
+    """
 
     def __init__(
         self,
         snapshot: Snapshot,
         condition: pc.Expression | None = None,
         file_predicate: Predicate | None = None,
+        with_row_ids: bool = False,
     ) -> None:
         self._snapshot = snapshot
         self._file_predicate = file_predicate
-        super().__init__(snapshot.schema.to_arrow(), condition)
+        self._with_row_ids = with_row_ids
+        self._logical = snapshot.schema
+        if with_row_ids:
+            row_tracking_of(snapshot)  # refuses a table without
+            self._logical = with_row_tracking(snapshot.schema)
+        super().__init__(self._logical.to_arrow(), condition)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the snapshot and the filters."""
-        return type(self), (self._snapshot, self._condition, self._file_predicate)
+        return type(self), (self._snapshot, self._condition, self._file_predicate, self._with_row_ids)
 
     def __repr__(self) -> str:
         return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
@@ -331,7 +356,7 @@ class DeltaDataset(LogDataset):
         return BatchReader(plan.layout, plan.columns, **options)
 
     def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
-        return type(self)(self._snapshot, condition, self._file_predicate)
+        return type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
 
     @property
     def files(self) -> list[str]:

@@ -19,7 +19,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.dataset import DeltaDataset
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
-from deltaarrow.scan import plan_scan
+from deltaarrow.scan import ROW_TRACKING_COLUMNS, plan_scan
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
@@ -74,7 +74,7 @@ class _DatasetForDuckDB(DeltaDataset):
 
     @property
     def schema(self) -> pa.Schema:
-        fields = zip(super().schema, self._snapshot.schema.fields, strict=True)
+        fields = zip(super().schema, self._logical.fields, strict=True)
         return pa.schema([_annotated(field, logical.type) for field, logical in fields])
 
     def scanner(self, *arguments: Any, **options: Any) -> Any:
@@ -89,9 +89,12 @@ _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, Hash
 _registered = weakref.WeakKeyDictionary()
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, parts_name: str) -> Relation:
+def _relation(
+    connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, parts_name: str, *, with_row_ids: bool
+) -> Relation:
     """The SQL of a view over the data files; `BeyondDuckDBError` where the reader cannot be used."""
-    plan = plan_scan(snapshot)
+    tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
+    plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     count, store = plan.files.num_rows, snapshot.store
     if not plan.columns:
         raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
@@ -146,6 +149,8 @@ def register(
     name: str,
     table: TableSource,
     native: Native = "auto",
+    *,
+    row_tracking: bool = False,
 ) -> None:
     """Make the temporary view `name`, the rows of `table` at its version, on a DuckDB connection.
 
@@ -163,8 +168,10 @@ def register(
         native: ``"auto"`` lets DuckDB's own reader read the files and turns to the Arrow dataset where
             that cannot be done, or for very many files; False always takes the dataset, which plans files
             anew for the filters of each query; True never does.
+        row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``, BIGINT.
 
     Raises:
+        SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
         UnsupportedFeatureError: `native` is True, and DuckDB's reader cannot show the table.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
@@ -185,15 +192,15 @@ def register(
     # A name of its own, so that the view in use never meets the helper table of another version.
     helper = prefix + secrets.token_hex(_SUFFIX_LENGTH // 2)
     if native is False:
-        _show_dataset(connection, name, helper, snapshot)
+        _show_dataset(connection, name, helper, snapshot, with_row_ids=row_tracking)
     else:
         try:
-            relation = _relation(connection, snapshot, helper)
+            relation = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
             _show_files(connection, name, helper, relation)
         except BeyondDuckDBError:
             if native is True:
                 raise
-            _show_dataset(connection, name, helper, snapshot)
+            _show_dataset(connection, name, helper, snapshot, with_row_ids=row_tracking)
     for old, is_table in earlier:
         if is_table:
             connection.execute(f"DROP TABLE temp.main.{quote_identifier(old)}")
@@ -219,8 +226,10 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
         raise
 
 
-def _show_dataset(connection: duckdb.DuckDBPyConnection, name: str, helper: str, snapshot: Snapshot) -> None:
-    connection.register(helper, _DatasetForDuckDB(snapshot))
+def _show_dataset(
+    connection: duckdb.DuckDBPyConnection, name: str, helper: str, snapshot: Snapshot, *, with_row_ids: bool
+) -> None:
+    connection.register(helper, _DatasetForDuckDB(snapshot, with_row_ids=with_row_ids))
     try:
         view = f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS FROM {quote_identifier(helper)}"
         connection.execute(view)

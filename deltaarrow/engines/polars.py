@@ -18,7 +18,14 @@ from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_t
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow
 from deltaarrow.optional import require
-from deltaarrow.scan import BatchReader, FileTask, TableLayout, plan_scan
+from deltaarrow.scan import (
+    BatchReader,
+    FileTask,
+    TableLayout,
+    plan_scan,
+    row_tracking_of,
+    with_row_tracking,
+)
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.snapshot import Snapshot
 
@@ -69,25 +76,30 @@ def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predica
 class DeltaResolver(LazyFrameResolver):
     """Answers Polars with the lazy frame of what a query needs of a snapshot; picklable."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, with_row_ids: bool = False) -> None:
         self._snapshot = snapshot
+        self._with_row_ids = with_row_ids
+        self._logical = snapshot.schema
+        if with_row_ids:
+            row_tracking_of(snapshot)  # refuses a table without
+            self._logical = with_row_tracking(snapshot.schema)
         self._obstacle = obstacle(snapshot)
         self._binder: FileBinder | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the snapshot."""
-        return DeltaResolver, (self._snapshot,)
+        return DeltaResolver, (self._snapshot, self._with_row_ids)
 
     def cse_eq(self, other: object) -> bool:
         """Whether the other one shows the same rows, so that Polars may read them once."""
-        if not isinstance(other, DeltaResolver):
+        if not isinstance(other, DeltaResolver) or self._with_row_ids != other._with_row_ids:
             return False
         ours, theirs = self._snapshot, other._snapshot
         return ours is theirs or (ours.store == theirs.store and ours.version == theirs.version)
 
     def schema(self) -> "pl.Schema":
         """Return the schema of the table."""
-        return polars_schema(self._snapshot.schema.fields)
+        return polars_schema(self._logical.fields)
 
     def resolve_lazyframe(
         self,
@@ -101,7 +113,7 @@ class DeltaResolver(LazyFrameResolver):
     ) -> "tuple[pl.LazyFrame, ResolvedLazyFrameProps]":
         """Return a lazy frame of the columns `projection` with all the `filters` applied."""
         predicate = _predicate(filters)
-        plan = plan_scan(self._snapshot, predicate, projection)
+        plan = plan_scan(self._snapshot, predicate, self._logical.names if projection is None else projection)
         by_partition, by_row = _divide(filters, plan.layout)
         # Polars drops these columns, and the filters that wanted them are done with.
         spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
@@ -110,7 +122,10 @@ class DeltaResolver(LazyFrameResolver):
         tasks = _matching_partitions(scan.in_order(plan.tasks), by_partition, plan.layout)
         if limit is not None and not by_row:
             tasks = _first_files(tasks, limit)
-        if self._obstacle is not None:
+        reason = self._obstacle
+        if reason is None and plan.layout.row_tracking is not None:
+            reason = "Polars cannot tell where rows stand in their files"
+        if reason is not None:
             native, other = list[BoundFile](), tasks
         else:
             if self._binder is None:
@@ -120,7 +135,7 @@ class DeltaResolver(LazyFrameResolver):
         if other:
             pushdown = _without_floats(predicate, plan.layout)
             source = _ArrowSource(plan.layout, tuple(other), plan.columns, pushdown)
-            frames.append(source.lazy(self._obstacle or "Polars would misread these files"))
+            frames.append(source.lazy(reason or "Polars would misread these files"))
         if not frames:
             schema = self.schema()
             frames.append(pl.LazyFrame(schema={name: schema[name] for name in plan.columns}))
@@ -218,7 +233,11 @@ class _ArrowSource:
 
 
 def scan_delta(
-    table: TableSource, version: int | None = None, storage_options: Mapping[str, Any] | None = None
+    table: TableSource,
+    version: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    row_tracking: bool = False,
 ) -> "pl.LazyFrame":
     """Return a table as a `polars.LazyFrame`, pinned to one version.
 
@@ -231,10 +250,13 @@ def scan_delta(
         table: a path, a URI, a `DeltaTable` or a `Snapshot`.
         version: the version to read; by default the newest one of a path, the open one of the others.
         storage_options: as for `DeltaTable`; used where `table` is a path.
+        row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries
+            that use one of them read the files with pyarrow.
 
     Raises:
+        SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
         TableNotFoundError, VersionNotFoundError, CorruptLogError: as for `DeltaTable`.
         UnsupportedFeatureError: the table needs what this release does not read.
         MissingDependencyError: Polars is not installed.
     """
-    return DeltaResolver(snapshot_of(table, version, storage_options)).lazy()
+    return DeltaResolver(snapshot_of(table, version, storage_options), row_tracking).lazy()

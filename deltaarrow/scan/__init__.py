@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
-from deltaarrow.scan.plan import PLAN_COLUMNS, ScanPlan, plan_scan, table_layout
+from deltaarrow.scan.plan import (
+    PLAN_COLUMNS,
+    ScanPlan,
+    plan_scan,
+    row_tracking_of,
+    scan_schema,
+    table_layout,
+)
+from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, with_row_tracking
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
@@ -14,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAN_COLUMNS",
+    "ROW_TRACKING_COLUMNS",
     "BatchReader",
     "ChangePlan",
     "ChangeReader",
@@ -25,7 +34,10 @@ __all__ = [
     "plan_changes",
     "plan_scan",
     "resolve_versions",
+    "row_tracking_of",
+    "scan_schema",
     "table_layout",
+    "with_row_tracking",
 ]
 
 __getattr__ = lazy_attributes(

@@ -3,8 +3,8 @@
 Files go through pyarrow's own dataset scanner, in parallel, under the names that a
 `deltaarrow.scan.binding.Binding` found. On the way out rows that a deletion vector removes are masked,
 partition values are added from the log (they win over a column of that name in the file) and physical
-names become logical ones without a copy. Files with a deletion vector are scanned one row group a
-fragment, because only then is the position of a batch inside its file known.
+names become logical ones without a copy. Files with a deletion vector, and all where row ids are wanted,
+are scanned one row group a fragment, because only then is the position of a batch inside its file known.
 """
 
 import os
@@ -23,6 +23,7 @@ from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.pushdown import pushed_filter
+from deltaarrow.scan.row_tracking import ROW_ID, filled
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
@@ -74,6 +75,15 @@ class BatchReader:
     def _data_fields(self) -> tuple[Field, ...]:
         wanted = set(self.columns)
         return tuple(f for f in self.layout.data_fields if f.name in wanted)
+
+    @cached_property
+    def _tracked(self) -> frozenset[str]:
+        """The wanted columns that come from row tracking."""
+        return frozenset(f.name for f in self._data_fields if self.layout.is_row_tracking(f))
+
+    @property
+    def _wants_positions(self) -> bool:
+        return ROW_ID in self._tracked
 
     @cached_property
     def _format(self) -> Any:
@@ -132,21 +142,31 @@ class BatchReader:
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         groups: dict[tuple[int, bool], list[_Opened]] = {}
         for file in opened:
-            groups.setdefault((id(file.binding), file.deleted is not None), []).append(file)
-        for (_, masked), files in groups.items():
+            by_position = file.deleted is not None or self._wants_positions
+            groups.setdefault((id(file.binding), by_position), []).append(file)
+        for (_, by_position), files in groups.items():
             binding = files[0].binding
             if not len(binding.scan_schema):
                 yield from self._rows_without_data(files)
-            elif masked:
-                yield from self._scan_masked(binding, files)
+            elif by_position:
+                yield from self._scan_by_position(binding, files)
             else:
                 yield from self._scan_clean(binding, files)
 
     def _rows_without_data(self, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            rows = file.fragment.metadata.num_rows - (file.deleted.cardinality if file.deleted else 0)
-            for start in range(0, rows, self.batch_size):
-                yield self._logical(file.task, file.binding, None, min(self.batch_size, rows - start))
+            total = file.fragment.metadata.num_rows
+            rows = total - (file.deleted.cardinality if file.deleted else 0)
+            if not self._wants_positions:
+                for start in range(0, rows, self.batch_size):
+                    yield self._logical(file.task, file.binding, None, min(self.batch_size, rows - start))
+                continue
+            for start in range(0, total, self.batch_size):
+                positions = np.arange(start, min(start + self.batch_size, total))
+                if file.deleted is not None:
+                    positions = positions[file.deleted.mask(start, len(positions))]
+                if len(positions):
+                    yield self._logical(file.task, file.binding, None, len(positions), positions)
 
     def _scanner(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Any:
         store = self.layout.store
@@ -164,7 +184,7 @@ class BatchReader:
             if batch.num_rows:
                 yield from self._logical_parts(tasks[tagged.fragment.path], binding, batch)
 
-    def _scan_masked(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+    def _scan_by_position(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         condition = pushed_filter(self.pushdown, self._data_fields, binding)
         by_path = {file.fragment.path: file for file in files}
         if len(by_path) < len(files):
@@ -187,15 +207,17 @@ class BatchReader:
             start = position[key]
             position[key] = start + batch.num_rows
             file = by_path[path]
-            assert file.deleted is not None
-            keep = file.deleted.mask(start, batch.num_rows)
-            if not keep.all():
-                batch = batch.filter(_boolean_array(keep))
+            positions = np.arange(start, start + batch.num_rows) if self._wants_positions else None
+            if file.deleted is not None:
+                keep = file.deleted.mask(start, batch.num_rows)
+                if not keep.all():
+                    batch = batch.filter(_boolean_array(keep))
+                    positions = None if positions is None else positions[keep]
             if batch.num_rows:
-                yield from self._logical_parts(file.task, binding, batch)
+                yield from self._logical_parts(file.task, binding, batch, positions)
 
     def _logical_parts(
-        self, task: FileTask, binding: Binding, batch: pa.RecordBatch
+        self, task: FileTask, binding: Binding, batch: pa.RecordBatch, positions: np.ndarray | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The logical rows of a batch; in parts where variants make them grow."""
         rows = batch.num_rows
@@ -203,12 +225,18 @@ class BatchReader:
             rows = max(1, rows * _VARIANT_BYTES // max(batch.nbytes, _VARIANT_BYTES))
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
-            yield self._logical(task, binding, part, part.num_rows)
+            there = None if positions is None else positions[start : start + rows]
+            yield self._logical(task, binding, part, part.num_rows, there)
 
     def _logical(
-        self, task: FileTask, binding: Binding, batch: pa.RecordBatch | None, rows: int
+        self,
+        task: FileTask,
+        binding: Binding,
+        batch: pa.RecordBatch | None,
+        rows: int,
+        positions: np.ndarray | None = None,
     ) -> pa.RecordBatch:
-        """Put the wanted columns together in the logical schema."""
+        """Put the wanted columns together in the logical schema; `positions` where row ids are wanted."""
         if not self.columns:
             return pa.RecordBatch.from_struct_array(_empty_structs(rows))
         data = dict(zip((f.name for f in self._data_fields), binding.sources, strict=True))
@@ -216,14 +244,17 @@ class BatchReader:
         for name, logical in zip(self.columns, self.schema, strict=True):
             if name not in data:
                 arrays.append(self._partition_array(task, name, rows))
+            elif name in self._tracked:
+                found = None if batch is None or data[name] is None else batch.column(data[name])
+                arrays.append(_tracked_array(task, name, found, rows, positions))
             elif (source := data[name]) is None or batch is None:
                 arrays.append(pa.nulls(rows, logical.type))
             elif name in binding.variants:
                 arrays.append(self._variant_array(task, name, batch.column(source)))
             else:
                 arrays.append(batch.column(source))
-        found = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
-        joined = pa.RecordBatch.from_arrays(arrays, schema=found)
+        types = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
+        joined = pa.RecordBatch.from_arrays(arrays, schema=types)
         return pa.record_batch(_Relabelled(joined, self.schema))
 
     def _variant_array(self, task: FileTask, name: str, array: pa.Array) -> pa.Array:
@@ -249,6 +280,15 @@ class _Relabelled:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         return self._schema.__arrow_c_schema__(), self._batch.__arrow_c_array__()[1]
+
+
+def _tracked_array(
+    task: FileTask, name: str, materialized: pa.Array | None, rows: int, positions: np.ndarray | None
+) -> pa.Array:
+    is_id = name == ROW_ID
+    default = task.base_row_id if is_id else task.default_row_commit_version
+    assert default is not None  # as the plan has made sure
+    return filled(materialized, default, positions if is_id else None, rows)
 
 
 def _hidden_rows(

@@ -182,6 +182,19 @@ def _has_field_ids(fields: Sequence[pa.Field]) -> bool:
     return any(f.metadata is not None and _FIELD_ID in f.metadata for f in fields)
 
 
+def _find(
+    layout: TableLayout, binder: _Binder, field: Field, candidates: Sequence[pa.Field]
+) -> pa.Field | None:
+    if not layout.is_row_tracking(field):
+        return binder.find(field, candidates, field.name)
+    # Materialised columns have a name alone, whatever the mapping.
+    name = layout.physical_name(field)
+    matches = [candidate for candidate in candidates if candidate.name == name]
+    if len(matches) > 1:
+        raise CorruptDataFileError(f"{binder.file_name} holds the column {name} more than once")
+    return matches[0] if matches else None
+
+
 def bind_columns(
     layout: TableLayout, fields: Sequence[Field], file_schema: pa.Schema, file_name: str
 ) -> Binding:
@@ -199,7 +212,7 @@ def bind_columns(
     for field in fields:
         source = None
         if field.type != PrimitiveType("void"):
-            source = binder.find(field, candidates, field.name)
+            source = _find(layout, binder, field, candidates)
         if source is None:
             sources.append(None)
             continue
@@ -208,6 +221,7 @@ def bind_columns(
         sources.append(source.name)
         if holds_variant(field.type):
             variants.add(field.name)
-        elif scan_type == source.type:
+        # What is NULL in a column of row tracking is no NULL in the table.
+        elif scan_type == source.type and not layout.is_row_tracking(field):
             exact.add(field.name)
     return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))

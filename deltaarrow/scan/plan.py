@@ -10,15 +10,31 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
+from deltaarrow.features import is_supported, properties
 from deltaarrow.notebook import html_table
+from deltaarrow.scan.row_tracking import (
+    ROW_TRACKING_COLUMNS,
+    RowTracking,
+    ensure_recorded,
+    recorded_columns,
+    with_row_tracking,
+)
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
-__all__ = ["PLAN_COLUMNS", "ScanPlan", "ensure_columns", "plan_scan", "table_layout"]
+__all__ = [
+    "PLAN_COLUMNS",
+    "ScanPlan",
+    "ensure_columns",
+    "plan_scan",
+    "row_tracking_of",
+    "scan_schema",
+    "table_layout",
+]
 
 PLAN_COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector")
 """The columns of the table of files that a scan needs."""
@@ -29,7 +45,7 @@ class ScanPlan:
     """What a scan of one snapshot has to read.
 
     `columns` are the wanted top-level columns under their logical names, in the wanted order;
-    `files` is a table of `PLAN_COLUMNS`.
+    `files` is a table of `PLAN_COLUMNS`, and of what row tracking records where that is wanted.
     """
 
     layout: TableLayout
@@ -74,13 +90,51 @@ def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:
         )
 
 
-def table_layout(snapshot: Snapshot) -> TableLayout:
-    """Return how the rows of a snapshot lie in its files."""
+def _tracks_rows(snapshot: Snapshot) -> bool:
+    enabled = snapshot.configuration.get(properties.ENABLE_ROW_TRACKING.name, "").lower() == "true"
+    return enabled and is_supported(snapshot.protocol, "rowTracking")
+
+
+def row_tracking_of(snapshot: Snapshot) -> RowTracking:
+    """Return how the files of a snapshot keep track of rows.
+
+    Raises `SchemaMismatchError` when row tracking is not enabled, or the table has a column of one of the
+    two names, and `CorruptLogError` when the materialised columns have no names.
+    """
+    if not _tracks_rows(snapshot):
+        raise SchemaMismatchError(
+            f"the table has no {' and '.join(ROW_TRACKING_COLUMNS)}: its feature rowTracking is not enabled"
+            f" ({properties.ENABLE_ROW_TRACKING.name})"
+        )
+    if clash := {*snapshot.schema.names}.intersection(ROW_TRACKING_COLUMNS):
+        raise SchemaMismatchError(
+            f"the table has a column of its own of the name {min(clash)}, which rowTracking uses"
+        )
+    names = []
+    for each in (
+        properties.MATERIALIZED_ROW_ID_COLUMN_NAME,
+        properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME,
+    ):
+        if not (name := snapshot.configuration.get(each.name)):
+            raise CorruptLogError(f"rowTracking is enabled on {snapshot.store.uri} without {each.name}")
+        names.append(name)
+    return RowTracking(*names)
+
+
+def scan_schema(snapshot: Snapshot) -> Schema:
+    """Return the columns that a scan may name: the table's, and those of row tracking where it is enabled."""
+    own = {*snapshot.schema.names}.intersection(ROW_TRACKING_COLUMNS)
+    return with_row_tracking(snapshot.schema) if _tracks_rows(snapshot) and not own else snapshot.schema
+
+
+def table_layout(snapshot: Snapshot, tracking: RowTracking | None = None) -> TableLayout:
+    """Return how the rows of a snapshot lie in its files, with the columns of row tracking or without."""
     return TableLayout(
         store=snapshot.store,
-        schema=snapshot.schema,
+        schema=snapshot.schema if tracking is None else with_row_tracking(snapshot.schema),
         partition_columns=snapshot.partition_columns,
         mapping_mode=snapshot.mapping_mode,
+        row_tracking=tracking,
     )
 
 
@@ -89,10 +143,17 @@ def plan_scan(
 ) -> ScanPlan:
     """Plan reading `columns` (None: all) of the rows that may match `predicate`.
 
-    Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there.
+    The columns of row tracking may be among them; see `deltaarrow.scan.row_tracking`.
+
+    Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
+    `CorruptLogError` when row tracking is wanted and a file has no row ids.
     """
     wanted = tuple(columns) if columns is not None else tuple(f.name for f in snapshot.schema.fields)
-    ensure_columns(snapshot.schema, wanted)
-    if predicate is not None:
-        ensure_columns(snapshot.schema, sorted({path[0] for path in columns_of(predicate)}))
-    return ScanPlan(table_layout(snapshot), snapshot.version, wanted, snapshot.files(predicate, PLAN_COLUMNS))
+    asked = () if predicate is None else tuple(sorted({path[0] for path in columns_of(predicate)}))
+    tracked = {*wanted, *asked}.intersection(ROW_TRACKING_COLUMNS).difference(snapshot.schema.names)
+    layout = table_layout(snapshot, row_tracking_of(snapshot) if tracked else None)
+    ensure_columns(layout.schema, wanted)
+    ensure_columns(layout.schema, asked)
+    files = snapshot.files(predicate, [*PLAN_COLUMNS, *recorded_columns(tracked)])
+    ensure_recorded(files, tracked)
+    return ScanPlan(layout, snapshot.version, wanted, files)

@@ -28,6 +28,7 @@ from deltaarrow.partitions import parse_partition_values, partition_literal_sql
 from deltaarrow.scan.binding import bind_columns
 from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.plan import ScanPlan
+from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
@@ -41,6 +42,8 @@ _MOST_BRANCHES = 32
 
 _MOST_REPETITIONS = 12
 """Lists and maps inside one another; each doubles the time that DuckDB takes to read them as another type."""
+
+_RECORDED = ("base_row_id", "default_row_commit_version")
 
 _VIRTUAL_COLUMNS = {"filename", "file_index", "file_row_number"}
 
@@ -100,16 +103,18 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
     arrays = _partition_arrays(plan)
     # The names of the table may be any, those of the table of files are these.
     names = {name: f"value_{number}" for number, name in enumerate(arrays)}
+    tracked = _tracked(plan)
     selects, parts = [], []
     for number, branch in enumerate(branches):
         constants = _constants(plan, branch, arrays)
         join = None
-        if branch.masked or locate or len(constants) < len(arrays):
+        if branch.masked or locate or tracked or len(constants) < len(arrays):
             if clash := _VIRTUAL_COLUMNS & {name.casefold() for name in branch.bound}:
                 raise BeyondDuckDBError(f"a column in files is named {clash.pop()}, as one of DuckDB's own")
             join = f"JOIN {table} AS p ON p.branch = {number} AND p.file_index = f.file_index"
             parts.append(_parts(plan, branch, number, names, arrays))
         sources = branch.expressions | {name: f"p.{names[name]}" for name in arrays} | constants
+        sources |= {name: f"coalesce({sources[name]}, {derived})" for name, derived in tracked.items()}
         selects.append(_select(plan, branch, sources, join, locate=locate))
     select = "\nUNION ALL\n".join(selects) if selects else _empty_select(plan, locate=locate)
     return Relation(select, pa.concat_tables(parts) if parts else None, table)
@@ -245,6 +250,17 @@ def _constants(plan: ScanPlan, branch: _Branch, arrays: Mapping[str, pa.Array]) 
     return constants
 
 
+def _tracked(plan: ScanPlan) -> dict[str, str]:
+    """What the wanted columns of row tracking are where the file does not say, as SQL."""
+    if plan.layout.row_tracking is None:
+        return {}
+    derived = {
+        ROW_ID: "p.base_row_id + f.file_row_number",
+        ROW_COMMIT_VERSION: "p.default_row_commit_version",
+    }
+    return {name: expression for name, expression in derived.items() if name in plan.columns}
+
+
 def _parts(
     plan: ScanPlan, branch: _Branch, number: int, names: Mapping[str, str], arrays: Mapping[str, pa.Array]
 ) -> pa.Table:
@@ -258,6 +274,9 @@ def _parts(
         "file": places,
         "keep": _masks(plan, branch.files) if branch.masked else pa.nulls(count, pa.large_binary()),
     }
+    if plan.layout.row_tracking is not None:
+        recorded = (name for name in _RECORDED if name in plan.files.column_names)
+        columns |= {name: plan.files.column(name).take(places) for name in recorded}
     return pa.table(columns | {names[name]: array.take(places) for name, array in arrays.items()})
 
 

@@ -4,7 +4,7 @@ Executors run tasks, so nothing here knows a snapshot or a log.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.partitions import parse_partition_value
+from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store
 
@@ -24,12 +25,16 @@ CHANGE_TYPE = "_change_type"
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How the rows of a table lie in its files: shared by all the tasks of a scan."""
+    """How the rows of a table lie in its files: shared by all the tasks of a scan.
+
+    With `row_tracking` the `schema` is the table's `with_row_tracking`.
+    """
 
     store: Store
     schema: Schema
     partition_columns: tuple[str, ...]
     mapping_mode: str
+    row_tracking: RowTracking | None = None
 
     @cached_property
     def data_fields(self) -> tuple[Field, ...]:
@@ -43,9 +48,20 @@ class TableLayout:
         return tuple(by_name[name] for name in self.partition_columns)
 
     @cached_property
+    def table_schema(self) -> Schema:
+        """The schema without the columns of row tracking."""
+        if self.row_tracking is None:
+            return self.schema
+        return Schema([f for f in self.schema.fields if not self.is_row_tracking(f)])
+
+    @cached_property
     def physical_schema(self) -> Schema:
         """The schema under the names that data files use."""
-        return to_physical_schema(self.schema, self.mapping_mode)
+        own = to_physical_schema(self.table_schema, self.mapping_mode)
+        if self.row_tracking is None:
+            return own
+        hidden = self.schema.fields[len(own.fields) :]
+        return Schema([*own.fields, *(replace(f, name=self.physical_name(f)) for f in hidden)])
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -54,7 +70,13 @@ class TableLayout:
 
     def physical_name(self, field: Field) -> str:
         """Return the name of a top-level column in files, statistics and partition values."""
+        if self.row_tracking is not None and self.is_row_tracking(field):
+            return self.row_tracking.materialized(field.name)
         return physical_name(field, self.mapping_mode)
+
+    def is_row_tracking(self, field: Field) -> bool:
+        """Tell whether a column is one of those that come from row tracking."""
+        return self.row_tracking is not None and field.name in ROW_TRACKING_COLUMNS
 
     def partition_value(self, task: "FileTask", field: Field) -> Any:
         """Return the typed value of a partition column for one file."""
@@ -69,6 +91,7 @@ class FileTask:
 
     `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log. With
     `only_in`, the rows are those alone that this deletion vector marks, less what `deletion_vector` does.
+    What row tracking records is there in scans that want it.
     """
 
     path: str
@@ -77,6 +100,8 @@ class FileTask:
     stats: str | None = None
     deletion_vector: DeletionVectorDescriptor | None = None
     only_in: DeletionVectorDescriptor | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
 
     @cached_property
     def num_records(self) -> int | None:
@@ -102,8 +127,12 @@ def file_tasks(files: pa.Table) -> list[FileTask]:
         files.column("partition_values").to_pylist(maps_as_pydicts="strict"),
         files.column("stats").to_pylist(),
         files.column("deletion_vector").to_pylist(),
+        *(
+            files.column(name).to_pylist() if name in files.column_names else [None] * files.num_rows
+            for name in ("base_row_id", "default_row_commit_version")
+        ),
     ]
     return [
-        FileTask(path, size, values, stats, _descriptor(dv))
-        for path, size, values, stats, dv in zip(*columns, strict=True)
+        FileTask(path, size, values, stats, _descriptor(dv), None, row_id, commit_version)
+        for path, size, values, stats, dv, row_id, commit_version in zip(*columns, strict=True)
     ]

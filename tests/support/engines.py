@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.expressions import bind, from_sql, to_arrow
+from deltaarrow.scan import with_row_tracking
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
@@ -20,30 +21,42 @@ def open_snapshot(path: str | os.PathLike[str], version: int | None = None) -> S
     return Snapshot.load(open_store(path), version)
 
 
-def _read_dataset(snapshot: Snapshot, columns: Sequence[str] | None, where: str | None) -> pa.Table:
-    condition = None if where is None else to_arrow(bind(from_sql(where), snapshot.schema))
-    return DeltaDataset(snapshot).to_table(columns=columns, filter=condition)
+def _read_dataset(
+    snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, row_tracking: bool = False
+) -> pa.Table:
+    schema = with_row_tracking(snapshot.schema) if row_tracking else snapshot.schema
+    # Spark quotes names otherwise than the other engines.
+    condition = None if where is None else to_arrow(bind(from_sql(where.replace('"', "`")), schema))
+    return DeltaDataset(snapshot, with_row_ids=row_tracking).to_table(columns=columns, filter=condition)
 
 
 def _read_duckdb(
-    snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, native: bool | str = "auto"
+    snapshot: Snapshot,
+    columns: Sequence[str] | None,
+    where: str | None,
+    row_tracking: bool = False,
+    native: bool | str = "auto",
 ) -> pa.Table:
     with duckdb.connect() as connection:
         # A zone far from UTC shows whether any time went through it.
         connection.execute("SET TimeZone = 'Asia/Kathmandu'")
-        register(connection, "t", snapshot, native=native)
+        register(connection, "t", snapshot, native=native, row_tracking=row_tracking)
         connection.execute("SET TimeZone = 'UTC'")
         names = "*" if columns is None else ", ".join(f'"{name}"' for name in columns)
         condition = "" if where is None else f" WHERE {where}"
         return connection.sql(f"SELECT {names} FROM t{condition}").to_arrow_table()
 
 
-def _read_duckdb_dataset(snapshot: Snapshot, columns: Sequence[str] | None, where: str | None) -> pa.Table:
-    return _read_duckdb(snapshot, columns, where, native=False)
+def _read_duckdb_dataset(
+    snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, row_tracking: bool = False
+) -> pa.Table:
+    return _read_duckdb(snapshot, columns, where, row_tracking, native=False)
 
 
-def _read_polars(snapshot: Snapshot, columns: Sequence[str] | None, where: str | None) -> pa.Table:
-    frame = scan_delta(snapshot)
+def _read_polars(
+    snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, row_tracking: bool = False
+) -> pa.Table:
+    frame = scan_delta(snapshot, row_tracking=row_tracking)
     if where is not None:
         frame = frame.filter(pl.sql_expr(where))
     if columns is not None:
@@ -51,10 +64,11 @@ def _read_polars(snapshot: Snapshot, columns: Sequence[str] | None, where: str |
     return frame.collect().to_arrow()
 
 
-ENGINES: dict[str, Callable[[Snapshot, Sequence[str] | None, str | None], pa.Table]] = {
+ENGINES: dict[str, Callable[..., pa.Table]] = {
     "dataset": _read_dataset,
     "duckdb": _read_duckdb,
     "duckdb-dataset": _read_duckdb_dataset,
     "polars": _read_polars,
 }
-"""Engine -> function of a snapshot, the wanted columns (None: all) and a condition in SQL (None: none)."""
+"""Engine -> function of a snapshot, the wanted columns (None: all), a condition in SQL (None: none) and
+whether the columns of row tracking are there."""

@@ -1,0 +1,94 @@
+"""The identity of rows: the columns `ROW_ID` and `ROW_COMMIT_VERSION`, of chapter "Row Tracking".
+
+Both are there on request, under Spark's names, on tables where row tracking is enabled. A row that was
+moved from another file has its values in hidden, *materialised* columns of its file; for all others they
+follow from the log:
+
+================================  ======================================  =============================
+column                            in the file, where it is not NULL       otherwise
+================================  ======================================  =============================
+``_metadata.row_id``              the column `RowTracking.row_id`         ``baseRowId`` + position there
+``_metadata.row_commit_version``  the column `RowTracking.commit_version` ``defaultRowCommitVersion``
+================================  ======================================  =============================
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.schema import Field, PrimitiveType, Schema
+
+__all__ = [
+    "ROW_COMMIT_VERSION",
+    "ROW_ID",
+    "ROW_TRACKING_COLUMNS",
+    "ROW_TRACKING_FIELDS",
+    "RowTracking",
+    "ensure_recorded",
+    "filled",
+    "recorded_columns",
+    "with_row_tracking",
+]
+
+ROW_ID = "_metadata.row_id"
+"""The number of a row, unique in its table and kept when the row is changed or moved."""
+
+ROW_COMMIT_VERSION = "_metadata.row_commit_version"
+"""The version of the table that made or last changed a row."""
+
+ROW_TRACKING_COLUMNS = (ROW_ID, ROW_COMMIT_VERSION)
+ROW_TRACKING_FIELDS = tuple(Field(name, PrimitiveType("long")) for name in ROW_TRACKING_COLUMNS)
+
+_RECORDED = {ROW_ID: "base_row_id", ROW_COMMIT_VERSION: "default_row_commit_version"}
+_SPELLED = {"base_row_id": "baseRowId", "default_row_commit_version": "defaultRowCommitVersion"}
+
+
+@dataclass(frozen=True)
+class RowTracking:
+    """The names of the materialised columns in the data files of one table."""
+
+    row_id: str
+    commit_version: str
+
+    def materialized(self, column: str) -> str:
+        """Return the name in files of one of `ROW_TRACKING_COLUMNS`."""
+        return {ROW_ID: self.row_id, ROW_COMMIT_VERSION: self.commit_version}[column]
+
+
+def with_row_tracking(schema: Schema) -> Schema:
+    """Return a schema with the two columns after its own."""
+    return Schema([*schema.fields, *ROW_TRACKING_FIELDS])
+
+
+def recorded_columns(wanted: Collection[str]) -> list[str]:
+    """Return the columns of the table of files that the wanted ones follow from."""
+    return [recorded for column, recorded in _RECORDED.items() if column in wanted]
+
+
+def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
+    """Raise `CorruptLogError`, with the name, for a file without what the wanted columns follow from."""
+    for recorded in recorded_columns(wanted):
+        column = files.column(recorded)
+        if column.null_count:
+            path = files.column("path").filter(column.is_null())[0].as_py()
+            raise CorruptLogError(f"rowTracking is enabled, and the file {path} has no {_SPELLED[recorded]}")
+
+
+def filled(materialized: pa.Array | None, default: int, positions: np.ndarray | None, rows: int) -> pa.Array:
+    """Return the values of one of the two columns for `rows` rows of a file.
+
+    Args:
+        materialized: what the file holds, where it does.
+        default: the recorded value of the file.
+        positions: the positions in the file, which are added to `default`; None for nothing to add.
+        rows: how many rows there are.
+    """
+    if materialized is not None and not materialized.null_count:
+        return materialized
+    values = np.full(rows, default, np.int64) if positions is None else positions.astype(np.int64) + default
+    derived = pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(values)])
+    return derived if materialized is None else pc.coalesce(materialized, derived)
