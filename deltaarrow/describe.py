@@ -4,6 +4,7 @@ The forms are those of ``deltalake`` where it has them (`Metadata`, `ProtocolVer
 those of Spark's ``DESCRIBE DETAIL`` otherwise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +12,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate
-from deltaarrow.schema import Schema, StructType, physical_name
+from deltaarrow.schema import DataType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_statistics
 
@@ -48,12 +50,39 @@ class ProtocolVersions(NamedTuple):
 
 
 def clustering_columns(snapshot: Snapshot) -> list[str]:
-    """Return the clustering columns by their names in the log, dotted when nested."""
+    """Return the clustering columns by their logical names, dotted when nested.
+
+    Raises:
+        CorruptLogError: the domain of the feature names no columns, or one that the table does not have.
+    """
     domain = snapshot.domains.get("delta.clustering")
     if domain is None:
         return []
-    columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
-    return [column if isinstance(column, str) else ".".join(column) for column in columns]
+    try:
+        columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
+        paths = [[column] if isinstance(column, str) else list(column) for column in columns]
+    except (ValueError, AttributeError, TypeError) as error:
+        raise CorruptLogError(
+            f"version {snapshot.version} has a domain delta.clustering that names no columns"
+        ) from error
+    return [".".join(_logical_path(snapshot, path)) for path in paths]
+
+
+def _logical_path(snapshot: Snapshot, path: Sequence[str]) -> list[str]:
+    """Return the logical names on the way of physical names to a column."""
+    level: DataType = snapshot.schema
+    names = []
+    for name in path:
+        fields = level.fields if isinstance(level, StructType) else []
+        field = next((f for f in fields if physical_name(f, snapshot.mapping_mode) == name), None)
+        if field is None:
+            raise CorruptLogError(
+                f"version {snapshot.version} has a domain delta.clustering that names the column"
+                f" {'.'.join(map(str, path))}, which the table does not have"
+            )
+        names.append(field.name)
+        level = field.type
+    return names
 
 
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:

@@ -5,7 +5,12 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    CorruptLogError,
+    InvalidPredicateError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from tests.support.tables import TableBuilder
 
 ROWS = pa.table({"id": pa.array([1, 2, 3, None]), "x": [1.5, 2.5, None, 0.5], "p": ["a", "a", None, "b/c"]})
@@ -96,6 +101,24 @@ def test_detail_has_the_names_of_spark(path):
     assert (detail["minReaderVersion"], detail["minWriterVersion"]) == (1, 2)
     assert detail["partitionColumns"] == ["p"]
     assert detail["location"] == str(path)
+
+
+@pytest.mark.feature("clustering")
+def test_clustering_columns_have_logical_names(tmp_path):
+    def mapped(name, data_type, number):
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
+
+    inner = {"type": "struct", "fields": [mapped("x", "long", 3)]}
+    schema = {"type": "struct", "fields": [mapped("id", "long", 1), mapped("s", inner, 2)]}
+    table = TableBuilder(tmp_path).protocol(2, 7, None, ["columnMapping", "clustering", "domainMetadata"])
+    table.metadata(schema, configuration={"delta.columnMapping.mode": "name"})
+    text = '{"clusteringColumns": [["col-2", "col-3"], ["col-1"]]}'
+    table.commit([table.domain("delta.clustering", text)])
+    assert DeltaTable(tmp_path).detail()["clusteringColumns"] == ["s.x", "id"]
+    table.commit([table.domain("delta.clustering", text.replace("col-3", "x"))])
+    with pytest.raises(CorruptLogError, match=r"col-2\.x, which the table does not have"):
+        DeltaTable(tmp_path).detail()
 
 
 def test_count_is_from_the_log(path):
