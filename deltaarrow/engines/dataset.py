@@ -16,6 +16,7 @@ import pyarrow.dataset as pads
 from pyarrow.fs import LocalFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
+from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
 from deltaarrow.scan import (
@@ -38,9 +39,6 @@ _POISON = (
     "/DeltaDataset: this operation of pyarrow would read data files past the Delta log;"
     " use .scanner(), .to_table() or .to_batches()"
 )
-
-Columns = Sequence[str] | Mapping[str, pc.Expression] | None
-
 
 # --- translate -------------------------------------------------------------------------------------
 
@@ -70,88 +68,7 @@ def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expre
     return first & second
 
 
-# --- stream ----------------------------------------------------------------------------------------
-
-
-class DeltaScanner:
-    """What `LogDataset.scanner` returns: a `pyarrow.dataset.Scanner` that can be used more than once."""
-
-    def __init__(
-        self,
-        plan: ScanPlan | ChangePlan,
-        reader: BatchReader | ChangeReader,
-        columns: Columns,
-        condition: pc.Expression | None,
-    ) -> None:
-        self._plan = plan
-        self._reader = reader
-        self._columns = columns
-        self._condition = condition
-
-    def _scanner(self) -> Any:
-        columns = self._columns
-        if columns is not None and not isinstance(columns, Mapping):
-            columns = list(columns)
-        return pads.Scanner.from_batches(
-            self._reader.read(self._plan.tasks),
-            schema=self._reader.schema,
-            columns=columns,
-            filter=self._condition,
-            batch_size=self._reader.batch_size,
-            use_threads=self._reader.use_threads,
-        )
-
-    @property
-    def plan(self) -> ScanPlan | ChangePlan:
-        """The files that the scan reads."""
-        return self._plan
-
-    @property
-    def dataset_schema(self) -> pa.Schema:
-        """The logical schema of the whole table."""
-        return self._reader.layout.arrow_schema
-
-    @property
-    def projected_schema(self) -> pa.Schema:
-        """The schema of what the scan returns."""
-        schema: pa.Schema = self._scanner().projected_schema
-        return schema
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream."""
-        return self._scanner().to_reader()
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Return an iterator over the rows in batches."""
-        batches: Iterator[pa.RecordBatch] = self._scanner().to_batches()
-        return batches
-
-    def scan_batches(self) -> Iterator[Any]:
-        """Return an iterator over tagged batches; the tag does not name the file."""
-        batches: Iterator[Any] = self._scanner().scan_batches()
-        return batches
-
-    def to_table(self) -> pa.Table:
-        """Return all rows."""
-        return self._scanner().to_table()
-
-    def head(self, num_rows: int) -> pa.Table:
-        """Return the first rows."""
-        return self._scanner().head(num_rows)
-
-    def take(self, indices: Any) -> pa.Table:
-        """Return the rows at the given positions of the scan."""
-        return self._scanner().take(indices)
-
-    def count_rows(self) -> int:
-        """Return the number of rows."""
-        if self._condition is None:
-            return self._reader.count(self._plan.tasks)
-        return int(self._scanner().count_rows())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the rows by the Arrow PyCapsule interface."""
-        return self.to_reader().__arrow_c_stream__(requested_schema)
+# --- fragments -------------------------------------------------------------------------------------
 
 
 class DeltaFragment:

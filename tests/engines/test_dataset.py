@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 
 import duckdb
 import pyarrow as pa
@@ -6,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 
-from deltaarrow import DeltaTable
+from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError, SchemaMismatchError
 from tests.support.tables import TableBuilder
 
@@ -248,3 +250,37 @@ def test_a_column_absent_from_a_file_is_null(tmp_path):
     builder.commit([builder.add_file(pa.table({"id": [1]}), stats=False)])
     assert DeltaTable(tmp_path).to_pyarrow_table().to_pylist() == [{"id": 1, "x": None}]
     assert DeltaTable(tmp_path).to_pyarrow_table(columns=["x"]).to_pylist() == [{"x": None}]
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "table.to_pyarrow_dataset().head(5)",
+        "next(iter(table.to_pyarrow_dataset().to_batches()))",
+        "reader = pa.RecordBatchReader.from_stream(table); reader.read_next_batch()",
+        "con = duckdb.connect(); con.register('t', table.to_pyarrow_dataset());"
+        " con.sql('SELECT * FROM t LIMIT 5').fetchall()",
+        "con = duckdb.connect(); da.register(con, 't', table, native=False);"
+        " stream = con.sql('SELECT * FROM t').to_arrow_reader(); stream.read_next_batch()",
+    ],
+)
+def test_a_scan_that_is_not_read_to_its_end_lets_the_process_end(tmp_path, reading):
+    DeltaTable.create(tmp_path, pa.schema([("id", pa.int64())]))
+    write_deltalake(tmp_path, pa.table({"id": range(1_000_000)}), mode="append")
+    code = (
+        "import duckdb, pyarrow as pa, deltaarrow as da;"
+        f"table = da.DeltaTable({str(tmp_path)!r}); {reading}; print('read')"
+    )
+    for _ in range(3):
+        found = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (found.returncode, found.stdout) == (0, "read\n"), found.stderr
+
+
+def test_take_keeps_the_order_that_was_asked_for(dataset):
+    ids = dataset.to_table()["id"].to_pylist()
+    assert dataset.take([4, 0, 2, 0])["id"].to_pylist() == [ids[4], ids[0], ids[2], ids[0]]
+    assert dataset.take([]).num_rows == 0
+    with pytest.raises(IndexError, match="5"):
+        dataset.take([5])

@@ -1,0 +1,129 @@
+"""What a scan of a dataset over the log returns: rows as a table, batches or a stream.
+
+Filter and projection are pyarrow's, but each batch goes through them in the thread that asks for it.
+pyarrow would read ahead in a thread of its own: of a scan that nobody reads to its end, that thread would
+still call Python when the interpreter is already on its way out, and take the process down.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from deltaarrow.scan import ChangePlan, ChangeReader, ScanPlan
+from deltaarrow.scan.batches import BatchReader
+
+__all__ = ["Columns", "DeltaScanner"]
+
+Columns = Sequence[str] | Mapping[str, pc.Expression] | None
+"""Names, or names with the expressions that make them; None for all columns."""
+
+
+class DeltaScanner:
+    """A scan with the methods of `pyarrow.dataset.Scanner`; it can be used more than once.
+
+    It is not an instance of that class, which cannot be subclassed: `pyarrow.dataset.write_dataset` takes
+    ``scanner.to_reader()`` instead.
+    """
+
+    def __init__(
+        self,
+        plan: ScanPlan | ChangePlan,
+        reader: BatchReader | ChangeReader,
+        columns: Columns,
+        condition: pc.Expression | None,
+    ) -> None:
+        self._plan = plan
+        self._reader = reader
+        self._columns = columns if columns is None or isinstance(columns, Mapping) else list(columns)
+        self._condition = condition
+
+    def _scan(self, batches: Sequence[pa.RecordBatch]) -> Any:
+        return pads.Scanner.from_batches(
+            batches,
+            schema=self._reader.schema,
+            columns=self._columns,
+            filter=self._condition,
+            use_threads=False,
+        )
+
+    @property
+    def plan(self) -> ScanPlan | ChangePlan:
+        """The files that the scan reads."""
+        return self._plan
+
+    @property
+    def dataset_schema(self) -> pa.Schema:
+        """The logical schema of the whole table."""
+        return self._reader.layout.arrow_schema
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        """The schema of what the scan returns."""
+        schema: pa.Schema = self._scan([]).projected_schema
+        return schema
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in batches; none of them is empty."""
+        self._scan([])  # what pyarrow cannot evaluate is refused before a file is opened
+        for batch in self._reader.read(self._plan.tasks):
+            for part in self._scan([batch]).to_batches():
+                if part.num_rows:
+                    yield part
+
+    def scan_batches(self) -> Iterator[Any]:
+        """Yield the rows in batches as pyarrow tags them; the tag names no fragment."""
+        return (pads.TaggedRecordBatch(batch, None) for batch in self.to_batches())
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream."""
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
+
+    def to_table(self) -> pa.Table:
+        """Return all rows."""
+        return self.to_reader().read_all()
+
+    def head(self, num_rows: int) -> pa.Table:
+        """Return the first rows; no more files are read than it takes."""
+        wanted, found = num_rows, []
+        for batch in self.to_batches() if num_rows > 0 else ():
+            found.append(batch.slice(0, wanted))
+            wanted -= found[-1].num_rows
+            if wanted <= 0:
+                break
+        return pa.Table.from_batches(found, schema=self.projected_schema)
+
+    def take(self, indices: Any) -> pa.Table:
+        """Return the rows at the given positions of the scan, in the order given.
+
+        Raises `IndexError` when the scan has fewer rows.
+        """
+        wanted = np.asarray(indices, dtype=np.int64)
+        order = np.argsort(wanted, kind="stable")
+        ascending = wanted[order]
+        found, start, done = [], 0, 0
+        if len(wanted) and ascending[0] < 0:
+            raise IndexError(f"row {ascending[0]} is before the first")
+        for batch in self.to_batches() if len(wanted) else ():
+            end = int(np.searchsorted(ascending, start + batch.num_rows))
+            found.append(batch.take(pa.array(ascending[done:end] - start)))
+            start, done = start + batch.num_rows, end
+            if done == len(wanted):
+                break
+        if done < len(wanted):
+            raise IndexError(f"row {ascending[done]} is beyond the {start} rows of the scan")
+        table = pa.Table.from_batches(found, schema=self.projected_schema)
+        return table.take(pa.array(np.argsort(order, kind="stable")))
+
+    def count_rows(self) -> int:
+        """Return the number of rows."""
+        if self._condition is None:
+            return self._reader.count(self._plan.tasks)
+        return sum(batch.num_rows for batch in self.to_batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the rows by the Arrow PyCapsule interface."""
+        return self.to_reader().__arrow_c_stream__(requested_schema)
