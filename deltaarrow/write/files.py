@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import ConstraintViolationError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.schema import Field, PrimitiveType, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import (
@@ -111,6 +111,9 @@ class _Layout:
         partition_fields = [plan.schema.field(name) for name in plan.partition_columns]
         self._partition_names = [physical_name(each, plan.mapping_mode) for each in partition_fields]
         self._partition_types = [_primitive_type(each) for each in partition_fields]
+        self._required_partitions = [
+            (place, each.name) for place, each in enumerate(partition_fields) if not each.nullable
+        ]
         self._statistics_columns = statistics_columns(
             plan.schema, plan.partition_columns, plan.configuration, plan.mapping_mode
         )
@@ -142,7 +145,14 @@ class _Layout:
         batch = conform(batch, self._target)
         partition_columns = [batch.column(name) for name in self._plan.partition_columns]
         rows = relabel(batch.select(self._data_names), self._schema)
-        return split_by_partition(rows, partition_columns, self._partition_types)
+        for key, part in split_by_partition(rows, partition_columns, self._partition_types):
+            # NULL itself was refused before; the empty string has no other spelling in the log.
+            for place, name in self._required_partitions:
+                if key.texts[place] is None:
+                    raise ConstraintViolationError(
+                        f"NOT NULL partition column {name!r} holds {key.values[place]!r}, which becomes NULL"
+                    )
+            yield key, part
 
     def begin_file(self, number: int, key: PartitionKey) -> DataFile:
         """A new file of the partition `key`, named as Spark names it."""

@@ -70,6 +70,17 @@ def test_partitions(tmp_path):
     }
 
 
+@pytest.mark.parametrize("kind", ["string", "binary"])
+def test_an_empty_value_is_refused_by_a_partition_column_that_is_not_null(tmp_path, kind):
+    schema = Schema([Field("a", "long"), Field("p", "long"), Field("q", kind, nullable=False)])
+    plan = plan_for(tmp_path, schema, partition_columns=("p", "q"))
+    table = pa.table({"a": [1, 2], "p": [1, None], "q": ["x", ""]})
+    table = table.set_column(2, "q", table["q"].cast(schema.to_arrow().field("q").type))
+    with pytest.raises(ConstraintViolationError, match="'q'"):
+        write_files(plan, table.to_reader())
+    assert files_in(tmp_path) == []
+
+
 def test_types_in_the_file_are_those_of_spark(tmp_path):
     schema = Schema(
         [
