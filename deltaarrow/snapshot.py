@@ -23,7 +23,7 @@ from deltaarrow.log import (
     replay,
 )
 from deltaarrow.notebook import html_table
-from deltaarrow.schema import Schema, column_mapping_mode, to_physical_schema
+from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skipping_sql
 from deltaarrow.storage import Store
 
@@ -43,17 +43,35 @@ class Snapshot:
         self.version = state.segment.version
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
-        self.schema = Schema.from_json(state.metadata.schema_string)
-        self.partition_columns = tuple(state.metadata.partition_columns)
-        for column in self.partition_columns:
-            if not any(field.name == column for field in self.schema.fields):
-                raise CorruptLogError(f"the partition column {column!r} is not in the schema of the table")
+        self.schema = self._parse_schema()
+        self.partition_columns = self._checked_partition_columns()
         self.mapping_mode = column_mapping_mode(
             self.protocol.min_reader_version,
             self.protocol.reader_features,
             self.protocol.writer_features,
             self.metadata.configuration,
         )
+
+    def _parse_schema(self) -> Schema:
+        try:
+            return Schema.from_json(self.metadata.schema_string)
+        except CorruptLogError as error:
+            raise self._corrupt(f"a schema that cannot be read: {error}") from error
+
+    def _checked_partition_columns(self) -> tuple[str, ...]:
+        columns = tuple(self.metadata.partition_columns)
+        fields = {field.name: field for field in self.schema.fields}
+        for column in columns:
+            if column not in fields:
+                raise self._corrupt(f"a partition column {column!r} that is not in its schema")
+            if not isinstance(fields[column].type, PrimitiveType):
+                raise self._corrupt(f"a partition column {column!r} of type {fields[column].type!r}")
+        if len(set(columns)) < len(columns):
+            raise self._corrupt(f"a partition column twice: {list(columns)}")
+        return columns
+
+    def _corrupt(self, what: str) -> CorruptLogError:
+        return CorruptLogError(f"version {self.version} of {self.store.uri} has {what}")
 
     @classmethod
     def load(cls, store: Store, version: int | None = None, *, known: "Snapshot | None" = None) -> "Snapshot":

@@ -46,7 +46,10 @@ def pooled_cursor(
     """Yield a cursor of the database under `key`, which `make` connects to if there is none yet.
 
     The least recently used database is let go when there are too many; it ends with its last cursor.
+    One that has failed for good, as at a file which DuckDB did not expect, is replaced by the next call.
     """
+    import duckdb
+
     pool = _pool
     with pool.lock:
         database = pool.databases.get(key)
@@ -59,6 +62,11 @@ def pooled_cursor(
         cursor = database.cursor()
     try:
         yield cursor
+    except (duckdb.FatalException, duckdb.InternalException):
+        with pool.lock:
+            if pool.databases.get(key) is database:
+                del pool.databases[key]
+        raise
     finally:
         cursor.close()
 

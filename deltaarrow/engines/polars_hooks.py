@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.optional import require
 from deltaarrow.scan import FileTask
+from deltaarrow.scan.damage import reading
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _num_rows(store: Store, task: FileTask) -> int:
     """The rows of a file, deleted ones included, from the log or else the file itself."""
     if task.num_records is not None:
         return task.num_records
-    metadata = pq.read_metadata(store.arrow_path(task.path), filesystem=store.arrow_filesystem())
+    with reading(task.path):
+        metadata = pq.read_metadata(store.arrow_path(task.path), filesystem=store.arrow_filesystem())
     return int(metadata.num_rows)
 
 

@@ -23,9 +23,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.binding import bind_columns
+from deltaarrow.scan.damage import reading
 from deltaarrow.schema import (
     ArrayType,
     DataType,
@@ -179,12 +179,8 @@ class FileBinder:
 
     def _read_schema(self, path: str) -> pa.Schema:
         store = self._layout.store
-        try:
+        with reading(path):
             return pq.read_schema(store.arrow_path(path), filesystem=store.arrow_filesystem())
-        except FileNotFoundError as error:
-            raise CorruptDataFileError(f"the data file {path} is in the log and not in storage") from error
-        except pa.ArrowInvalid as error:
-            raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
 
     def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:
         """Whether every column is in the file by its exact name, of a type Polars widens, or not at all."""

@@ -303,6 +303,8 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
     for file in checkpoint.files:
         if file.name.endswith(".json"):
             actions = read_commit(store, file.name)
+            if not actions:
+                raise CorruptLogError(f"{file.name} is empty; it may have been cut off while it was written")
             head.json_actions = [a for a in actions if "add" in a or "remove" in a]
             with _reading(file.name):
                 _take_json(head, actions)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from deltaarrow.errors import CorruptLogError, VersionNotFoundError
-from deltaarrow.log.commits import parse_commit
+from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, VersionNotFoundError
+from deltaarrow.log.commits import read_commit
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.storage.store import Store
@@ -27,17 +27,17 @@ def read_in_commit_timestamp(store: Store, commit: LogFile) -> int:
     """Return the in-commit timestamp of a commit, in milliseconds since the epoch."""
     info = _commit_info(store, commit)
     timestamp = None if info is None else info.get("inCommitTimestamp")
-    if timestamp is None:
+    if type(timestamp) is not int:
         raise CorruptLogError(f"{commit.name} has no inCommitTimestamp, although the table requires it")
-    return int(timestamp)
+    return timestamp
 
 
 def _commit_info(store: Store, commit: LogFile) -> dict[str, Any] | None:
-    try:
-        actions = parse_commit(store.read(commit.name), commit.name)
-    except FileNotFoundError:
-        return None
-    return next((a["commitInfo"] for a in actions if a.get("commitInfo") is not None), None)
+    actions = read_commit(store, commit.name)
+    info = next((a["commitInfo"] for a in actions if a.get("commitInfo") is not None), None)
+    if not isinstance(info, dict | None):
+        raise CorruptLogError(f"{commit.name} has a commitInfo that is no JSON object")
+    return info
 
 
 def _render(timestamp: int) -> str:
@@ -74,7 +74,10 @@ class CommitTimes:
             times.append(modified if not times else max(modified, times[-1] + 1))
         since = None
         if configuration.get(_ENABLED, "").lower() == "true":
-            since = int(configuration.get(_SINCE_VERSION, "0"))
+            text = configuration.get(_SINCE_VERSION, "0")
+            if not text.isdecimal():
+                raise InvalidTablePropertyError(f"{_SINCE_VERSION} is {text!r}, which is no version")
+            since = int(text)
         return cls(store, commits, tuple(times), since)
 
     def timestamp(self, version: int) -> int:

@@ -7,6 +7,7 @@ names become logical ones without a copy. Files with a deletion vector, and all 
 are scanned one row group a fragment, because only then is the position of a batch inside its file known.
 """
 
+import collections
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, r
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
+from deltaarrow.scan.damage import READ_ERRORS, reading
 from deltaarrow.scan.pushdown import pushed_filter
 from deltaarrow.scan.row_tracking import ROW_ID, filled
 from deltaarrow.scan.tasks import FileTask, TableLayout
@@ -123,20 +125,19 @@ class BatchReader:
 
     def _open(self, task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows]) -> _Opened:
         store = self.layout.store
-        try:
+        with reading(task.path):
             fragment = self._format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
             file_schema = fragment.physical_schema
-        except FileNotFoundError as error:
+            rows = fragment.metadata.num_rows
+        if task.num_records not in (None, rows):
             raise CorruptDataFileError(
-                f"the data file {task.path} is in the log and not in storage"
-            ) from error
-        except pa.ArrowInvalid as error:
-            raise CorruptDataFileError(f"the data file {task.path} cannot be read: {error}") from error
+                f"the data file {task.path} has {rows} rows; the log says {task.num_records}"
+            )
         binding = self._bindings.get(file_schema)
         if binding is None:
             binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
             self._bindings[file_schema] = binding
-        hidden = _hidden_rows(task, vectors, fragment.metadata.num_rows)
+        hidden = _hidden_rows(task, vectors, rows)
         return _Opened(task, fragment, binding, hidden)
 
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
@@ -175,11 +176,27 @@ class BatchReader:
         )
         return dataset.scanner(batch_size=self.batch_size, use_threads=self.use_threads, **options)
 
+    def _scan(
+        self, binding: Binding, files: Sequence[_Opened], fragments: Iterable[Any], **options: Any
+    ) -> Iterator[Any]:
+        """Yield the batches of fragments, each with the fragment that it is from."""
+        try:
+            yield from self._scanner(binding, fragments, **options).scan_batches()
+        except pa.ArrowCancelled:
+            raise
+        except READ_ERRORS as error:
+            # Many files are read at a time, and the error does not say which of them is to blame.
+            for file in files:
+                with reading(file.task.path):
+                    collections.deque(self._scanner(binding, [file.fragment]).scan_batches(), maxlen=0)
+            names = ", ".join(file.task.path for file in files)
+            raise CorruptDataFileError(f"one of the data files {names} cannot be read: {error}") from error
+
     def _scan_clean(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         tasks = {file.fragment.path: file.task for file in files}
         condition = pushed_filter(self.pushdown, self._data_fields, binding)
-        scanner = self._scanner(binding, [file.fragment for file in files], filter=condition)
-        for tagged in scanner.scan_batches():
+        fragments = [file.fragment for file in files]
+        for tagged in self._scan(binding, files, fragments, filter=condition):
             batch = tagged.record_batch
             if batch.num_rows:
                 yield from self._logical_parts(tasks[tagged.fragment.path], binding, batch)
@@ -201,7 +218,7 @@ class BatchReader:
                     continue
                 fragments.append(file.fragment.subset(row_group_ids=[group.id]))
                 position[file.fragment.path, group.id] = starts[group.id]
-        for tagged in self._scanner(binding, fragments).scan_batches():
+        for tagged in self._scan(binding, files, fragments):
             batch, path = tagged.record_batch, tagged.fragment.path
             key = (path, tagged.fragment.row_groups[0].id)
             start = position[key]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.scan.damage import reading
 from deltaarrow.scan.tasks import CHANGE_TYPE, TableLayout
 from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import (
@@ -209,19 +210,20 @@ def bind_columns(
     scan_fields: list[pa.Field] = []
     sources: list[str | None] = []
     exact, variants = set(), set()
-    for field in fields:
-        source = None
-        if field.type != PrimitiveType("void"):
-            source = _find(layout, binder, field, candidates)
-        if source is None:
-            sources.append(None)
-            continue
-        scan_type = binder.type(field.type, source.type, field.name)
-        scan_fields.append(pa.field(source.name, scan_type))
-        sources.append(source.name)
-        if holds_variant(field.type):
-            variants.add(field.name)
-        # What is NULL in a column of row tracking is no NULL in the table.
-        elif scan_type == source.type and not layout.is_row_tracking(field):
-            exact.add(field.name)
+    with reading(file_name):  # names in a footer may be no text
+        for field in fields:
+            source = None
+            if field.type != PrimitiveType("void"):
+                source = _find(layout, binder, field, candidates)
+            if source is None:
+                sources.append(None)
+                continue
+            scan_type = binder.type(field.type, source.type, field.name)
+            scan_fields.append(pa.field(source.name, scan_type))
+            sources.append(source.name)
+            if holds_variant(field.type):
+                variants.add(field.name)
+            # What is NULL in a column of row tracking is no NULL in the table.
+            elif scan_type == source.type and not layout.is_row_tracking(field):
+                exact.add(field.name)
     return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))

@@ -9,8 +9,13 @@ from deltaarrow.snapshot import Snapshot
 __all__ = ["count_rows"]
 
 _COUNT_SQL = """
-    SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)::BIGINT
+    SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)
     FROM files WHERE records IS NOT NULL
+"""
+# A number that cannot be is none: the footer is asked.
+_COUNTED_SQL = """
+    SELECT *, CASE WHEN number >= coalesce(deletion_vector.cardinality, 0) THEN number END AS records
+    FROM (SELECT *, try_cast(try(stats ->> '$.numRecords') AS BIGINT) AS number FROM listed)
 """
 
 
@@ -21,9 +26,8 @@ def count_rows(snapshot: Snapshot) -> int:
         return 0
     with files_cursor(snapshot.store) as cursor:
         cursor.register("listed", files)
-        counted = "SELECT *, try_cast(try(stats ->> '$.numRecords') AS BIGINT) AS records FROM listed"
-        (known,) = cursor.sql(f"WITH files AS ({counted}) {_COUNT_SQL}").fetchall()[0]
+        (known,) = cursor.sql(f"WITH files AS ({_COUNTED_SQL}) {_COUNT_SQL}").fetchall()[0]
         names = ", ".join(PLAN_COLUMNS)
-        unknown = cursor.sql(f"SELECT {names} FROM ({counted}) WHERE records IS NULL").to_arrow_table()
+        unknown = cursor.sql(f"SELECT {names} FROM ({_COUNTED_SQL}) WHERE records IS NULL").to_arrow_table()
     tasks = file_tasks(unknown)
     return int(known) + BatchReader(table_layout(snapshot), ()).count(tasks)

@@ -275,7 +275,11 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
     if missing:
         read: dict[str, pa.Schema] = {}
         for locations, nodes in _ask(store, _SCHEMAS_SQL, list(missing.values())):
-            schema = _schema(nodes)
+            try:
+                schema = _schema(nodes)
+            except (StopIteration, ValueError, RecursionError, pa.ArrowException) as error:
+                names = ", ".join(missing[location] for location in locations)
+                raise CorruptDataFileError(f"the footer of {names} describes no schema") from error
             read |= {missing[location]: schema for location in locations}
         _cache.put({keys[path]: schema for path, schema in read.items()})
         found |= read

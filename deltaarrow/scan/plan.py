@@ -4,6 +4,7 @@ A plan is pure data, picklable, and knows the snapshot no more. Files that prova
 row are not in it; the rest are tasks for the engines or for `deltaarrow.scan.batches`.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,8 +66,16 @@ class ScanPlan:
 
     @cached_property
     def tasks(self) -> list[FileTask]:
-        """A task for every file."""
-        return file_tasks(self.files)
+        """A task for every file.
+
+        Raises `CorruptLogError` when a data file is in the table twice: its rows would be.
+        """
+        tasks = file_tasks(self.files)
+        paths = {task.path for task in tasks}
+        if len(paths) < len(tasks):
+            twice = next(path for path, count in Counter(t.path for t in tasks).items() if count > 1)
+            raise CorruptLogError(f"version {self.version} has the data file {twice} twice")
+        return tasks
 
     @property
     def size(self) -> int:

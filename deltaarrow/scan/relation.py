@@ -43,6 +43,9 @@ _MOST_BRANCHES = 32
 _MOST_REPETITIONS = 12
 """Lists and maps inside one another; each doubles the time that DuckDB takes to read them as another type."""
 
+_MOST_ROWS = (1 << 31) - 1
+"""Bits of a bit string are counted by an INTEGER."""
+
 _RECORDED = ("base_row_id", "default_row_commit_version")
 
 _VIRTUAL_COLUMNS = {"filename", "file_index", "file_row_number"}
@@ -96,6 +99,8 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
         raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
     if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError(f"lists or maps are nested more than {_MOST_REPETITIONS} times")
+    if "" in plan.columns:
+        raise BeyondDuckDBError("a column has an empty name")
     table = quote_identifier(parts_name)
     branches = _branches(plan)
     if len(branches) > _MOST_BRANCHES:
@@ -289,6 +294,8 @@ def _masks(plan: ScanPlan, files: Sequence[int]) -> pa.Array:
     blobs = []
     for task, deleted in zip(tasks, vectors, strict=True):
         rows = counts[task.path] if task.num_records is None else task.num_records
+        if rows > _MOST_ROWS:
+            raise BeyondDuckDBError(f"{task.path} has {rows} rows, some of them deleted")
         deleted.ensure_within(rows)
         # Whole bytes, so that no bit says of rows which the log does not know that they are deleted.
         blobs.append(deleted.bit_blob(max(8, -(-rows // 8) * 8)))

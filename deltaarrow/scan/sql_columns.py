@@ -67,7 +67,10 @@ def duckdb_type(data_type: DataType) -> str:
 
 
 def _struct_type(members: Iterable[tuple[str, str]]) -> str:
-    text = ", ".join(f"{quote_identifier(name)} {type_name}" for name, type_name in members)
+    described = list(members)
+    if any(not name for name, _ in described):
+        raise BeyondDuckDBError("a member of a struct has an empty name", feature="struct")
+    text = ", ".join(f"{quote_identifier(name)} {type_name}" for name, type_name in described)
     if not text:
         raise BeyondDuckDBError("DuckDB has no struct without members", feature="struct")
     return f"STRUCT({text})"

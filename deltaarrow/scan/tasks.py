@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
+from deltaarrow.errors import CorruptLogError
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
@@ -21,6 +22,8 @@ __all__ = ["CHANGE_TYPE", "FileTask", "TableLayout", "file_tasks"]
 
 CHANGE_TYPE = "_change_type"
 """The column of change data files that says what kind of change a row is."""
+
+_MOST_CREDIBLE_ROWS = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,11 @@ class TableLayout:
         """Return the typed value of a partition column for one file."""
         if not isinstance(field.type, PrimitiveType):
             raise TypeError(f"the partition column {field.name} is of type {field.type}")
-        return parse_partition_value(task.partition_values.get(self.physical_name(field)), field.type)
+        text = task.partition_values.get(self.physical_name(field))
+        try:
+            return parse_partition_value(text, field.type, field.name)
+        except CorruptLogError as error:
+            raise CorruptLogError(f"the action on {task.path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -105,14 +112,15 @@ class FileTask:
 
     @cached_property
     def num_records(self) -> int | None:
-        """The rows of the data file, deleted ones included; None when the log does not tell."""
+        """The rows of the data file, deleted ones included; None when the log does not tell credibly."""
         if self.stats is None:
             return None
         try:
             count = orjson.loads(self.stats).get("numRecords")
         except (orjson.JSONDecodeError, AttributeError):
             return None
-        return count if isinstance(count, int) else None
+        # Room is made by this number; a footer is asked before it is believed that there are more.
+        return count if type(count) is int and 0 <= count <= _MOST_CREDIBLE_ROWS else None
 
 
 def _descriptor(value: dict[str, Any] | None) -> DeletionVectorDescriptor | None:

@@ -239,6 +239,9 @@ class Field(_Described):
         name = parts.pop("name", None)
         if not isinstance(name, str):
             raise _corrupt(path, "holds a field without a name")
+        if "\0" in name:
+            # The C interface of Arrow ends a name there.
+            raise _corrupt(path, f"holds a field of the name {name!r}")
         path = f"{path}.{name}" if path else name
         metadata = parts.pop("metadata", None)
         if not isinstance(metadata, dict | None):
@@ -316,7 +319,10 @@ class StructType(_Described):
         fields = _take(parts, "fields", path)
         if not isinstance(fields, list):
             raise _corrupt(path, "has fields that are not a list")
-        return cls((Field._from_value(each, path) for each in fields), extra=parts)
+        found = cls((Field._from_value(each, path) for each in fields), extra=parts)
+        if len(found._by_name) < len(found.fields):
+            raise _corrupt(path, "has two fields of one name")
+        return found
 
 
 DataType: TypeAlias = PrimitiveType | ArrayType | MapType | StructType

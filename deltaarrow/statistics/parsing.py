@@ -101,7 +101,9 @@ def parse_statistics(
 def _columns(
     schema: StructType, mapping_mode: str, partition_columns: Collection[str]
 ) -> Sequence[StatisticsColumn]:
-    return statistics_columns(schema, partition_columns, _ALL_COLUMNS, mapping_mode)
+    columns = statistics_columns(schema, partition_columns, _ALL_COLUMNS, mapping_mode)
+    # DuckDB reads no member of an object whose key is empty.
+    return [column for column in columns if all(column.path)]
 
 
 def _struct(leaves: Sequence[tuple[tuple[str, ...], pa.DataType]]) -> pa.StructType:

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import os
 import stat
-import sys
 import uuid
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -99,9 +98,9 @@ class LocalStore:
         ensure_range(name, offset, length)
         with _open_to_read(self.location(name)) as file:
             # Offset and length may come from a table; room is made for no more than there is.
-            rest = max(0, os.fstat(file.fileno()).st_size - offset)
-            file.seek(min(offset, sys.maxsize))
-            return file.read(min(length, rest))
+            end = os.fstat(file.fileno()).st_size
+            file.seek(min(offset, end))
+            return file.read(min(length, max(0, end - offset)))
 
     def size(self, name: str) -> int:
         """Return the size in bytes."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow.engines.polars import scan_delta
-from deltaarrow.errors import CorruptDataFileError, StorageError
+from deltaarrow.errors import CorruptDataFileError, CorruptLogError, StorageError
 from tests.support.stores import BUCKET, raw_s3, s3_options
 from tests.support.tables import TableBuilder
 
@@ -197,7 +197,7 @@ def test_a_file_twice_with_two_deletion_vectors_is_refused(tmp_path):
     add = builder.add_file(pa.table({"id": [1, 2]}), deletion_vector=builder.deletion_vector([0]))
     other = {"add": add["add"] | {"deletionVector": builder.deletion_vector([1])}}
     builder.commit([add, other])
-    with pytest.raises(CorruptDataFileError, match="twice"):
+    with pytest.raises(CorruptLogError, match="twice"):
         scan_delta(tmp_path).collect()
 
 

@@ -2,13 +2,14 @@
 
 import datetime
 import decimal
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 
 from tests.support.tables import TableBuilder
 
-__all__ = ["SMALL_TABLES", "write_small_table"]
+__all__ = ["SMALL_TABLES", "small_table_copy", "write_small_table"]
 
 SCHEMA = pa.schema(
     [
@@ -65,3 +66,8 @@ def write_small_table(path: Path, name: str) -> TableBuilder:
     fourth = table.add_file(_rows(90, 10), {"day": None}, name="d.parquet")
     table.commit([fourth])
     return table
+
+
+def small_table_copy(table: Path, folder: Path) -> Path:
+    """Copy a table into a folder, under a place that no footer is remembered for."""
+    return Path(shutil.copytree(table, folder / "t"))

@@ -1,0 +1,31 @@
+"""What is wrong with a data file, as the one error that names it.
+
+pyarrow raises what its layers come upon: `pyarrow.ArrowInvalid` for a footer that is cut off, `OSError`
+for a page header that is not Thrift, `pyarrow.ArrowNotImplementedError` for an encoding that a flipped bit
+has made up. To the caller all of them are a data file that contradicts its format.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from deltaarrow.errors import CorruptDataFileError
+
+__all__ = ["READ_ERRORS", "reading"]
+
+READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
+"""What pyarrow raises at a broken file. `pyarrow.ArrowCancelled`, which is among them, is no such thing."""
+
+
+@contextlib.contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Raise `CorruptDataFileError` naming the data file `path` when pyarrow cannot read it."""
+    try:
+        yield
+    except pa.ArrowCancelled:
+        raise
+    except FileNotFoundError as error:
+        raise CorruptDataFileError(f"the data file {path} is in the log and not in storage") from error
+    except READ_ERRORS as error:
+        raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error

@@ -1,0 +1,77 @@
+"""Small tables with one damaged file each, read by every engine, in a process that may crash.
+
+What may come of it: a `DeltaError`; the rows of the sound table; for a data file, an error of the engine
+whose own reader was at it; and other rows only where no checksum and no count protects what was damaged:
+
+* values in the pages of a data file: the checksums of Parquet's pages are optional, and hardly any writer
+  has them. The number of rows is that of the sound table all the same, since the log has it;
+* values and keys in the JSON of a commit or checkpoint, and values in the pages of a Parquet checkpoint.
+
+A deletion vector in a file has a checksum.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.modules import ROOT
+from tests.support.small_tables import SMALL_TABLES, write_small_table
+
+SECONDS = 300
+
+
+def fuzz(folder, seed, count, *engines):
+    """The outcomes of the fuzzer; fails when it crashed or hung, with what it was at."""
+    for name in SMALL_TABLES:
+        write_small_table(folder / name, name)
+    command = [sys.executable, "-m", "tests.support.fuzz", str(folder), str(seed), str(count), *engines]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+        output, ending = done.stdout, f"ended with {done.returncode}: {done.stderr[-2000:]}"
+    except subprocess.TimeoutExpired as error:
+        output, ending = (error.stdout or b"").decode(), "hung"
+    outcomes = [json.loads(line) for line in output.splitlines()]
+    tried = count * len(SMALL_TABLES) * len(engines)
+    assert len(outcomes) == 2 * tried, f"{ending} at {outcomes[-1] if outcomes else 'the beginning'}"
+    return outcomes[1::2]
+
+
+def complaint(outcome):
+    """What is wrong with an outcome, if anything is."""
+    file = outcome["damage"][0]
+    is_log, is_vector = file.startswith("_delta_log/"), file.endswith(".bin")
+    if "raised" in outcome:
+        return "an exception that is no DeltaError"
+    if "raised by engine" in outcome and (is_log or is_vector):
+        return "an error of an engine although no data file is damaged"
+    if "refused" in outcome:
+        return None if outcome["message"] else "an error without a message"
+    if outcome.get("same") is False:
+        if is_vector:
+            return "other rows by a damaged deletion vector"
+        if not is_log and outcome["count"] != 95:
+            return "more or fewer rows by a damaged data file"
+    return None
+
+
+def check(outcomes):
+    wrong = [(found, outcome) for outcome in outcomes if (found := complaint(outcome))]
+    assert not wrong, wrong[:3]
+    # It would be worth nothing if little was damaged where it matters.
+    assert sum("refused" in outcome for outcome in outcomes) > len(outcomes) / 5
+
+
+def test_a_damaged_file_is_refused_or_does_no_harm(tmp_path):
+    check(fuzz(tmp_path, 1, 24, "dataset"))
+
+
+def test_engines_refuse_a_damaged_file_as_well(tmp_path):
+    check(fuzz(tmp_path, 2, 6, "duckdb", "polars"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 7))
+def test_many_damaged_files(tmp_path, seed):
+    check(fuzz(tmp_path, seed, 150, "dataset", "duckdb", "polars"))
