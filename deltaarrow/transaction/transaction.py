@@ -1,8 +1,8 @@
 """A transaction: what was read, what is staged, and one atomic commit of it.
 
-Commits are optimistic. When another writer has made the version first, the winning commits are read:
-a blind append goes after them unless they changed what it relied on, anything else is refused, and the
-table is as it was. Chapter "Delta Log Entries" of the protocol.
+Commits are optimistic. When others have committed since the table was read, a blind append goes after
+them unless they changed what it relied on; anything else is refused, and the table is as it was. Chapter
+"Delta Log Entries" of the protocol.
 """
 
 import random
@@ -19,9 +19,10 @@ from deltaarrow.errors import (
     ConcurrentWriteException,
     MetadataChangedException,
     ProtocolChangedException,
+    TableNotFoundError,
     VersionExistsError,
 )
-from deltaarrow.log import commit_name, parse_commit
+from deltaarrow.log import list_log
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction.committer import Committed, FileSystemCommitter
@@ -31,7 +32,6 @@ __all__ = [
     "DEFAULT_MAX_COMMIT_RETRIES",
     "PostCommitHook",
     "Transaction",
-    "ensure_winner_commutes_with_blind_append",
 ]
 
 DEFAULT_MAX_COMMIT_RETRIES = 15
@@ -40,19 +40,6 @@ _LONGEST_PAUSE_SECONDS = 1.0
 
 PostCommitHook = Callable[[Store, int], None]
 """Called with the store and the new version after a commit; it must not fail."""
-
-
-def ensure_winner_commutes_with_blind_append(version: int, winner: Sequence[Mapping[str, Any]]) -> None:
-    """Raise a conflict when the commit of another writer touched what an append relies on."""
-    for action in winner:
-        if action.get("metaData") is not None:
-            raise MetadataChangedException(
-                f"version {version}, committed meanwhile, changed the table's metadata"
-            )
-        if action.get("protocol") is not None:
-            raise ProtocolChangedException(
-                f"version {version}, committed meanwhile, changed the table's protocol"
-            )
 
 
 @dataclass
@@ -90,33 +77,52 @@ class Transaction:
         Raises `VersionExistsError` when a new table exists already, one of the conflicts when another
         writer got in the way, and `CommitFailedError` when the retries are used up.
         """
-        version = 0 if self.snapshot is None else self.snapshot.version + 1
         for attempt in range(self.max_commit_retries + 1):
+            version = self._next_version()
             outcome = self._committer.commit(version, [self._commit_info(version), *self._actions])
             if isinstance(outcome, Committed):
                 for hook in self.hooks:
                     hook(self.store, version)
                 return version
-            version = self._version_after_conflict(version)
             time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt))
         raise CommitFailedError(
             f"the commit was tried {self.max_commit_retries + 1} times,"
             " and another writer was first each time"
         )
 
-    def _version_after_conflict(self, version: int) -> int:
-        """Return the next version to try, or raise the conflict."""
-        if self.snapshot is None:
-            raise VersionExistsError(f"{self.store.uri} was created by another writer meanwhile")
+    def _next_version(self) -> int:
+        """Return the version to try, or raise the conflict with what others have committed meanwhile.
+
+        The log is asked and not the snapshot: the version after it may be free because the log was
+        cleaned up, or made anew, since the table was read.
+        """
+        read = self.snapshot
+        if read is None:
+            if list_log(self.store):
+                raise VersionExistsError(f"{self.store.uri} is a Delta table already")
+            return 0
+        try:
+            newest = read.update()
+        except TableNotFoundError as error:
+            raise CommitFailedError(f"{self.store.uri} was deleted since it was read") from error
+        if newest.version < read.version or newest.metadata.id != read.metadata.id:
+            raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
+        if newest.version > read.version:
+            self._ensure_commutes(read, newest)
+        return newest.version + 1
+
+    def _ensure_commutes(self, read: Snapshot, newest: Snapshot) -> None:
+        """Raise the conflict unless this commit means the same after the versions made meanwhile."""
+        meanwhile = f"by another writer, up to version {newest.version}"
+        if newest.metadata != read.metadata:
+            raise MetadataChangedException(f"the table's metadata was changed meanwhile {meanwhile}")
+        if newest.protocol != read.protocol:
+            raise ProtocolChangedException(f"the table's protocol was changed meanwhile {meanwhile}")
         if not self.is_blind_append:
             raise ConcurrentWriteException(
-                f"version {version} was committed meanwhile by another writer, and {self.operation} has read"
-                f" the table as of version {self.snapshot.version}; read the table again and repeat it"
+                f"commits were made meanwhile {meanwhile}, and {self.operation} has read the table as of"
+                f" version {read.version}; read the table again and repeat it"
             )
-        while self.store.exists(name := commit_name(version)):
-            ensure_winner_commutes_with_blind_append(version, parse_commit(self.store.read(name), name))
-            version += 1
-        return version
 
     def _commit_info(self, version: int) -> CommitInfo:
         return CommitInfo(

@@ -1,3 +1,4 @@
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -60,6 +61,51 @@ def test_blind_append_is_refused_after_a_change_of_protocol_two_versions_on(tabl
     table.commit().protocol(1, 4).commit()
     with pytest.raises(ProtocolChangedException, match="version 2"):
         transaction.commit()
+
+
+def test_an_append_goes_after_a_log_that_was_cleaned_up_meanwhile(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [0]}))
+    stale = DeltaTable(tmp_path)
+    for i in range(5):
+        write_deltalake(tmp_path, pa.table({"id": [i]}), mode="append")
+    DeltaTable(tmp_path).create_checkpoint()
+    for version in range(5):
+        (tmp_path / "_delta_log" / f"{version:020d}.json").unlink()
+    write_deltalake(stale, pa.table({"id": [9]}), mode="append")
+    assert stale.version() == DeltaTable(tmp_path).version() == 6
+    assert DeltaTable(tmp_path).count() == 7
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_write_is_refused_where_the_table_was_deleted_since_it_was_read(tmp_path, mode):
+    write_deltalake(tmp_path / "t", pa.table({"id": [0]}))
+    stale = DeltaTable(tmp_path / "t")
+    shutil.rmtree(tmp_path / "t")
+    with pytest.raises(CommitFailedError, match="deleted"):
+        write_deltalake(stale, pa.table({"id": [9]}), mode=mode)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize("commits", [1, 3])
+def test_a_write_is_refused_where_the_table_was_made_anew_since_it_was_read(tmp_path, commits):
+    write_deltalake(tmp_path / "t", pa.table({"id": [0]}))
+    stale = DeltaTable(tmp_path / "t")
+    shutil.rmtree(tmp_path / "t")
+    for _ in range(commits):
+        write_deltalake(tmp_path / "t", pa.table({"other": ["x"]}), mode="append")
+    with pytest.raises(CommitFailedError, match="anew"):
+        write_deltalake(stale, pa.table({"id": [9]}), mode="append")
+    assert DeltaTable(tmp_path / "t").version() == commits - 1
+
+
+def test_a_table_is_not_created_over_one_whose_first_commits_were_cleaned_up(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [0]}))
+    write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
+    DeltaTable(tmp_path).create_checkpoint()
+    (tmp_path / "_delta_log" / f"{0:020d}.json").unlink()
+    with pytest.raises(CommitFailedError):
+        DeltaTable.create(tmp_path, SCHEMA)
+    assert DeltaTable(tmp_path).count() == 2
 
 
 def test_a_new_table_is_refused_where_another_writer_made_one(tmp_path):
