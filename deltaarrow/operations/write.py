@@ -176,6 +176,7 @@ def _remove(file: dict[str, Any], now: int) -> RemoveFile:
         extended_file_metadata=True,
         partition_values=file["partition_values"],
         size=file["size"],
+        stats=file["stats"],
         tags=file["tags"],
         deletion_vector=None if dv is None else DeletionVectorDescriptor(**dv),
         base_row_id=file["base_row_id"],

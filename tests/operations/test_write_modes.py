@@ -43,6 +43,7 @@ def test_overwrite_replaces_all_rows_and_keeps_the_past(tmp_path):
     removed = [action["remove"] for action in actions(tmp_path, 1) if "remove" in action]
     assert [r["path"] for r in removed] == [a["add"]["path"] for a in actions(tmp_path, 0) if "add" in a]
     assert removed[0]["dataChange"] and removed[0]["extendedFileMetadata"]
+    assert [r["stats"] for r in removed] == [a["add"]["stats"] for a in actions(tmp_path, 0) if "add" in a]
 
 
 def test_overwrite_removes_deletion_vectors_with_their_files(tmp_path):
