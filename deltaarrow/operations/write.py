@@ -13,6 +13,7 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CommitFailedError, SchemaMismatchError
 from deltaarrow.features import Operation, ensure_writable, is_supported
+from deltaarrow.log import commit_name
 from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
@@ -92,7 +93,7 @@ def write_table(
 
     `mode` is ``append`` or ``overwrite`` for a table that exists and only shows in history for a new
     one. Whatever speaks against the write is found before a file is written; when the commit is
-    refused, the files that were written for it are deleted again.
+    refused or fails, the files that were written for it are deleted again.
     """
     commit_properties = commit_properties or CommitProperties()
     hook_properties = hook_properties or PostCommitHookProperties()
@@ -133,11 +134,35 @@ def write_table(
     try:
         return transaction.commit()
     except CommitFailedError:
-        # Nothing refers to these files and nothing ever will: their names are fresh.
-        for file in files:
-            with contextlib.suppress(OSError):
-                store.delete(decode_path(file.path))
+        _delete(store, files)
         raise
+    except OSError:
+        # The put failed, or else the look at what came of it, or a hook after it: the log tells. Where
+        # that cannot be read, as after an interrupt, which may come at any point, the files stay: one
+        # too many is waste, and one too few a table that is broken.
+        with contextlib.suppress(OSError):
+            if files and not _is_committed(store, 0 if snapshot is None else snapshot.version + 1, files):
+                _delete(store, files)
+        raise
+
+
+def _delete(store: Store, files: Sequence[AddFile]) -> None:
+    # Nothing refers to these files and nothing ever will: their names are fresh.
+    for file in files:
+        with contextlib.suppress(OSError):
+            store.delete(decode_path(file.path))
+
+
+def _is_committed(store: Store, version: int, files: Sequence[AddFile]) -> bool:
+    """Whether a commit from `version` on adds the files. They are committed at once, so one tells."""
+    path = orjson.dumps(files[0].path)
+    while True:
+        try:
+            if path in store.read(commit_name(version)):
+                return True
+        except FileNotFoundError:
+            return False
+        version += 1
 
 
 _SPARK_MODES = {
