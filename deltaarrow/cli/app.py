@@ -20,13 +20,18 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from deltaarrow.cli.demo import run_demo
-from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable
+from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
 from deltaarrow.engines import register
 from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
 __all__ = ["app", "demo", "detail", "files", "history", "query", "verify"]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+_REFUSALS = (DeltaError, duckdb.Error, pa.ArrowException, OSError, ValueError, OverflowError)
+"""What a command may end with that is no fault of the script: the table, the query or the storage."""
 
 
 class _Commands(TyperGroup):
@@ -35,8 +40,10 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (DeltaError, duckdb.Error) as error:
-            text = " ".join(str(error).split())
+        except BrokenPipeError:
+            raise  # the reader of the output has seen enough; click ends the script quietly
+        except _REFUSALS as error:
+            text = " ".join(str(error).split()) or type(error).__name__
             print(f"error: {printable(text)}", file=sys.stderr)
             raise typer.Exit(1) from error
 
@@ -108,7 +115,7 @@ def detail(
     if as_json:
         print_json(found)
     else:
-        print_mapping(Console(), found)
+        print_mapping(Console(), found | {name: _time(found[name]) for name in ("createdAt", "lastModified")})
 
 
 @app.command()
@@ -120,7 +127,7 @@ def files(
 ) -> None:
     """The data files that make the table, with their partition values and sizes."""
     found = _open(path, version, storage_option).get_add_actions(flatten=True)
-    rows = found.to_pylist()
+    rows = rows_of(found)
     if as_json:
         print_json(rows)
         return
@@ -128,6 +135,7 @@ def files(
     columns += [
         name for name in ("num_records", "size_bytes", "modification_time") if name in found.column_names
     ]
+    rows = [row | {"modification_time": _time(row["modification_time"])} for row in rows]
     print_rows(Console(), rows, columns)
 
 
@@ -149,9 +157,9 @@ def query(
             raise typer.BadParameter("the statement returns no rows", param_hint="SQL")
         found = _with_unique_names(relation.to_arrow_table())
     if as_json:
-        print_json(found.to_pylist())
+        print_json(rows_of(found))
     else:
-        print_rows(Console(), found.slice(0, limit).to_pylist(), found.column_names, total=found.num_rows)
+        print_rows(Console(), rows_of(found.slice(0, limit)), found.column_names, total=found.num_rows)
 
 
 @app.command()
@@ -219,19 +227,28 @@ def _open(path: str, version: str | None, storage_options: list[str] | None) -> 
         if not (key and equals):
             raise typer.BadParameter(f"{option!r} is not KEY=VALUE", param_hint="--storage-option")
         options[key] = value
-    if version is None or version.isdecimal():
-        number = None if version is None else int(version)
-        return DeltaTable(path, version=number, storage_options=options or None)
-    table = DeltaTable(path, storage_options=options or None)
-    table.load_as_version(version)
-    return table
+    return DeltaTable(path, version=_version(version), storage_options=options or None)
+
+
+def _version(text: str | None) -> int | datetime.datetime | None:
+    try:
+        if text is None or text.removeprefix("-").isdecimal():
+            return None if text is None else int(text)
+        return datetime.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is neither a version number nor a time in ISO-8601", param_hint="--version"
+        ) from error
 
 
 def _time(value: Any) -> Any:
-    """A commit's time, which the log has in milliseconds, as people read it."""
+    """A time, which the log has in milliseconds, as people read it; a number beyond the calendar."""
     if not isinstance(value, int):
         return value
-    return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC)
+    try:
+        return _EPOCH + datetime.timedelta(milliseconds=value)
+    except OverflowError:
+        return value
 
 
 def _with_unique_names(table: pa.Table) -> pa.Table:

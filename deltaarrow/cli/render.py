@@ -12,14 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
+import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_json", "print_mapping", "print_rows", "printable"]
+__all__ = ["print_json", "print_mapping", "print_rows", "printable", "rows_of"]
 
 _MAX_CELL = 200
 """Characters of a cell that people see; programs see all of them."""
+
+_INFINITIES = {
+    pa.date32(): 2**31 - 1,
+    **{pa.timestamp(unit, zone): 2**63 - 1 for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC")},
+}
+"""How DuckDB keeps the infinities of dates and timestamps; the negative one is the negated number."""
 
 
 def print_json(value: Any) -> None:
@@ -29,7 +36,17 @@ def print_json(value: Any) -> None:
     ``NaN`` and the infinities as Delta's statistics spell them.
     """
     options = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-    print(orjson.dumps(_jsonable(value), option=options).decode())
+    print(orjson.dumps(_jsonable(value), default=str, option=options).decode())
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of `table`; a time that Python cannot hold, such as a date BC, is a text."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+        return rows
+    except (ValueError, OverflowError):
+        columns = [[_value(item) for item in column] for column in table.columns]
+        return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def print_rows(
@@ -65,6 +82,23 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def _value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        match scalar:
+            case pa.StructScalar():
+                return {name: _value(item) for name, item in scalar.items()}
+            case pa.MapScalar():
+                return [(_value(item["key"]), _value(item["value"])) for item in scalar.values]
+            case pa.ListScalar() | pa.LargeListScalar() | pa.FixedSizeListScalar():
+                return [_value(item) for item in scalar.values]
+        infinity = _INFINITIES.get(scalar.type)
+        if infinity is not None and abs(scalar.value) == infinity:
+            return "infinity" if scalar.value > 0 else "-infinity"
+        return scalar.cast(pa.string()).as_py()
+
+
 def _cell(value: Any) -> str:
     match value:
         case None:
@@ -76,7 +110,8 @@ def _cell(value: Any) -> str:
         case bytes():
             text = value.hex()
         case dict() | list() | tuple():
-            text = orjson.dumps(_jsonable(value), option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode()
+            options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
+            text = orjson.dumps(_jsonable(value), default=str, option=options).decode()
         case _:
             text = str(value)
     text = printable(text)

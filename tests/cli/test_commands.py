@@ -1,6 +1,7 @@
 """What the script prints, for people and for programs, and how it ends."""
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
@@ -90,6 +91,11 @@ def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
         ["detail", str(tmp_path)],
         ["query", path, "select nothing from t"],
         ["files", path, "--version", "9"],
+        ["query", path, "select 1", "--version", "-1"],
+        ["query", path, "select 1", "--version", "1900-01-01"],
+        ["detail", "http://127.0.0.1:1/t"],
+        ["query", path, "select 1 from t where id = 'x'"],
+        ["demo", "--path", f"{path}/_delta_log/00000000000000000000.json/t"],
     ):
         result = run(*arguments)
         assert result.exit_code == 1
@@ -99,12 +105,67 @@ def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError(13, "Permission denied", "/t"),
+        ValueError("no\nsense"),
+        OverflowError("date value out of range"),
+        pa.ArrowInvalid("no number"),
+        OSError(),
+    ],
+)
+def test_what_the_libraries_beneath_raise_is_one_line_too(path, monkeypatch, error):
+    def refuse(table):
+        raise error
+
+    monkeypatch.setattr("deltaarrow.table.DeltaTable.detail", refuse)
+    result = run("detail", path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.split("error: ")[1].strip()) > 0
+    assert result.stderr.count("\n") == 1
+
+
+TIMES = {
+    "timestamp 'infinity'": "infinity",
+    "'-infinity'::timestamptz": "-infinity",
+    "date 'infinity'": "infinity",
+    "date '0044-03-15 (BC)'": "-0043-03-15",
+    "timestamp '0044-03-15 (BC) 12:00:00'": "-0043-03-15 12:00:00.000000",
+    "[date '2020-01-01', date '-infinity']": ["2020-01-01", "-infinity"],
+    "{'a': date 'infinity', 'b': 1}": {"a": "infinity", "b": 1},
+    "map {'a': date 'infinity'}": [["a", "infinity"]],
+    "timestamp_ns '2020-01-01 00:00:00.000000001'": "2020-01-01 00:00:00.000000001",
+}
+
+
+@pytest.mark.parametrize("sql", TIMES)
+def test_times_that_python_cannot_hold_are_texts(path, sql):
+    select = f"select {sql} as x, date '2020-01-02' as y"
+    [row] = json.loads(run("query", path, select, "--json").stdout)
+    assert row == {"x": TIMES[sql], "y": "2020-01-02"}
+    shown = run("query", path, select)
+    assert shown.exit_code == 0
+    assert "2020-01-02" in shown.stdout
+
+
+def test_people_see_times_and_programs_milliseconds(path):
+    shown = run("detail", path)
+    assert re.search(r"lastModified +│ 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d", shown.stdout)
+    assert type(json.loads(run("detail", path, "--json").stdout)["lastModified"]) is int
+    [file, *_] = json.loads(run("files", path, "--json").stdout)
+    assert type(file["modification_time"]) is int
+    assert str(file["modification_time"]) not in run("files", path).stdout
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["nothing"],
         ["history"],
         ["detail", "x", "--storage-option", "novalue"],
         ["query", "x", "select 1", "--limit", "a"],
+        ["query", "x", "select 1", "--version", "abc"],
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments):
