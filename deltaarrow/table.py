@@ -6,15 +6,21 @@ pyarrow here.
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import pyarrow as pa
 
 import deltaarrow.engines as engines
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
-from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
+from deltaarrow.conditions import (
+    file_predicate,
+    parse_moment,
+    parse_version,
+    row_condition,
+    row_predicate,
+)
 from deltaarrow.describe import (
     Metadata,
     ProtocolVersions,
@@ -77,15 +83,16 @@ class DeltaTable:
     def __init__(
         self,
         table_uri: str | os.PathLike[str],
-        version: int | str | datetime | None = None,
+        version: SupportsIndex | str | date | None = None,
         storage_options: Mapping[str, str] | None = None,
         without_files: bool = False,
         log_buffer_size: int | None = None,
         skip_stats: bool = False,
     ) -> None:
         self._store = open_store(table_uri, storage_options)
-        self._snapshot = Snapshot.load(self._store, version if isinstance(version, int) else None)
-        if version is not None and not isinstance(version, int):
+        if version is None:
+            self._snapshot = Snapshot.load(self._store)
+        else:
             self.load_as_version(version)
 
     @classmethod
@@ -166,18 +173,23 @@ class DeltaTable:
         create_table(store, new, commit_properties=commit_properties)
         return cls(table_uri, storage_options=storage_options)
 
-    def load_as_version(self, version: int | str | datetime) -> None:
+    def load_as_version(self, version: SupportsIndex | str | date) -> None:
         """Move to another version, or to the newest one at a point in time.
 
-        A text is an ISO 8601 time; a time without zone is UTC. A time after the newest commit gives
-        the newest version.
+        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the
+        newest commit gives the newest version.
 
-        Raises `VersionNotFoundError`, naming what there is, when the log does not reach back so far.
+        Raises:
+            VersionNotFoundError: the log does not reach back so far, or has no such version; it names
+                what there is.
+            TypeError: it is neither an integer nor a text, a `datetime` or a `date`.
+            ValueError: the text is no time.
         """
-        if not isinstance(version, int):
-            newest = Snapshot.load(self._store)
-            version = newest.commit_times().version_at(parse_moment(version))
-        self._snapshot = Snapshot.load(self._store, version)
+        wanted = parse_version(version)
+        if not isinstance(wanted, int):
+            moment = parse_moment(wanted)
+            wanted = Snapshot.load(self._store).commit_times().version_at(moment)
+        self._snapshot = Snapshot.load(self._store, wanted)
 
     def update_incremental(self) -> None:
         """Move to the newest version, reading the commits alone that were made since the open one."""
@@ -230,7 +242,12 @@ class DeltaTable:
 
         Args:
             limit: how many commits; all that the log still holds if None.
+
+        Raises:
+            ValueError: the limit is negative.
         """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is a number of commits, not {limit}")
         times = self._snapshot.commit_times()
         return read_commit_infos(self._store, self.version(), limit, times.in_commit_since)
 
@@ -324,7 +341,7 @@ class DeltaTable:
         partitions: Filters | None = None,
         columns: list[str] | None = None,
         filesystem: None = None,
-        filters: "Filters | pc.Expression | None" = None,
+        filters: "str | Filters | pc.Expression | None" = None,
     ) -> pa.Table:
         """Return rows as a `pyarrow.Table`.
 
@@ -332,9 +349,16 @@ class DeltaTable:
             partitions: tuples on partition columns that rows must match.
             columns: the columns, in the wanted order; all if None.
             filesystem: refused; `storage_options` say how files are reached.
-            filters: tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows must match.
+            filters: SQL text, tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows
+                must match.
+
+        Raises:
+            InvalidPredicateError: a condition is not understood, or names what the table does not have.
+            TypeError: `filters` or `columns` are something else.
         """
         _refuse({"filesystem": filesystem})
+        if not isinstance(columns, list | tuple | None):
+            raise TypeError(f"columns is a list of names, not {type(columns).__qualname__}")
         condition = row_condition(self._snapshot, partitions, filters)
         return engines.DeltaDataset(self._snapshot).to_table(columns=columns, filter=condition)
 
@@ -343,7 +367,7 @@ class DeltaTable:
         partitions: Filters | None = None,
         columns: list[str] | None = None,
         filesystem: None = None,
-        filters: "Filters | pc.Expression | None" = None,
+        filters: "str | Filters | pc.Expression | None" = None,
         types_mapper: Any = None,
     ) -> "pd.DataFrame":
         """Return rows as a pandas DataFrame; the arguments are those of `to_pyarrow_table`."""
