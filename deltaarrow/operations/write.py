@@ -11,9 +11,9 @@ import pyarrow as pa
 from deltaarrow.actions import Action, AddFile, Metadata, Protocol, RemoveFile
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import CommitFailedError, SchemaMismatchError
+from deltaarrow.errors import CommitFailedError, SchemaMismatchError, StorageError
 from deltaarrow.features import Operation, ensure_writable, is_supported
-from deltaarrow.log import commit_name
+from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
@@ -136,11 +136,11 @@ def write_table(
     except CommitFailedError:
         _delete(store, files)
         raise
-    except OSError:
+    except (OSError, StorageError):
         # The put failed, or else the look at what came of it, or a hook after it: the log tells. Where
         # that cannot be read, as after an interrupt, which may come at any point, the files stay: one
         # too many is waste, and one too few a table that is broken.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StorageError):
             if files and not _is_committed(store, 0 if snapshot is None else snapshot.version + 1, files):
                 _delete(store, files)
         raise
@@ -156,13 +156,8 @@ def _delete(store: Store, files: Sequence[AddFile]) -> None:
 def _is_committed(store: Store, version: int, files: Sequence[AddFile]) -> bool:
     """Whether a commit from `version` on adds the files. They are committed at once, so one tells."""
     path = orjson.dumps(files[0].path)
-    while True:
-        try:
-            if path in store.read(commit_name(version)):
-                return True
-        except FileNotFoundError:
-            return False
-        version += 1
+    commits = (file for file in list_log(store, version) if file.kind is LogFileKind.COMMIT)
+    return any(path in store.read(commit.name) for commit in commits)
 
 
 _SPARK_MODES = {

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 
 ROWS = pa.table({"id": [1, 2], "p": ["a b", "c%"]})
@@ -26,16 +27,17 @@ def on_put(monkeypatch, path, function) -> None:
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 @pytest.mark.parametrize("exists", [False, True])
-def test_files_of_a_put_that_failed_are_deleted_again(tmp_path, monkeypatch, mode, exists):
+@pytest.mark.parametrize("error", [OSError("disk full"), StorageError("no hard links")])
+def test_files_of_a_put_that_failed_are_deleted_again(tmp_path, monkeypatch, mode, exists, error):
     if exists:
         write_deltalake(tmp_path, ROWS, partition_by="p")
     before = data_files(tmp_path)
 
     def fail(store, put):
-        raise OSError("disk full")
+        raise error
 
     on_put(monkeypatch, tmp_path, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(type(error), match=str(error)):
         write_deltalake(tmp_path, ROWS, mode=mode, partition_by="p")
     assert data_files(tmp_path) == before
 
@@ -61,6 +63,17 @@ def test_files_stay_where_the_put_took_place_and_could_not_be_looked_at(tmp_path
     monkeypatch.undo()
     assert DeltaTable(tmp_path).version() == 1
     assert DeltaTable(tmp_path).to_pyarrow_table().num_rows == 4
+
+
+def test_files_stay_where_the_put_took_place_but_may_not_last(tmp_path, monkeypatch):
+    def put_and_fail_to_sync(store, put):
+        put()
+        raise StorageError("may not survive")
+
+    on_put(monkeypatch, tmp_path, put_and_fail_to_sync)
+    with pytest.raises(StorageError, match="may not survive"):
+        write_deltalake(tmp_path, ROWS)
+    assert DeltaTable(tmp_path).to_pyarrow_table().num_rows == 2
 
 
 def test_files_stay_where_the_log_cannot_be_read(tmp_path, monkeypatch):
