@@ -2,7 +2,7 @@
 
 from deltaarrow.compute import files_cursor
 from deltaarrow.scan.batches import BatchReader
-from deltaarrow.scan.plan import PLAN_COLUMNS, table_layout
+from deltaarrow.scan.plan import PLAN_COLUMNS, ensure_distinct_files, table_layout
 from deltaarrow.scan.tasks import file_tasks
 from deltaarrow.snapshot import Snapshot
 
@@ -24,6 +24,7 @@ def count_rows(snapshot: Snapshot) -> int:
     files = snapshot.files(columns=PLAN_COLUMNS)
     if not files.num_rows:
         return 0
+    ensure_distinct_files(snapshot.store, files)
     with files_cursor(snapshot.store) as cursor:
         cursor.register("listed", files)
         (known,) = cursor.sql(f"WITH files AS ({_COUNTED_SQL}) {_COUNT_SQL}").fetchall()[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
@@ -31,6 +32,7 @@ __all__ = [
     "PLAN_COLUMNS",
     "ScanPlan",
     "ensure_columns",
+    "ensure_distinct_files",
     "plan_scan",
     "row_tracking_of",
     "scan_schema",
@@ -66,16 +68,8 @@ class ScanPlan:
 
     @cached_property
     def tasks(self) -> list[FileTask]:
-        """A task for every file.
-
-        Raises `CorruptLogError` when a data file is in the table twice: its rows would be.
-        """
-        tasks = file_tasks(self.files)
-        paths = {task.path for task in tasks}
-        if len(paths) < len(tasks):
-            twice = next(path for path, count in Counter(t.path for t in tasks).items() if count > 1)
-            raise CorruptLogError(f"version {self.version} has the data file {twice} twice")
-        return tasks
+        """A task for every file."""
+        return file_tasks(self.files)
 
     @property
     def size(self) -> int:
@@ -147,6 +141,22 @@ def table_layout(snapshot: Snapshot, tracking: RowTracking | None = None) -> Tab
     )
 
 
+def ensure_distinct_files(store: Store, files: pa.Table) -> None:
+    """Raise `CorruptLogError` when one data file is live twice, under whatever spellings of its path.
+
+    Its rows would be there once or twice depending on the engine. A file with two deletion vectors is
+    such a one too: which of its rows are live, nobody can tell.
+    """
+    paths = files.column("path")
+    distinct = pc.count_distinct(paths).as_py()
+    # An absolute path may be of a file in the table; only then is it worth building all locations.
+    if distinct == len(paths) and pc.any(pc.match_substring_regex(paths, "^(/|[^/]*://)")).as_py():
+        distinct = len({store.location(path) for path in paths.to_pylist()})
+    if distinct < len(paths):
+        counts = Counter(store.location(path) for path in paths.to_pylist())
+        raise CorruptLogError(f"the table has the data file {counts.most_common(1)[0][0]} twice")
+
+
 def plan_scan(
     snapshot: Snapshot, predicate: Predicate | None = None, columns: Sequence[str] | None = None
 ) -> ScanPlan:
@@ -155,7 +165,7 @@ def plan_scan(
     The columns of row tracking may be among them; see `deltaarrow.scan.row_tracking`.
 
     Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
-    `CorruptLogError` when row tracking is wanted and a file has no row ids.
+    `CorruptLogError` when a data file is live twice, or row tracking is wanted and a file has no row ids.
     """
     wanted = tuple(columns) if columns is not None else tuple(f.name for f in snapshot.schema.fields)
     asked = () if predicate is None else tuple(sorted({path[0] for path in columns_of(predicate)}))
@@ -165,4 +175,5 @@ def plan_scan(
     ensure_columns(layout.schema, asked)
     files = snapshot.files(predicate, [*PLAN_COLUMNS, *recorded_columns(tracked)])
     ensure_recorded(files, tracked)
+    ensure_distinct_files(snapshot.store, files)
     return ScanPlan(layout, snapshot.version, wanted, files)

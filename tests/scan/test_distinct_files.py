@@ -1,0 +1,40 @@
+import duckdb
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable
+from deltaarrow.errors import CorruptLogError
+from tests.support.tables import TableBuilder
+
+REFUSED = (CorruptLogError, duckdb.Error)  # DuckDB wraps what a dataset raises
+
+
+@pytest.fixture
+def table(tmp_path):
+    return TableBuilder(tmp_path).features("deletionVectors").metadata(pa.schema([("id", pa.int64())]))
+
+
+def test_a_file_under_a_relative_and_an_absolute_path_is_refused_by_every_engine(table, engine):
+    add = table.add_file(pa.table({"id": [1, 2]}), name="f.parquet")
+    again = {"add": add["add"] | {"path": f"{table.path}/f.parquet"}}
+    table.commit([add, again])
+    with pytest.raises(REFUSED, match=r"f\.parquet twice"):
+        engine(table.path)
+    with pytest.raises(CorruptLogError, match=r"f\.parquet twice"):
+        DeltaTable(table.path).count()
+
+
+def test_a_file_with_two_deletion_vectors_is_refused_by_every_engine(table, engine):
+    add = table.add_file(pa.table({"id": [1, 2, 3]}), name="f.parquet")
+    masked = [{"add": add["add"] | {"deletionVector": table.deletion_vector([row])}} for row in (0, 1)]
+    table.commit(masked)
+    with pytest.raises(REFUSED, match=r"f\.parquet twice"):
+        engine(table.path)
+
+
+def test_an_absolute_path_alone_is_read(table, engine):
+    add = table.add_file(pa.table({"id": [1, 2]}), name="f.parquet")
+    other = table.add_file(pa.table({"id": [3]}), name="g.parquet")
+    add["add"]["path"] = f"{table.path}/f.parquet"
+    table.commit([add, other])
+    assert [row["id"] for row in engine(table.path)] == [1, 2, 3]
