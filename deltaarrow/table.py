@@ -28,7 +28,12 @@ from deltaarrow.describe import (
     describe_detail,
     list_partitions,
 )
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    CorruptLogError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionExistsError,
+)
 from deltaarrow.expressions import Filters, to_arrow
 from deltaarrow.log import list_segment, read_commit_infos
 from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
@@ -118,11 +123,13 @@ class DeltaTable:
     def is_deltatable(
         table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
     ) -> bool:
-        """Tell whether there is a Delta log at a location."""
+        """Tell whether there is a Delta log at a location, be it whole or broken."""
         try:
             list_segment(open_store(table_uri, storage_options))
         except TableNotFoundError:
             return False
+        except CorruptLogError:
+            return True
         return True
 
     @classmethod
@@ -152,11 +159,16 @@ class DeltaTable:
             configuration: table properties.
             storage_options: as for `DeltaTable`.
             commit_properties: what else goes into the commit.
+
+        Raises:
+            VersionExistsError: there is a table already.
         """
         store = open_store(table_uri, storage_options)
         if mode not in ("error", "ignore", "append", "overwrite"):
             raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
-        if mode != "error" and cls.is_deltatable(table_uri, storage_options):
+        if cls.is_deltatable(table_uri, storage_options):
+            if mode == "error":
+                raise VersionExistsError(f"{store.uri} is a Delta table already")
             if mode == "overwrite":
                 raise UnsupportedFeatureError(
                     "creating a table over another one is not supported yet (mode='overwrite')",

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, Schema
-from deltaarrow.errors import CommitFailedError, DeltaError, SchemaMismatchError
+from deltaarrow.errors import DeltaError, SchemaMismatchError, VersionExistsError
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32())])
 
@@ -33,7 +33,7 @@ def test_a_delta_schema_does_as_well(tmp_path):
 
 def test_create_refuses_a_table_that_exists(tmp_path):
     DeltaTable.create(tmp_path, SCHEMA)
-    with pytest.raises(CommitFailedError):
+    with pytest.raises(VersionExistsError, match="is a Delta table already"):
         DeltaTable.create(tmp_path, SCHEMA)
     assert (
         DeltaTable.create(tmp_path, pa.schema([("x", pa.int8())]), mode="ignore").schema().fields[0].name

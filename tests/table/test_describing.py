@@ -10,6 +10,7 @@ from deltaarrow.errors import (
     InvalidPredicateError,
     TableNotFoundError,
     UnsupportedFeatureError,
+    VersionExistsError,
 )
 from tests.support.tables import TableBuilder
 
@@ -155,3 +156,14 @@ def test_tables_pickle_and_keep_their_version(path):
     write_deltalake(path, ROWS, mode="append")
     old = pickle.loads(pickle.dumps(DeltaTable(path, version=0)))
     assert (old.version(), old.count()) == (0, 4)
+
+
+def test_a_log_with_a_gap_is_a_delta_log(tmp_path):
+    for _ in range(3):
+        write_deltalake(tmp_path, ROWS, mode="append")
+    (tmp_path / f"_delta_log/{1:020}.json").unlink()
+    assert DeltaTable.is_deltatable(tmp_path)
+    with pytest.raises(CorruptLogError):
+        DeltaTable(tmp_path)
+    with pytest.raises(VersionExistsError):
+        DeltaTable.create(tmp_path, ROWS.schema)
