@@ -2,16 +2,20 @@
 
 A checkpoint is the replayed state of a version: its protocol and metadata, the newest `txn` of every
 application, the domains, the live files and the tombstones that have not expired. The hint in
-``_last_checkpoint`` follows only once the checkpoint is in place.
+``_last_checkpoint`` follows only once the checkpoint is in place. A checkpoint has the columns that we
+know, so where an action has a field that we do not know none is written: commits keep such fields, and
+may be cleaned up once a checkpoint stands for them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
 from deltaarrow.actions import CHECKPOINT_SCHEMA, Action, render_action
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.actions.codec import camel_case
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.log.last_checkpoint import read_hint, render_hint, write_hint
 from deltaarrow.log.names import checkpoint_name
 from deltaarrow.log.replay import LogState
@@ -57,11 +61,53 @@ def _renamed(array: pa.StructArray, data_type: pa.DataType) -> pa.StructArray:
     )
 
 
+# What says nothing that the other fields do not say; delta-spark leaves these out as well.
+_DERIVED = {
+    "add": frozenset({"stats_parsed", "partitionValues_parsed"}),
+    "remove": frozenset({"stats_parsed", "partitionValues_parsed"}),
+    "deletionVector": frozenset({"maxRowIndex"}),
+}
+
+
+def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) -> Iterator[str]:
+    """Name the fields of an object, given as JSON, that a column of this type has no place for."""
+    known = {field.name: field.type for field in data_type}
+    for key, item in value.items():
+        if key not in known:
+            if item is not None and key not in _DERIVED.get(name, ()):
+                yield f"{name}.{key}"
+        elif pa.types.is_struct(known[key]) and isinstance(item, Mapping):
+            yield from _lost_fields(key, item, known[key])
+
+
+def _ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_since: int) -> None:
+    removes = (
+        each for each in state.recent_removes() if (each.get("deletionTimestamp") or 0) > tombstones_since
+    )
+    actions: list[Mapping[str, Any]] = [render_action(action) for action in head]
+    actions += [{"add": add} for add in state.recent_adds()] + [{"remove": remove} for remove in removes]
+    lost = {
+        field
+        for action in actions
+        for key, value in action.items()
+        for field in _lost_fields(key, value, _SCHEMA.field(key).type)
+    }
+    if lost:
+        names = ", ".join(sorted(lost))
+        raise UnsupportedFeatureError(
+            f"no checkpoint of version {state.segment.version} of {state.store.uri} can be written: it"
+            f" would lose fields that this release does not know: {names}",
+            feature=names,
+        )
+
+
 def write_classic_checkpoint(state: LogState, *, tombstones_since: int) -> str:
     """Write the checkpoint of a replayed segment and the hint to it; return its store name.
 
     Tombstones older than `tombstones_since` (milliseconds since the epoch) are left out. A checkpoint
     that another writer has put there first is as good and is replaced by the same content.
+
+    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -75,6 +121,7 @@ def write_classic_checkpoint(state: LogState, *, tombstones_since: int) -> str:
     tombstones = tombstones.filter(pc.greater(times, tombstones_since))
     head: list[Action] = [state.protocol, state.metadata]
     head += [*state.transactions.values(), *state.domains.values()]
+    _ensure_nothing_is_lost(state, head, tombstones_since)
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, _SCHEMA, compression="snappy") as writer:
         writer.write_table(pa.concat_tables(_action_rows(head)))

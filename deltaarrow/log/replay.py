@@ -12,7 +12,7 @@ not: its file actions are asked by a query, which leaves out what the tail has d
 carries the pruning predicate inside (`query_files`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -168,6 +168,14 @@ class LogState:
             if any(body is not None and FileActionKey.from_json(body) == key for body in bodies):
                 return name
         return "the log"
+
+    def recent_adds(self) -> Iterable[Mapping[str, Any]]:
+        """Return the live files that no Parquet checkpoint has, as JSON gives them, with all fields."""
+        return self._tail.adds.values()
+
+    def recent_removes(self) -> Iterable[Mapping[str, Any]]:
+        """Return the tombstones that no Parquet checkpoint has, likewise."""
+        return self._tail.removes.values()
 
     def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.

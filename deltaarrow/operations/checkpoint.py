@@ -16,7 +16,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def create_checkpoint(store: Store, version: int, *, clock: Clock = system_clock) -> str:
-    """Write a classic checkpoint of `version` and the hint to it; return its store name."""
+    """Write a classic checkpoint of `version` and the hint to it; return its store name.
+
+    Raises `UnsupportedFeatureError` when it would lose fields of actions that this release does not know.
+    """
     state = replay(store, list_segment(store, version))
     retention = properties.DELETED_FILE_RETENTION.parse(state.metadata.configuration) // timedelta(
         milliseconds=1

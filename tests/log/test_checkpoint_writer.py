@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.log import list_segment, replay, write_classic_checkpoint
 from deltaarrow.log.last_checkpoint import checksum
 from deltaarrow.storage import open_store
@@ -80,3 +81,45 @@ def test_the_hint_does_not_go_back(table):
     store = open_store(table.path)
     write_classic_checkpoint(replay(store, list_segment(store, 0)), tombstones_since=0)
     assert json.loads((table.log / "_last_checkpoint").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("key", ["protocol", "metaData", "txn", "domainMetadata", "add", "remove"])
+@pytest.mark.parametrize("value", [1, "text", {"deep": []}, False])
+def test_no_checkpoint_is_written_where_an_unknown_field_would_be_lost(table, key, value):
+    action = _newest(table, key)
+    table.commit([{key: action | {"fromTheFuture": value}}])
+    with pytest.raises(UnsupportedFeatureError, match=rf"{key}\.fromTheFuture"):
+        write(table)
+    assert not list(table.log.glob("*checkpoint*"))
+
+
+@pytest.mark.parametrize(("key", "part"), [("metaData", "format"), ("add", "deletionVector")])
+def test_an_unknown_field_within_a_field_counts(table, key, part):
+    action = _newest(table, key)
+    table.commit([{key: action | {part: action[part] | {"fromTheFuture": 1}}}])
+    with pytest.raises(UnsupportedFeatureError, match=rf"{part}\.fromTheFuture"):
+        write(table)
+
+
+def test_fields_that_say_nothing_do_not_stop_a_checkpoint(table):
+    add = _newest(table, "add")
+    vector = add["deletionVector"] | {"maxRowIndex": 1, "other": None}
+    table.commit([{"add": add | {"deletionVector": vector, "fromTheFuture": None}}])
+    table.commit([{"protocol": _newest(table, "protocol") | {"fromTheFuture": None}}])
+    write(table)
+
+
+def test_what_is_not_in_the_checkpoint_does_not_stop_it(table):
+    """An expired tombstone, and an action that a newer one replaces."""
+    transaction, remove = _newest(table, "txn"), _newest(table, "remove")
+    table.commit([{"txn": transaction | {"fromTheFuture": 1}}, {"remove": remove | {"fromTheFuture": 1}}])
+    table.commit([{"txn": transaction}])
+    write(table, since=EPOCH_MS)
+
+
+def _newest(table, key: str) -> dict:
+    for file in sorted(table.log.glob("*.json"), reverse=True):
+        for line in reversed(file.read_text().splitlines()):
+            if key in (action := json.loads(line)):
+                return action[key]
+    raise AssertionError(key)

@@ -208,6 +208,18 @@ def test_a_checkpoint_that_fails_does_not_fail_the_commit(tmp_path, monkeypatch,
     assert "no checkpoint was written for version 1" in caplog.text
 
 
+def test_unknown_fields_outlive_the_checkpoint_that_was_due(tmp_path, caplog):
+    table = TableBuilder(tmp_path).protocol()
+    table.metadata(pa.schema([("id", pa.int64())]), (), {"delta.checkpointInterval": "2"})
+    table.commit().commit([{"txn": {"appId": "a", "version": 1, "fromTheFuture": 5}}])
+    write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
+    assert DeltaTable(tmp_path).version() == 2
+    assert "txn.fromTheFuture" in caplog.text
+    with pytest.raises(UnsupportedFeatureError, match=r"txn\.fromTheFuture"):
+        DeltaTable(tmp_path).create_checkpoint()
+    assert not list((tmp_path / "_delta_log").glob("*checkpoint*"))
+
+
 def test_properties_may_be_given_again_and_not_changed(tmp_path):
     for _ in range(2):
         write_deltalake(tmp_path, ROWS, mode="append", configuration={"delta.checkpointInterval": "7"})
