@@ -35,6 +35,9 @@ __all__ = ["DEFAULT_BATCH_SIZE", "BatchReader"]
 DEFAULT_BATCH_SIZE = 131_072
 # Footers of this many files are read ahead, in parallel, while the files before them are scanned.
 _WINDOW = 64
+# pyarrow reads ahead by batches, of whatever size: those of wide tables have fewer rows.
+_BATCH_BYTES = 8 << 20
+_LEAST_ROWS = 1024
 # Putting variants together takes a multiple of what was read.
 _VARIANT_BYTES = 1 << 26
 
@@ -174,7 +177,8 @@ class BatchReader:
         dataset = pads.FileSystemDataset(
             list(fragments), binding.scan_schema, self._format, store.arrow_filesystem()
         )
-        return dataset.scanner(batch_size=self.batch_size, use_threads=self.use_threads, **options)
+        rows = min(self.batch_size, max(_LEAST_ROWS, _BATCH_BYTES // max(1, _row_bytes(binding.scan_schema))))
+        return dataset.scanner(batch_size=rows, use_threads=self.use_threads, **options)
 
     def _scan(
         self, binding: Binding, files: Sequence[_Opened], fragments: Iterable[Any], **options: Any
@@ -315,6 +319,17 @@ def _hidden_rows(
     if deleted is not None:
         deleted.ensure_within(num_rows)
     return deleted if task.only_in is None else vectors[task.only_in].inverted(num_rows, deleted)
+
+
+def _row_bytes(fields: Iterable[pa.Field]) -> int:
+    """Return about how many bytes a row takes; texts, lists and maps count as 32 a leaf."""
+    total = 0
+    for each in fields:
+        if pa.types.is_struct(each.type):
+            total += _row_bytes(each.type)
+        else:
+            total += each.type.bit_width // 8 if pa.types.is_primitive(each.type) else 32
+    return total
 
 
 def _windows(tasks: Sequence[FileTask]) -> list[Sequence[FileTask]]:

@@ -284,3 +284,11 @@ def test_take_keeps_the_order_that_was_asked_for(dataset):
     assert dataset.take([]).num_rows == 0
     with pytest.raises(IndexError, match="5"):
         dataset.take([5])
+
+
+def test_batches_of_wide_tables_have_fewer_rows(tmp_path):
+    wide = pa.table({f"c{i}": pa.array(range(20_000), pa.float64()) for i in range(200)})
+    write_deltalake(tmp_path, wide)
+    dataset = DeltaTable(tmp_path).to_pyarrow_dataset()
+    assert max(batch.nbytes for batch in dataset.to_batches()) <= 9 << 20
+    assert max(batch.num_rows for batch in dataset.to_batches(columns=["c0"])) == 20_000
