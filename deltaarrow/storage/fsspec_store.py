@@ -12,7 +12,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.errors import MissingDependencyError, StorageError
+from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
 from deltaarrow.optional import require
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
@@ -35,7 +35,8 @@ class FsspecStore:
 
     `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3
     also deltalake's (see `deltaarrow.storage.s3`). The file system is made anew after a fork and after
-    unpickling. `MissingDependencyError` if the library for the protocol is not installed.
+    unpickling. `MissingDependencyError` if the library for the protocol is not installed; what reads raises
+    `StorageError` where the place cannot be reached.
     """
 
     is_local = False
@@ -80,6 +81,22 @@ class FsspecStore:
         authority = "" if self.protocol in _BUCKETS else _authority(self.uri)
         return self.protocol, authority, repr(sorted(self.storage_options.items()))
 
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Turn what the libraries beneath raise into `StorageError`, but for Python's own `OSError`s.
+
+        A file below another file, which cannot be, is not found.
+        """
+        try:
+            yield
+        except NotADirectoryError as error:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
+        except Exception as error:
+            if not _is_of_transport(error):
+                raise
+            what = str(error) or type(error).__name__
+            raise StorageError(f"cannot reach {self.uri!r}: {what}") from error
+
     def location(self, name: str) -> str:
         """Return ``protocol://.../name``."""
         if name.startswith("/"):
@@ -109,11 +126,12 @@ class FsspecStore:
         prefix = f"{folder.rstrip('/')}/" if folder else ""
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         try:
-            if self.protocol == "s3":
-                found = list_s3_objects(self.fsspec_filesystem(), path, start)
-            else:
-                found = self._list(path)
-        except (FileNotFoundError, NotADirectoryError):
+            with self._reaching():
+                if self.protocol == "s3":
+                    found = list_s3_objects(self.fsspec_filesystem(), path, start)
+                else:
+                    found = self._list(path)
+        except FileNotFoundError:
             return []
         # A path that is no folder is listed as itself, and a folder of S3 may have an object for itself.
         below = len(path) + 1
@@ -128,10 +146,11 @@ class FsspecStore:
         prefix = f"{folder.rstrip('/')}/" if folder else ""
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         below = len(path) + 1
-        for info in self._find(path):
-            base = info["name"][below:]
-            if base and not base.endswith("/"):
-                yield self._entry(prefix + base, info)
+        with self._reaching():
+            for info in self._find(path):
+                base = info["name"][below:]
+                if base and not base.endswith("/"):
+                    yield self._entry(prefix + base, info)
 
     def _list(self, path: str) -> list[dict[str, Any]]:
         filesystem = self.fsspec_filesystem()
@@ -164,7 +183,7 @@ class FsspecStore:
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
-        with _absent_is_not_found():
+        with self._reaching():
             data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
         return data
 
@@ -176,7 +195,7 @@ class FsspecStore:
             return b""
         path = self.arrow_path(name)
         try:
-            with _absent_is_not_found():
+            with self._reaching():
                 data: bytes = self.fsspec_filesystem().cat_file(path, start=offset, end=offset + length)
         except OSError as error:
             # S3 refuses a range that begins behind the end.
@@ -187,7 +206,7 @@ class FsspecStore:
 
     def _info(self, name: str) -> dict[str, Any]:
         path = self.arrow_path(name)
-        with _absent_is_not_found():
+        with self._reaching():
             info: dict[str, Any] = self.fsspec_filesystem().info(path)
         if info["type"] != "file":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -259,13 +278,18 @@ class _MemoryOutput(Output):
         self._buffer.close()
 
 
-@contextlib.contextmanager
-def _absent_is_not_found() -> Iterator[None]:
-    """Say of a file below another file, which cannot be, that it is not found."""
-    try:
-        yield
-    except NotADirectoryError as error:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
+def _is_of_transport(error: BaseException) -> bool:
+    """Whether an error is of the way to a file and not of the file, or a fault of a program.
+
+    botocore's errors are no `OSError`s, some of aiohttp's are, and neither library need be installed: what
+    a library defines itself is of transport.
+    """
+    if isinstance(error, FileNotFoundError):
+        # fsspec's HTTP says so of every file of a server that it cannot connect to.
+        return isinstance(error.__cause__, OSError) and _is_of_transport(error.__cause__)
+    if isinstance(error, ConnectionError | TimeoutError):
+        return True
+    return not isinstance(error, DeltaError | PermissionError) and type(error).__module__ != "builtins"
 
 
 def _normalise(uri: str) -> str:

@@ -1,0 +1,72 @@
+"""Places that cannot be reached: a `StorageError` that names the place, whatever library says so."""
+
+import socket
+
+import pytest
+
+from deltaarrow.errors import StorageError
+from deltaarrow.storage import open_store
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    """An address at which nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.fixture(params=["http", "s3"])
+def store(request, endpoint):
+    if request.param == "http":
+        return open_store(f"http://{endpoint}/t")
+    options = {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "eu-west-1",
+        "AWS_ENDPOINT_URL": f"http://{endpoint}",
+        "config_kwargs": {"retries": {"max_attempts": 0}},
+    }
+    return open_store("s3://bucket/t", options)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store: store.read("f"),
+        lambda store: store.read_range("f", 0, 1),
+        lambda store: store.size("f"),
+        lambda store: store.list_from("_delta_log"),
+        lambda store: list(store.list_recursive()),
+    ],
+    ids=["read", "read_range", "size", "list_from", "list_recursive"],
+)
+def test_a_place_that_cannot_be_reached_is_a_storage_error(store, use):
+    with pytest.raises(StorageError, match="cannot reach") as caught:
+        use(store)
+    assert store.uri in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), TimeoutError()])
+def test_a_lost_connection_is_a_storage_error(tmp_path, monkeypatch, error):
+    store = open_store(f"local://{tmp_path}/t")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(type(store.fsspec_filesystem()), "cat_file", fail)
+    with pytest.raises(StorageError, match=r"cannot reach .*/t'"):
+        store.read("f")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "denied"), OSError(5, "disk"), KeyError("a fault")])
+def test_other_errors_stay_what_they_are(tmp_path, monkeypatch, error):
+    store = open_store(f"local://{tmp_path}/t")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(type(store.fsspec_filesystem()), "cat_file", fail)
+    with pytest.raises(type(error)):
+        store.read("f")
