@@ -15,7 +15,9 @@ import pyarrow as pa
 from deltaarrow.actions import CHECKPOINT_SCHEMA, Action, render_action
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.actions.codec import camel_case
+from deltaarrow.compute import files_cursor, quote_file, quote_identifier
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.last_checkpoint import read_hint, render_hint, write_hint
 from deltaarrow.log.names import checkpoint_name
 from deltaarrow.log.replay import LogState
@@ -80,6 +82,40 @@ def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) 
             yield from _lost_fields(key, item, known[key])
 
 
+def _unplaced(
+    path: tuple[str, ...], found: pa.StructType, wanted: pa.StructType
+) -> Iterator[tuple[str, ...]]:
+    """Name the members of a column of an older checkpoint that the new one has no place for."""
+    known = {field.name: field.type for field in wanted}
+    for field in found:
+        inner = (*path, field.name)
+        if field.name not in known:
+            if field.name not in _DERIVED.get(path[-1], ()):
+                yield inner
+        elif pa.types.is_struct(known[field.name]) and pa.types.is_struct(field.type):
+            yield from _unplaced(inner, field.type, known[field.name])
+
+
+def _lost_columns(state: LogState, files: CheckpointFiles) -> Iterator[str]:
+    """Name the unknown fields that file actions of an older checkpoint have, in whichever row."""
+    paths = [
+        path
+        for column in files.schema
+        if column.name in ("add", "remove")
+        for path in _unplaced((column.name,), column.type, _SCHEMA.field(column.name).type)
+    ]
+    if not paths:
+        return
+    counts = ", ".join(f"count({'.'.join(map(quote_identifier, path))})" for path in paths)
+    listed = ", ".join(quote_file(state.store.location(name)) for name in files.names)
+    with files_cursor(state.store) as cursor:
+        query = f"SELECT {counts} FROM read_parquet([{listed}], hive_partitioning = false)"
+        (row,) = cursor.sql(query).fetchall()
+    for path, count in zip(paths, row, strict=True):
+        if count:
+            yield ".".join(path[-2:])
+
+
 def _ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_since: int) -> None:
     removes = (
         each for each in state.recent_removes() if (each.get("deletionTimestamp") or 0) > tombstones_since
@@ -92,6 +128,7 @@ def _ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_
         for key, value in action.items()
         for field in _lost_fields(key, value, _SCHEMA.field(key).type)
     }
+    lost.update(field for files in state.checkpoint_files for field in _lost_columns(state, files))
     if lost:
         names = ", ".join(sorted(lost))
         raise UnsupportedFeatureError(
@@ -121,6 +158,7 @@ def write_classic_checkpoint(state: LogState, *, tombstones_since: int) -> str:
     tombstones = tombstones.filter(pc.greater(times, tombstones_since))
     head: list[Action] = [state.protocol, state.metadata]
     head += [*state.transactions.values(), *state.domains.values()]
+    # Last, because by now every file of the older checkpoint has been found to be readable.
     _ensure_nothing_is_lost(state, head, tombstones_since)
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, _SCHEMA, compression="snappy") as writer:

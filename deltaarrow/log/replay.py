@@ -169,6 +169,11 @@ class LogState:
                 return name
         return "the log"
 
+    @property
+    def checkpoint_files(self) -> Sequence[CheckpointFiles]:
+        """The Parquet files that hold the file actions of the checkpoint."""
+        return self._head.files
+
     def recent_adds(self) -> Iterable[Mapping[str, Any]]:
         """Return the live files that no Parquet checkpoint has, as JSON gives them, with all fields."""
         return self._tail.adds.values()

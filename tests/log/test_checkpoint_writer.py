@@ -101,6 +101,40 @@ def test_an_unknown_field_within_a_field_counts(table, key, part):
         write(table)
 
 
+@pytest.mark.parametrize("value", [None, 7])
+@pytest.mark.parametrize("place", [["add"], ["remove"], ["add", "deletionVector"]])
+def test_an_unknown_column_of_the_older_checkpoint_counts_where_it_has_a_value(table, place, value):
+    file = table.path / write(table)
+    old = pq.read_table(file)
+    rows = old.to_pylist(maps_as_pydicts="strict")
+    for row in rows:
+        holder = row
+        for name in place:
+            holder = holder and holder[name]
+        if holder:
+            holder["from the future"] = value
+    pq.write_table(pa.Table.from_pylist(rows, _with_column(old.schema, place)), file)
+    table.delete_commits(0, 1)
+    table.commit([table.txn("app", 6)])
+    if value is None:
+        write(table)
+    else:
+        with pytest.raises(UnsupportedFeatureError, match=f"{place[-1]}.from the future"):
+            write(table)
+
+
+def _with_column(schema: pa.Schema, place: list[str]) -> pa.Schema:
+    def widened(fields, rest):
+        if not rest:
+            return [*fields, pa.field("from the future", pa.int64())]
+        return [
+            pa.field(f.name, pa.struct(widened(list(f.type), rest[1:]))) if f.name == rest[0] else f
+            for f in fields
+        ]
+
+    return pa.schema(widened(list(schema), place))
+
+
 def test_fields_that_say_nothing_do_not_stop_a_checkpoint(table):
     add = _newest(table, "add")
     vector = add["deletionVector"] | {"maxRowIndex": 1, "other": None}
