@@ -58,7 +58,7 @@ class _Target:
             configuration=self.metadata.configuration,
             tight_bounds=is_supported(self.protocol, "deletionVectors"),
             target_file_size=DEFAULT_TARGET_FILE_SIZE if target_file_size is None else target_file_size,
-            properties=properties or WriterProperties(),
+            properties=WriterProperties() if properties is None else properties,
         )
 
 

@@ -35,6 +35,8 @@ class WritePlan:
 
     Raises:
         SchemaMismatchError: a partition column is not in the schema, or nothing else is.
+        TypeError: `target_file_size` is no int, or `properties` are no `WriterProperties`.
+        ValueError: `target_file_size` is less than 1.
     """
 
     store: Store
@@ -54,5 +56,9 @@ class WritePlan:
             raise SchemaMismatchError(f"partition column {absent[0]!r} is not in the schema")
         if names <= set(self.partition_columns):
             raise SchemaMismatchError("a table needs a column that is not a partition column")
+        if not isinstance(self.target_file_size, int) or isinstance(self.target_file_size, bool):
+            raise TypeError(f"target_file_size is an int, not {self.target_file_size!r}")
+        if not isinstance(self.properties, WriterProperties):
+            raise TypeError(f"writer_properties are WriterProperties, not {self.properties!r}")
         if self.target_file_size < 1:
             raise ValueError("target_file_size must be at least 1 byte")

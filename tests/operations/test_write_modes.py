@@ -220,6 +220,23 @@ def test_unknown_fields_outlive_the_checkpoint_that_was_due(tmp_path, caplog):
     assert not list((tmp_path / "_delta_log").glob("*checkpoint*"))
 
 
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("target_file_size", "1MB"),
+        ("target_file_size", 1e6),
+        ("target_file_size", True),
+        ("writer_properties", {}),
+        ("writer_properties", {"compression": "ZSTD"}),
+        ("writer_properties", "ZSTD"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_by_its_name(tmp_path, argument, value):
+    with pytest.raises(TypeError, match=argument):
+        write_deltalake(tmp_path, ROWS, **{argument: value})
+    assert not list(tmp_path.iterdir())
+
+
 def test_properties_may_be_given_again_and_not_changed(tmp_path):
     for _ in range(2):
         write_deltalake(tmp_path, ROWS, mode="append", configuration={"delta.checkpointInterval": "7"})
