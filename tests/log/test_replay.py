@@ -106,6 +106,18 @@ def test_a_table_without_protocol_or_metadata_is_refused(tmp_path, missing):
         state_of(tmp_path)
 
 
+@pytest.mark.parametrize("kind", [None, *CHECKPOINTS])
+def test_a_remove_without_partition_values_size_and_timestamp_is_one(table, kind):
+    table.commit([table.add_file(1, name="a"), table.add_file(1, name="b")])
+    table.commit([{"remove": {"path": "a", "dataChange": True}}])
+    if kind is not None:
+        table.checkpoint(kind=kind)
+    state = state_of(table.path)
+    assert live_keys(state) == {("b", None)}
+    (tombstone,) = state.query_tombstones().to_pylist()
+    assert (tombstone["path"], tombstone["size"], tombstone["deletion_timestamp"]) == ("a", None, None)
+
+
 def test_an_unknown_action_is_ignored(table):
     table.commit([{"somethingNew": {"a": 1}}, table.add_file(1, name="f")])
     assert live_keys(state_of(table.path)) == {("f", None)}

@@ -96,8 +96,8 @@ def outcome(table: Path, engine: str) -> dict[str, Any]:
         return {"raised": type(error).__name__, "message": "".join(traceback.format_exception(error)[-4:])}
     try:
         return {"rows": rows_of(read)}
-    except UnicodeError:
-        return {"rows": ["a text that is none"]}
+    except (UnicodeError, OverflowError):  # texts and times that Python does not know
+        return {"rows": ["?"] * read.num_rows}
 
 
 def main(folder: str, seed: str, count: str, *engines: str) -> None:

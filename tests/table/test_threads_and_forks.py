@@ -3,7 +3,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
@@ -52,3 +54,18 @@ def test_a_table_is_read_after_a_fork(table):
     process.join(60)
     assert process.exitcode == 0
     assert answers.get() == (1001, EXPECTED[0])
+
+
+def _count(readable) -> int:
+    if isinstance(readable, da.DeltaTable):
+        return readable.count()
+    if isinstance(readable, pl.LazyFrame):
+        return readable.select("id").collect().height
+    return readable.to_table().num_rows
+
+
+def test_tables_datasets_and_lazy_frames_go_to_processes_that_are_spawned(table):
+    dataset = table.to_pyarrow_dataset()
+    readables = [table, dataset, dataset.filter(pc.field("id") < 10), da.scan_delta(table)]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(_count, readables) == [1001, 1001, 10, 1001]
