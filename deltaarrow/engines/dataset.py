@@ -7,6 +7,7 @@ showing deleted rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +32,7 @@ from deltaarrow.scan import (
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
 from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.statistics import guarantee, partition_expression
+from deltaarrow.statistics import guarantees, partition_expression
 
 __all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner", "LogDataset"]
 
@@ -71,6 +72,23 @@ def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expre
 # --- fragments -------------------------------------------------------------------------------------
 
 
+class _Guarantees:
+    """What the statistics of all files of a plan prove; found for all of them when one is asked for."""
+
+    def __init__(self, plan: ScanPlan) -> None:
+        self._plan = plan
+
+    @cached_property
+    def expressions(self) -> list[pc.Expression]:
+        layout = self._plan.layout
+        return guarantees(
+            self._plan.files.column("stats"),
+            layout.table_schema,
+            layout.mapping_mode,
+            layout.partition_columns,
+        )
+
+
 class DeltaFragment:
     """One file of a `DeltaDataset`, with everything that is known of it beforehand.
 
@@ -78,9 +96,14 @@ class DeltaFragment:
     pyarrow expressions over logical names that hold for every row.
     """
 
-    def __init__(self, plan: ScanPlan, task: FileTask) -> None:
+    def __init__(self, plan: ScanPlan, place: int, proven: _Guarantees) -> None:
         self._plan = plan
-        self._task = task
+        self._place = place
+        self._proven = proven
+
+    @property
+    def _task(self) -> FileTask:
+        return self._plan.tasks[self._place]
 
     def __repr__(self) -> str:
         return f"DeltaFragment({self._task.path!r})"
@@ -103,11 +126,10 @@ class DeltaFragment:
             self._task.partition_values, layout.schema, layout.partition_columns, layout.mapping_mode
         )
 
-    @cached_property
+    @property
     def guarantee(self) -> pc.Expression:
         """What the statistics of the file prove of every row, NULL and NaN taken into account."""
-        layout = self._plan.layout
-        return guarantee(self._task.stats, layout.table_schema, layout.mapping_mode, layout.partition_columns)
+        return self._proven.expressions[self._place]
 
     @cached_property
     def row_mask(self) -> pa.BooleanArray | None:
@@ -128,8 +150,7 @@ class DeltaFragment:
         needed = _needed_columns(columns, filter, self.schema)
         ensure_columns(self._plan.schema, needed)
         reader = self._reader(needed, **_reader_options(filter, options))
-        plan = ScanPlan(self._plan.layout, self._plan.version, tuple(needed), self._plan.files.slice(0, 0))
-        plan.__dict__["tasks"] = [self._task]
+        plan = replace(self._plan, columns=tuple(needed), files=self._plan.files.slice(self._place, 1))
         return DeltaScanner(plan, reader, _shown(columns, self.schema), filter)
 
     def to_table(
@@ -286,4 +307,5 @@ class DeltaDataset(LogDataset):
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
         """Yield the files that may hold a row which matches `filter`."""
         plan = self.plan(None, filter)
-        return (DeltaFragment(plan, task) for task in plan.tasks)
+        proven = _Guarantees(plan)
+        return (DeltaFragment(plan, place, proven) for place in range(plan.files.num_rows))
