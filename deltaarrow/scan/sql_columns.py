@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.partitions import duckdb_type as duckdb_primitive_type
 from deltaarrow.scan.footers import VARIANT_MARK
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow_type
 
@@ -32,22 +33,8 @@ class BeyondDuckDBError(UnsupportedFeatureError):
     """DuckDB's own reader cannot show these files as the table; `deltaarrow.scan.batches` may."""
 
 
-_PRIMITIVES = {
-    "string": "VARCHAR",
-    "long": "BIGINT",
-    "integer": "INTEGER",
-    "short": "SMALLINT",
-    "byte": "TINYINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "binary": "BLOB",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP WITH TIME ZONE",
-    "timestamp_ntz": "TIMESTAMP",
-    "variant": "VARIANT",
-    "void": '"NULL"',
-}
+# What no table is partitioned by.
+_DATA_ONLY = {"variant": "VARIANT", "void": '"NULL"'}
 
 
 def duckdb_type(data_type: DataType) -> str:
@@ -63,7 +50,7 @@ def duckdb_type(data_type: DataType) -> str:
         return f"{duckdb_type(data_type.element_type)}[]"
     if isinstance(data_type, MapType):
         return f"MAP({duckdb_type(data_type.key_type)}, {duckdb_type(data_type.value_type)})"
-    return "DECIMAL({},{})".format(*data_type.decimal) if data_type.decimal else _PRIMITIVES[data_type.type]
+    return _DATA_ONLY.get(data_type.type) or duckdb_primitive_type(data_type)
 
 
 def _struct_type(members: Iterable[tuple[str, str]]) -> str:
