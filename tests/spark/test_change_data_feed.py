@@ -67,7 +67,13 @@ IMAGES = {"update_preimage", "update_postimage"}
 
 
 @pytest.mark.feature("changeDataFeed")
-@pytest.mark.parametrize(("partitioned", "properties"), VARIETIES.values(), ids=list(VARIETIES))
+@pytest.mark.parametrize(
+    ("partitioned", "properties"),
+    [
+        pytest.param(*variety, id=name, marks=pytest.mark.slow if name in ("plain", "by name") else ())
+        for name, variety in VARIETIES.items()
+    ],
+)
 def test_every_operation(spark, tmp_path, partitioned, properties):
     name = create(spark, tmp_path, partitioned=partitioned, **properties)
     fill(spark, name)
