@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.binding import bind_columns
-from deltaarrow.scan.damage import reading
+from deltaarrow.scan.damage import ensure_rows, reading
 from deltaarrow.schema import (
     ArrayType,
     DataType,
@@ -168,19 +168,21 @@ class FileBinder:
         return store.is_local or _PLAIN_LOCATION.fullmatch(store.location(task.path)) is not None
 
     def _read_schemas(self, tasks: Sequence[FileTask]) -> list[pa.Schema]:
-        missing = [task.path for task in tasks if task.path not in self._schemas]
+        missing = [task for task in tasks if task.path not in self._schemas]
         if missing:
             threads = 1 if self._layout.store.is_local else _FOOTER_THREADS
             distinct: dict[pa.Schema, pa.Schema] = {}
             with ThreadPoolExecutor(threads) as pool:
-                for path, schema in zip(missing, pool.map(self._read_schema, missing), strict=True):
-                    self._schemas[path] = distinct.setdefault(schema, schema)
+                for task, schema in zip(missing, pool.map(self._read_schema, missing), strict=True):
+                    self._schemas[task.path] = distinct.setdefault(schema, schema)
         return [self._schemas[task.path] for task in tasks]
 
-    def _read_schema(self, path: str) -> pa.Schema:
+    def _read_schema(self, task: FileTask) -> pa.Schema:
         store = self._layout.store
-        with reading(path):
-            return pq.read_schema(store.arrow_path(path), filesystem=store.arrow_filesystem())
+        with reading(task.path):
+            metadata = pq.read_metadata(store.arrow_path(task.path), filesystem=store.arrow_filesystem())
+            ensure_rows(task.path, metadata, task.num_records)
+            return metadata.schema.to_arrow_schema()
 
     def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:
         """Whether every column is in the file by its exact name, of a type Polars widens, or not at all."""

@@ -23,7 +23,7 @@ from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, r
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
-from deltaarrow.scan.damage import READ_ERRORS, reading
+from deltaarrow.scan.damage import READ_ERRORS, ensure_rows, reading
 from deltaarrow.scan.pushdown import pushed_filter
 from deltaarrow.scan.row_tracking import ROW_ID, filled
 from deltaarrow.scan.tasks import FileTask, TableLayout
@@ -131,16 +131,12 @@ class BatchReader:
         with reading(task.path):
             fragment = self._format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
             file_schema = fragment.physical_schema
-            rows = fragment.metadata.num_rows
-        if task.num_records not in (None, rows):
-            raise CorruptDataFileError(
-                f"the data file {task.path} has {rows} rows; the log says {task.num_records}"
-            )
+            ensure_rows(task.path, fragment.metadata, task.num_records)
         binding = self._bindings.get(file_schema)
         if binding is None:
             binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
             self._bindings[file_schema] = binding
-        hidden = _hidden_rows(task, vectors, rows)
+        hidden = _hidden_rows(task, vectors, fragment.metadata.num_rows)
         return _Opened(task, fragment, binding, hidden)
 
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:

@@ -7,12 +7,13 @@ has made up. To the caller all of them are a data file that contradicts its form
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
 
-__all__ = ["READ_ERRORS", "reading"]
+__all__ = ["READ_ERRORS", "ensure_rows", "reading"]
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """What pyarrow raises at a broken file. `pyarrow.ArrowCancelled`, which is among them, is no such thing."""
@@ -29,3 +30,16 @@ def reading(path: str) -> Iterator[None]:
         raise CorruptDataFileError(f"the data file {path} is in the log and not in storage") from error
     except READ_ERRORS as error:
         raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
+
+
+def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:
+    """Raise `CorruptDataFileError` unless a footer, its row groups and the log agree on the number of rows.
+
+    `metadata` is a `pyarrow.parquet.FileMetaData`, `recorded` what the log says, if it does.
+    """
+    rows = metadata.num_rows
+    grouped = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    if grouped != rows:
+        raise CorruptDataFileError(f"the data file {path} has {grouped} rows; its footer says {rows}")
+    if recorded not in (None, rows):
+        raise CorruptDataFileError(f"the data file {path} has {rows} rows; the log says {recorded}")

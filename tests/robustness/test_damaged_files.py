@@ -14,8 +14,12 @@ import json
 import subprocess
 import sys
 
+import duckdb
+import pyarrow.parquet as pq
 import pytest
 
+from deltaarrow.errors import CorruptDataFileError
+from tests.support.engines import ENGINES, open_snapshot
 from tests.support.modules import ROOT
 from tests.support.small_tables import SMALL_TABLES, write_small_table
 
@@ -69,6 +73,30 @@ def test_a_damaged_file_is_refused_or_does_no_harm(tmp_path):
 
 def test_engines_refuse_a_damaged_file_as_well(tmp_path):
     check(fuzz(tmp_path, 2, 6, "duckdb", "polars"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_row_groups_with_other_rows_than_the_footer_says_are_refused(tmp_path, engine):
+    write_small_table(tmp_path, "commits")
+    file = tmp_path / "b.parquet"
+    metadata = pq.read_metadata(file)
+    # As Thrift has it: the field `num_rows` of the one row group, before and after.
+    size = thrift_long(metadata.row_group(0).total_byte_size)
+    content = file.read_bytes()
+    assert content.count(size + thrift_long(30)) == 1
+    file.write_bytes(content.replace(size + thrift_long(30), size + thrift_long(29)))
+    with pytest.raises((CorruptDataFileError, duckdb.Error), match=r"b\.parquet"):
+        ENGINES[engine](open_snapshot(tmp_path), None, None)
+
+
+def thrift_long(number):
+    """A field of 64 bits that follows its predecessor, in Thrift's compact form."""
+    text, rest = bytearray(b"\x16"), number << 1
+    while rest > 127:
+        text.append(rest & 127 | 128)
+        rest >>= 7
+    text.append(rest)
+    return bytes(text)
 
 
 @pytest.mark.slow
