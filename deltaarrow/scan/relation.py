@@ -30,6 +30,7 @@ from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
+from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
 __all__ = ["FILE_COLUMN", "ROW_COLUMN", "Relation", "relation_sql"]
@@ -95,7 +96,7 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
             for any variant: DuckDB takes the JSON null in one for NULL, which must not be written back.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
     """
-    if locate and any(_holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
+    if locate and any(holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
     if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError(f"lists or maps are nested more than {_MOST_REPETITIONS} times")
@@ -157,16 +158,6 @@ def _empty_select(plan: ScanPlan, *, locate: bool) -> str:
         columns += [(FILE_COLUMN, "BIGINT"), (ROW_COLUMN, "BIGINT")]
     nulls = ", ".join(f"NULL::{type_name} AS {quote_identifier(name)}" for name, type_name in columns)
     return f"SELECT {nulls or '1'} WHERE false"
-
-
-def _holds_variant(data_type: DataType) -> bool:
-    if isinstance(data_type, StructType):
-        return any(_holds_variant(field.type) for field in data_type.fields)
-    if isinstance(data_type, ArrayType):
-        return _holds_variant(data_type.element_type)
-    if isinstance(data_type, MapType):
-        return _holds_variant(data_type.key_type) or _holds_variant(data_type.value_type)
-    return data_type.type == "variant"
 
 
 def _repetitions(data_type: DataType) -> int:
