@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from deltaarrow.engines.dataset import LogDataset
+from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.optional import require
@@ -98,15 +99,5 @@ class _PolarsSource:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator["pl.DataFrame"]:
-        pl = require("polars")
-        remaining = n_rows
-        for batch in self.dataset.to_batches(columns=with_columns):
-            frame = pl.DataFrame(batch) if batch.num_columns else pl.DataFrame(height=batch.num_rows)
-            if predicate is not None:
-                frame = frame.filter(predicate)
-            if remaining is not None:
-                frame = frame.head(remaining)
-                remaining -= frame.height
-            yield frame
-            if remaining == 0:
-                return
+        batches = self.dataset.to_batches(columns=with_columns)
+        return filtered_frames(batches, predicate, n_rows)

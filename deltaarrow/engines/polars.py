@@ -13,6 +13,7 @@ from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
 from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
 from deltaarrow.engines.source import TableSource, snapshot_of
@@ -219,17 +220,8 @@ class _ArrowSource:
         batch_size: int | None,
     ) -> Iterator["pl.DataFrame"]:
         columns = self.columns if with_columns is None else tuple(with_columns)
-        remaining = n_rows
-        for batch in BatchReader(self.layout, columns, self.pushdown).read(self.tasks):
-            frame = pl.DataFrame(batch) if columns else pl.DataFrame(height=batch.num_rows)
-            if predicate is not None:
-                frame = frame.filter(predicate)
-            if remaining is not None:
-                frame = frame.head(remaining)
-                remaining -= frame.height
-            yield frame
-            if remaining == 0:
-                return
+        batches = BatchReader(self.layout, columns, self.pushdown).read(self.tasks)
+        return filtered_frames(batches, predicate, n_rows)
 
 
 def scan_delta(
