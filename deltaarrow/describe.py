@@ -24,6 +24,8 @@ __all__ = [
     "add_actions",
     "clustering_columns",
     "describe_detail",
+    "describe_metadata",
+    "describe_protocol",
     "list_partitions",
 ]
 
@@ -47,6 +49,30 @@ class ProtocolVersions(NamedTuple):
     min_writer_version: int
     writer_features: list[str] | None
     reader_features: list[str] | None
+
+
+def describe_metadata(snapshot: Snapshot) -> Metadata:
+    """Return name, description, partitioning and properties."""
+    metadata = snapshot.metadata
+    return Metadata(
+        id=metadata.id,
+        name=metadata.name,
+        description=metadata.description,
+        partition_columns=list(metadata.partition_columns),
+        created_time=metadata.created_time,
+        configuration=dict(metadata.configuration),
+    )
+
+
+def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
+    """Return the versions and features that readers and writers have to know."""
+    protocol = snapshot.protocol
+    return ProtocolVersions(
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        None if protocol.writer_features is None else list(protocol.writer_features),
+        None if protocol.reader_features is None else list(protocol.reader_features),
+    )
 
 
 def clustering_columns(snapshot: Snapshot) -> list[str]:

@@ -26,6 +26,8 @@ from deltaarrow.describe import (
     ProtocolVersions,
     add_actions,
     describe_detail,
+    describe_metadata,
+    describe_protocol,
     list_partitions,
 )
 from deltaarrow.errors import (
@@ -229,25 +231,11 @@ class DeltaTable:
 
     def metadata(self) -> Metadata:
         """Return name, description, partitioning and properties."""
-        metadata = self._snapshot.metadata
-        return Metadata(
-            id=metadata.id,
-            name=metadata.name,
-            description=metadata.description,
-            partition_columns=list(metadata.partition_columns),
-            created_time=metadata.created_time,
-            configuration=dict(metadata.configuration),
-        )
+        return describe_metadata(self._snapshot)
 
     def protocol(self) -> ProtocolVersions:
         """Return the versions and features that readers and writers have to know."""
-        protocol = self._snapshot.protocol
-        return ProtocolVersions(
-            protocol.min_reader_version,
-            protocol.min_writer_version,
-            None if protocol.writer_features is None else list(protocol.writer_features),
-            None if protocol.reader_features is None else list(protocol.reader_features),
-        )
+        return describe_protocol(self._snapshot)
 
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return what the commits say of themselves, newest first: `commitInfo` with `version`.
