@@ -17,6 +17,7 @@ from deltaarrow.errors import (
     VersionNotFoundError,
 )
 from deltaarrow.lazy import lazy_attributes
+from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
 from deltaarrow.table import DeltaTable
@@ -31,6 +32,7 @@ __version__ = VERSION
 
 __all__ = [
     "ArrayType",
+    "Catalog",
     "ColumnProperties",
     "CommitFailedError",
     "CommitProperties",
@@ -43,6 +45,8 @@ __all__ = [
     "MapType",
     "PostCommitHookProperties",
     "PrimitiveType",
+    "RatifiedCommit",
+    "RatifiedCommits",
     "Schema",
     "SchemaMismatchError",
     "StructType",

@@ -17,6 +17,7 @@ from deltaarrow.log import (
     CommitTimes,
     LogSegment,
     LogState,
+    is_catalog_store,
     list_newer,
     list_segment,
     read_in_commit_timestamp,
@@ -37,7 +38,7 @@ class Snapshot:
     """
 
     def __init__(self, state: LogState) -> None:
-        ensure_readable(state.protocol, state.metadata)
+        ensure_readable(state.protocol, state.metadata, through_catalog=is_catalog_store(state.store))
         self._state = state
         self.store = state.store
         self.version = state.segment.version

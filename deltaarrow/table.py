@@ -37,7 +37,7 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.expressions import Filters, to_arrow
-from deltaarrow.log import list_segment, read_commit_infos
+from deltaarrow.log import Catalog, CatalogStore, list_segment, read_commit_infos
 from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
@@ -73,6 +73,7 @@ class DeltaTable:
         without_files: without effect, as in ``deltalake``; files are listed on demand anyway.
         log_buffer_size: without effect, as in ``deltalake``.
         skip_stats: without effect, as in ``deltalake``.
+        catalog: what holds the commits of a table that a catalog manages; `RatifiedCommits` is one.
 
     Raises:
         TableNotFoundError: there is no Delta log.
@@ -95,8 +96,11 @@ class DeltaTable:
         without_files: bool = False,
         log_buffer_size: int | None = None,
         skip_stats: bool = False,
+        *,
+        catalog: Catalog | None = None,
     ) -> None:
-        self._store = open_store(table_uri, storage_options)
+        store = open_store(table_uri, storage_options)
+        self._store = store if catalog is None else CatalogStore(store, catalog)
         if version is None:
             self._snapshot = Snapshot.load(self._store)
         else:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
-from deltaarrow.features.properties import PROPERTIES
+from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS, PROPERTIES
 from deltaarrow.features.registry import (
     FEATURES,
     READER_FEATURES_VERSION,
@@ -75,8 +75,10 @@ def is_supported(protocol: Protocol, name: str) -> bool:
     )
 
 
-def ensure_readable(protocol: Protocol, metadata: Metadata) -> None:
+def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: bool = False) -> None:
     """Raise unless this release can read a table of this protocol and metadata.
+
+    `through_catalog` says whether its commits are those that a catalog gives.
 
     `UnsupportedFeatureError` names the version, feature or format that is refused, and
     `DeltaProtocolError` says how a protocol contradicts itself. What only writers must know never
@@ -93,6 +95,8 @@ def ensure_readable(protocol: Protocol, metadata: Metadata) -> None:
                 in_the_way.append(name)
         elif feature.kind is FeatureKind.READER_WRITER and feature.read is Support.NO:
             in_the_way.append(name)
+        elif feature.read is Support.THROUGH_CATALOG:
+            _ensure_managed(name, feature, metadata, through_catalog)
         elif feature.read is Support.UNLESS_ACTIVE:
             _ensure_inactive(
                 feature, "read", Schema.from_json(metadata.schema_string), metadata.configuration
@@ -108,7 +112,7 @@ def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation
     file is written. Raises as `ensure_readable` does, and `InvalidTablePropertyError` for a property
     whose text means nothing.
     """
-    ensure_readable(protocol, metadata)
+    _ensure_consistent(protocol)
     if protocol.min_writer_version > WRITER_FEATURES_VERSION:
         version = protocol.min_writer_version
         raise _refusal(
@@ -122,6 +126,7 @@ def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation
         if (feature := find_feature(name)) is None or feature.supports(operation) is Support.NO
     ]
     _ensure_none(in_the_way, protocol, operation)
+    ensure_readable(protocol, metadata)
     schema = Schema.from_json(metadata.schema_string)
     ensure_honourable(schema, metadata.configuration, operation)
     for feature in FEATURES.values():
@@ -175,6 +180,18 @@ def _ensure_consistent(protocol: Protocol) -> None:
             raise DeltaProtocolError(
                 f"the protocol (reader version {reader}, writer version {writer}) contradicts itself: {what}"
             )
+
+
+def _ensure_managed(name: str, feature: TableFeature, metadata: Metadata, through_catalog: bool) -> None:
+    if not through_catalog:
+        reason = f"its protocol has the table feature {name}, and no catalog is given"
+        raise _refusal("read", reason, [name], feature.remedy)
+    # The times of files, which are published late, say nothing.
+    if not ENABLE_IN_COMMIT_TIMESTAMPS.parse(metadata.configuration):
+        raise DeltaProtocolError(
+            f"the protocol has the table feature {name}, and the table lacks"
+            " delta.enableInCommitTimestamps=true, which the feature requires"
+        )
 
 
 def _ensure_none(names: Sequence[str], protocol: Protocol, operation: Operation | Literal["read"]) -> None:

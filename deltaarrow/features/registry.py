@@ -49,6 +49,7 @@ class Support(StrEnum):
 
     YES = "yes"
     UNLESS_ACTIVE = "unless active"
+    THROUGH_CATALOG = "through its catalog"
     NO = "no"
 
 
@@ -108,6 +109,7 @@ class TableFeature:
 
 _W, _RW = FeatureKind.WRITER, FeatureKind.READER_WRITER
 _YES, _UNLESS_ACTIVE, _NO = Support.YES, Support.UNLESS_ACTIVE, Support.NO
+_THROUGH_CATALOG = Support.THROUGH_CATALOG
 
 _RECORDS = (
     TableFeature(
@@ -312,8 +314,8 @@ _RECORDS = (
         sentence="Commits are made through a catalog, which alone knows the newest of them.",
         requires=("inCommitTimestamp", "vacuumProtocolCheck"),
         also_named=("catalogOwned-preview", "catalogOwned"),
-        read=_NO,
-        remedy="ask its catalog; by path, commits are missed",
+        read=_THROUGH_CATALOG,
+        remedy="ask its catalog, as DeltaTable(..., catalog=...) does; by path, commits are missed",
     ),
     TableFeature(
         name="coordinatedCommits-preview",

@@ -3,6 +3,13 @@
 Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the protocol.
 """
 
+from deltaarrow.log.catalog import (
+    Catalog,
+    CatalogStore,
+    RatifiedCommit,
+    RatifiedCommits,
+    is_catalog_store,
+)
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
 from deltaarrow.log.checksums import VersionChecksum, read_version_checksum
@@ -15,6 +22,8 @@ from deltaarrow.log.segment import LogSegment, select_segment
 
 __all__ = [
     "LOG_FOLDER",
+    "Catalog",
+    "CatalogStore",
     "CommitChanges",
     "CommitTimes",
     "FileChange",
@@ -22,8 +31,11 @@ __all__ = [
     "LogFileKind",
     "LogSegment",
     "LogState",
+    "RatifiedCommit",
+    "RatifiedCommits",
     "VersionChecksum",
     "commit_name",
+    "is_catalog_store",
     "list_log",
     "list_newer",
     "list_segment",

@@ -4,6 +4,7 @@
 name                                                                    kind
 ======================================================================  ===========================
 ``00000000000000000010.json``                                           `COMMIT`
+``_staged_commits/00000000000000000010.3a0d65cd-4056-….json``           `COMMIT`, if ratified
 ``00000000000000000004.00000000000000000006.compacted.json``            `COMPACTION`
 ``00000000000000000010.checkpoint.parquet``                             `CLASSIC_CHECKPOINT`
 ``00000000000000000010.checkpoint.0000000001.0000000003.parquet``       `MULTI_PART_CHECKPOINT`
@@ -23,17 +24,20 @@ __all__ = [
     "LAST_CHECKPOINT",
     "LOG_FOLDER",
     "SIDECAR_FOLDER",
+    "STAGED_FOLDER",
     "LogFile",
     "LogFileKind",
     "checkpoint_name",
     "checksum_name",
     "commit_name",
     "parse_log_file",
+    "staged_version",
     "version_prefix",
 ]
 
 LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
+STAGED_FOLDER = f"{LOG_FOLDER}/_staged_commits"
 LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
 
 
@@ -48,6 +52,7 @@ class LogFileKind(Enum):
     VERSION_CHECKSUM = auto()
 
 
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _PATTERNS = {
     LogFileKind.COMMIT: r"(?P<version>\d{20})\.json",
     LogFileKind.COMPACTION: r"(?P<start>\d{20})\.(?P<version>\d{20})\.compacted\.json",
@@ -55,13 +60,11 @@ _PATTERNS = {
     LogFileKind.MULTI_PART_CHECKPOINT: (
         r"(?P<version>\d{20})\.checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
     ),
-    LogFileKind.UUID_CHECKPOINT: (
-        r"(?P<version>\d{20})\.checkpoint\."
-        r"(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.(?:json|parquet)"
-    ),
+    LogFileKind.UUID_CHECKPOINT: rf"(?P<version>\d{{20}})\.checkpoint\.(?P<uuid>{_UUID})\.(?:json|parquet)",
     LogFileKind.VERSION_CHECKSUM: r"(?P<version>\d{20})\.crc",
 }
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+_STAGED = re.compile(rf"(?P<version>\d{{20}})\.{_UUID}\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,10 @@ def parse_log_file(entry: FileEntry) -> LogFile | None:
     >>> parse_log_file(FileEntry("_delta_log/_last_checkpoint", 1, 0)) is None
     True
     """
-    base = entry.name.rpartition("/")[2]
+    folder, _, base = entry.name.rpartition("/")
+    if folder == STAGED_FOLDER:
+        version = staged_version(base)
+        return None if version is None else LogFile(LogFileKind.COMMIT, version, entry, version)
     for kind, pattern in _COMPILED.items():
         if match := pattern.fullmatch(base):
             groups = match.groupdict()
@@ -117,6 +123,16 @@ def parse_log_file(entry: FileEntry) -> LogFile | None:
                 parts=int(groups.get("parts") or 0),
             )
     return None
+
+
+def staged_version(base_name: str) -> int | None:
+    """Return the version of a file in ``_staged_commits``; None when it has not the name of one.
+
+    >>> staged_version("00000000000000000010.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json")
+    10
+    """
+    match = _STAGED.fullmatch(base_name)
+    return None if match is None else int(match["version"])
 
 
 def version_prefix(version: int) -> str:

@@ -33,7 +33,7 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
-from deltaarrow.log import CommitChanges, CommitTimes, FileChange, read_changes
+from deltaarrow.log import CommitChanges, CommitTimes, FileChange, is_catalog_store, read_changes
 from deltaarrow.notebook import html_table
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.scan.compatibility import TableShape, incompatibility
@@ -305,7 +305,7 @@ def _checked_commits(
         # The first commit may have changed the schema: nothing before it is read.
         if commit.version > start.version and (commit.protocol or commit.metadata):
             protocol, metadata = commit.protocol or protocol, commit.metadata or metadata
-            ensure_readable(protocol, metadata)
+            ensure_readable(protocol, metadata, through_catalog=is_catalog_store(times.store))
             _ensure_readable_together(protocol, metadata, commit.version, end)
         timestamp: int | None = times.file_times[place]
         if times.in_commit_since is not None and commit.version >= times.in_commit_since:
