@@ -4,6 +4,7 @@ Opening a snapshot reads the log narrowly; the list of files stays in the log an
 `Snapshot.files`, with a predicate that leaves out files which cannot hold a matching row.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from deltaarrow.log import (
     read_in_commit_timestamp,
     replay,
 )
+from deltaarrow.log.replay import Pruning
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skipping_sql
@@ -156,14 +158,15 @@ class Snapshot:
         return CommitTimes.load(self.store, self.configuration)
 
     def pruning_sql(self, predicate: Predicate) -> str | None:
-        """Return the SQL by which files that cannot match are left out; None when none can be."""
-        return skipping_sql(
-            predicate,
-            self.schema,
-            self.mapping_mode,
-            self.partition_columns,
-            stats="stats",
-            partition_values="partition_values",
+        """Return the SQL by which files that cannot match are left out; None when none can be.
+
+        It is over the columns of `files`; a checkpoint may be asked for better evidence than these.
+        """
+        return self._pruning(predicate)(stats="stats", partition_values="partition_values")
+
+    def _pruning(self, predicate: Predicate) -> Pruning:
+        return functools.partial(
+            skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
         )
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
@@ -172,7 +175,7 @@ class Snapshot:
         With a `predicate`, files that provably hold no matching row are left out; the rest may hold
         some. `columns` chooses columns by name.
         """
-        pruning = None if predicate is None else self.pruning_sql(predicate)
+        pruning = None if predicate is None else self._pruning(predicate)
         return self._state.query_files(columns, pruning)
 
     def tombstones(self) -> pa.Table:

@@ -37,11 +37,28 @@ class CheckpointFiles:
     names: tuple[str, ...]
     schema: pa.Schema
 
+    @property
+    def stats_parsed_type(self) -> pa.DataType | None:
+        """The type of the statistics as a struct; None where there are none."""
+        return self._type_in_add("stats_parsed")
+
+    @property
+    def has_json_statistics(self) -> bool:
+        """Whether statistics are there as texts, and not only as a struct."""
+        return self._type_in_add("stats") is not None
+
+    def _type_in_add(self, name: str) -> pa.DataType | None:
+        index = self.schema.get_field_index("add")
+        struct = self.schema.field(index).type if index >= 0 else pa.struct([])
+        place = struct.get_field_index(name)
+        return None if place < 0 or pa.types.is_null(struct.field(place).type) else struct.field(place).type
+
     def sql(self, store: Store, action: str, columns: Sequence[str], types: pa.Schema) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
-        `columns` are names out of `types` or ``deletion_vector_id``. A column that these files do
-        not have is NULL, as an absent field of the JSON form is.
+        `columns` are names out of `types`, ``deletion_vector_id`` or, where there is a
+        `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as an
+        absent field of the JSON form is.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -63,6 +80,8 @@ def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -
         return canonical_path_sql(f"{action}.path")
     if name == "log_path":
         return f"{action}.path"
+    if name == "stats_parsed":
+        return f"{action}.stats_parsed"
     if name == "deletion_vector_id":
         return _deletion_vector_id_sql(action, struct)
     sql_type = _SQL_TYPES[types.field(name).type]

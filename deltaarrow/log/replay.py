@@ -12,6 +12,7 @@ not: its file actions are asked by a query, which leaves out what the tail has d
 carries the pruning predicate inside (`query_files`).
 """
 
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,9 +43,28 @@ from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.storage.store import Store
 
-__all__ = ["LogState", "LogTail", "read_tail", "replay"]
+__all__ = ["LogState", "LogTail", "Pruning", "read_tail", "replay"]
 
 JsonAction = dict[str, Any]
+
+
+class Pruning(typing.Protocol):
+    """A condition on files, as SQL over the names of the columns that it may look at."""
+
+    def __call__(
+        self,
+        *,
+        stats: str | None,
+        partition_values: str,
+        stats_parsed: str | None = None,
+        stats_parsed_type: pa.DataType | None = None,
+    ) -> str | None:
+        """Return a boolean DuckDB expression that is FALSE for files to leave out; None for no file.
+
+        It is never NULL (wrapping it to make sure would cost DuckDB the order of its parts, and twice the
+        time). Statistics are there as JSON text (`stats`), as a struct of a type, or as both.
+        """
+
 
 _ACTION_KEYS = frozenset(
     cls.KEY for cls in (AddFile, RemoveFile, SetTransaction, DomainMetadata, Protocol, Metadata)
@@ -182,12 +202,11 @@ class LogState:
         """Return the tombstones that no Parquet checkpoint has, likewise."""
         return self._tail.removes.values()
 
-    def query_files(self, columns: Sequence[str] | None = None, pruning: str | None = None) -> pa.Table:
+    def query_files(self, columns: Sequence[str] | None = None, pruning: Pruning | None = None) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
 
-        `pruning` is a boolean DuckDB expression over the columns of `FILE_SCHEMA` that is never NULL
-        (wrapping it to make sure would cost DuckDB the order of its parts, and twice the time); a file
-        for which it is false is left out.
+        A file for which `pruning` is false is left out. Files of a checkpoint with statistics as a struct
+        are judged by these, without parsing a text.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
         return self._query("add", self._added, FILE_SCHEMA, names, pruning)
@@ -199,21 +218,21 @@ class LogState:
         return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def _query(
-        self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: str | None
+        self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: Pruning | None
     ) -> pa.Table:
         result_schema = pa.schema([schema.field(name) for name in names])
         # Pruning may look at columns that are not asked for.
         inner = schema.names if pruning is not None else names
         keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
-        checkpoint = [
-            sql
-            for files in self._head.files
-            if (sql := files.sql(self.store, action, keyed, schema)) is not None
-        ]
-        if not checkpoint and pruning is None:
+        checkpoint = []
+        for files in self._head.files:
+            condition, more = _pruning_of(files, pruning)
+            sql = files.sql(self.store, action, [*keyed, *more], schema)
+            if sql is not None:
+                checkpoint.append((sql, condition))
+        condition = None if pruning is None else pruning(stats="stats", partition_values="partition_values")
+        if not checkpoint and condition is None:
             return tail.select(names)
-        outer = ", ".join(quote_identifier(name) for name in names)
-        keep = "" if pruning is None else f" WHERE ({pruning})"
         import duckdb
 
         keys = [*self._tail.adds, *self._tail.removes] if checkpoint else []
@@ -222,11 +241,10 @@ class LogState:
             if keys:
                 cursor.register("newer", key_table(keys))
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
-            unseen = f" WHERE NOT EXISTS (FROM newer WHERE {match_keys})" if keys else ""
-            listed = ", ".join(quote_identifier(name) for name in inner)
-            branches = [f"SELECT {listed} FROM ({sql}) older{unseen}" for sql in checkpoint]
-            branches.append(f"SELECT {listed} FROM tail")
-            query = f"SELECT {outer} FROM ({' UNION ALL '.join(branches)}) files{keep}"
+            unseen = [f"NOT EXISTS (FROM newer WHERE {match_keys})"] if keys else []
+            listed = ", ".join(quote_identifier(name) for name in names)
+            branches = [_select(listed, f"({sql}) older", [*unseen, kept]) for sql, kept in checkpoint]
+            query = " UNION ALL ".join([*branches, _select(listed, "tail", [condition])])
             try:
                 table: pa.Table = cursor.sql(query).to_arrow_table()
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -256,6 +274,27 @@ class LogState:
                         raise CorruptLogError(f"{name} cannot be read: {error}") from error
                 if not _is_complete(table, action):
                     raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
+
+
+def _pruning_of(files: CheckpointFiles, pruning: Pruning | None) -> tuple[str | None, Sequence[str]]:
+    """The condition on the files of a checkpoint, and the columns that it needs beside the usual ones."""
+    if pruning is None:
+        return None, ()
+    parsed_type = files.stats_parsed_type
+    if parsed_type is None:
+        return pruning(stats="stats", partition_values="partition_values"), ()
+    condition = pruning(
+        stats="stats" if files.has_json_statistics else None,
+        partition_values="partition_values",
+        stats_parsed="stats_parsed",
+        stats_parsed_type=parsed_type,
+    )
+    return condition, () if condition is None else ("stats_parsed",)
+
+
+def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:
+    kept = " AND ".join(f"({each})" for each in conditions if each is not None)
+    return f"SELECT {columns} FROM {source}" + (f" WHERE {kept}" if kept else "")
 
 
 def _read(store: Store, segment: LogSegment, known: LogState | None) -> tuple[CheckpointHead, LogTail]:

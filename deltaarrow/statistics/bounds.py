@@ -1,23 +1,28 @@
 """What a file's statistics prove of a column: a lower and an upper bound, as DuckDB SQL.
 
-Implements the reading side of *Per-file Statistics* of PROTOCOL.md. The texts in ``minValues`` and
-``maxValues`` are not always bounds of the values in the file; each function here says how far writers
-are known to be off, and gives a bound that holds all the same, or NULL, which proves nothing. What
-cannot be read (no statistics, broken JSON, a text that is no value of the type) is NULL too.
+Implements the reading side of *Per-file Statistics* of PROTOCOL.md. What stands in ``minValues`` and
+``maxValues``, in JSON or in the struct of a checkpoint, is not always a bound of the values in the file;
+each function here says how far writers are known to be off, and gives a bound that holds all the same,
+or NULL, which proves nothing. What cannot be read (no statistics, broken JSON, a text that is no value of
+the type) is NULL too.
 
 NaN has no place among bounds: Parquet's statistics leave it out, and with them those of every writer
 that takes its statistics from there.
 """
 
 from dataclasses import dataclass
+from typing import TypeGuard
+
+import pyarrow as pa
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.partitions import duckdb_type
-from deltaarrow.schema import Field, PrimitiveType
+from deltaarrow.schema import DataType, Field, PrimitiveType
 
-__all__ = ["FileStatisticsSql", "lower_bound", "upper_bound"]
+__all__ = ["FileStatisticsSql", "lower_bound", "upper_bound", "written_value"]
 
 _INTEGERS = ("byte", "short", "integer", "long")
+_ORDERED = (*_INTEGERS, "float", "double", "string", "date", "timestamp", "timestamp_ntz")
 _EXACT_DIGITS = 15
 """Decimal digits that a double carries without loss."""
 _OLD = "TIMESTAMPTZ '1973-01-01 00:00:00+00'"
@@ -34,92 +39,185 @@ _LAST_BEFORE_SURROGATES, _FIRST_AFTER_SURROGATES = 0xD7FF, 0xE000
 class FileStatisticsSql:
     """The members of a file's statistics as SQL over one row per file.
 
+    What stands in the struct is taken from there, typed as it is; the JSON text is asked where the struct
+    has nothing, or a type that does not bound the column's values.
+
     Attributes:
-        json: the SQL of the JSON text, ``add.stats``.
-        parsed: the SQL of the struct, ``add.stats_parsed``, None where there is none. It must have all
-            members that are asked for; where one is NULL the JSON text is asked.
+        json: the SQL of the JSON text, ``add.stats``; None where there is none.
+        parsed: the SQL of the struct, ``add.stats_parsed``, None where there is none.
+        parsed_type: its Arrow type.
     """
 
-    json: str
+    json: str | None
     parsed: str | None = None
+    parsed_type: pa.DataType | None = None
 
     def text(self, *path: str) -> str:
-        """The text of a member, NULL where it is absent; names are those in the data files."""
+        """The text of a member of the JSON text, NULL where it is absent; names are those in the files."""
+        if self.json is None:
+            return "NULL::VARCHAR"
         # A JSON pointer takes every name. TRY: a broken text proves nothing, but it must not fail.
         pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
-        text = f"TRY(json_extract_string({self.json}, {quote_literal(pointer)}))"
-        if self.parsed is None:
-            return text
-        member = self.parsed
-        for name in path:
-            member = f"struct_extract({member}, {quote_literal(name)})"
-        return f"coalesce(CAST({member} AS VARCHAR), {text})"
+        return f"TRY(json_extract_string({self.json}, {quote_literal(pointer)}))"
 
     def num_records(self) -> str:
         """How many rows the data file has, deleted ones included."""
-        return f"TRY_CAST({self.text('numRecords')} AS BIGINT)"
+        return self._count(("numRecords",), self.text("numRecords"))
 
     def null_count(self, path: tuple[str, ...]) -> str:
         """How many of them are NULL; of use only when 0 or equal to `num_records`, see `tightBounds`."""
-        legacy = f"TRY(json_extract_string({self.json}, {quote_literal('/nullCounts')}))"
-        current = self.text("nullCount", *path)
-        older = FileStatisticsSql(legacy).text(*path)
-        return f"TRY_CAST(coalesce({current}, {older}) AS BIGINT)"
+        legacy = FileStatisticsSql(None if self.json is None else self.text("nullCounts"))
+        return self._count(
+            ("nullCount", *path), f"coalesce({self.text('nullCount', *path)}, {legacy.text(*path)})"
+        )
 
     def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
         """No value in the file is less than this (NaN apart); None for types without an order."""
-        return lower_bound(field, self.text("minValues", *path))
+        return lower_bound(field, self._value(("minValues", *path), field))
 
     def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
         """No value in the file is greater than this (NaN apart); None for types without an order."""
-        return upper_bound(field, self.text("maxValues", *path))
+        return upper_bound(field, self._value(("maxValues", *path), field))
+
+    def _value(self, path: tuple[str, ...], field: Field) -> str:
+        """A member as the column's type: a value that the writer found, or something near it."""
+        return self._first(self._typed(path, field), written_value(field, self.text(*path)))
+
+    def _count(self, path: tuple[str, ...], text: str) -> str:
+        return self._first(self._typed(path, _COUNT), f"TRY_CAST({text} AS BIGINT)")
+
+    def _first(self, typed: str | None, read: str) -> str:
+        if typed is None:
+            return read
+        return typed if self.json is None else f"coalesce({typed}, {read})"
+
+    def _typed(self, path: tuple[str, ...], field: Field) -> str | None:
+        """A member of the struct; None where there is none of a type that says something of the column."""
+        if self.parsed is None or self.parsed_type is None:
+            return None
+        sql, arrow_type = self.parsed, self.parsed_type
+        for name in path:
+            # DuckDB does not tell names apart by case alone.
+            like = [each for each in _members(arrow_type) if each.name.casefold() == name.casefold()]
+            if [each.name for each in like] != [name]:
+                return None
+            sql, arrow_type = f"struct_extract({sql}, {quote_literal(name)})", like[0].type
+        return _cast(field, sql, arrow_type)
 
 
-def lower_bound(field: Field, text: str) -> str | None:
-    """The SQL of a lower bound, out of the SQL of the text in ``minValues``."""
-    if not isinstance(field.type, PrimitiveType):
+_COUNT = Field("count", "long")
+
+
+def _members(arrow_type: pa.DataType) -> list[pa.Field]:
+    return list(arrow_type) if pa.types.is_struct(arrow_type) else []
+
+
+def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
+    """A typed member as the column's type; None for a type from which that may lose something.
+
+    A checkpoint may be older than the type that the column has now.
+    """
+    types, data_type = pa.types, field.type
+    if not _is_ordered(data_type):
         return None
-    match field.type.type:
+    if types.is_dictionary(found):
+        found = found.value_type
+    is_integer = bool(types.is_signed_integer(found))
+    match data_type.type:
         case name if name in _INTEGERS:
-            return f"TRY_CAST({text} AS BIGINT)"
-        case "float" | "double":
-            return _float_bound(field, text, "least")
+            accepts = is_integer
+        case "float":
+            accepts = bool(types.is_float32(found))
+        case "double":
+            accepts = bool(types.is_float32(found) or types.is_float64(found)) or (
+                is_integer and found.bit_width <= 32
+            )
         case "string":
-            # A cut text is a prefix, and a prefix sorts before what it was cut from.
+            accepts = bool(
+                types.is_string(found) or types.is_large_string(found) or types.is_string_view(found)
+            )
+        case "date":
+            accepts = bool(types.is_date(found))
+        case "timestamp":
+            if types.is_timestamp(found) and found.tz is None and found.unit == "ns":
+                # INT96, which does not say that it is in UTC.
+                return f"timezone('UTC', CAST({sql} AS TIMESTAMP))"
+            accepts = bool(types.is_timestamp(found) and found.tz is not None)
+        case "timestamp_ntz":
+            accepts = bool(types.is_date(found) or (types.is_timestamp(found) and found.tz is None))
+        case _:
+            assert data_type.decimal is not None
+            accepts = is_integer or bool(types.is_decimal(found) and found.scale <= data_type.decimal[1])
+    return f"TRY_CAST({sql} AS {_bound_type(data_type)})" if accepts else None
+
+
+def _is_ordered(data_type: DataType) -> TypeGuard[PrimitiveType]:
+    return isinstance(data_type, PrimitiveType) and (
+        data_type.type in _ORDERED or data_type.decimal is not None
+    )
+
+
+def _bound_type(data_type: PrimitiveType) -> str:
+    """The DuckDB type in which bounds are computed."""
+    if data_type.type in _INTEGERS:
+        return "BIGINT"
+    if data_type.decimal and data_type.decimal[0] > _EXACT_DIGITS:
+        return f"DECIMAL(38, {data_type.decimal[1]})"
+    return duckdb_type(data_type)
+
+
+def written_value(field: Field, text: str) -> str:
+    """The SQL of a value in `minValues` or `maxValues`, out of the SQL of its text; NULL for no value."""
+    if not _is_ordered(field.type):
+        return "NULL"
+    match field.type.type:
+        case "string":
             return text
         case "date":
             return f"TRY_CAST(regexp_extract({text}, '{_DAY}$') AS DATE)"
         case "timestamp":
-            return _let(_instant(text), f"CASE WHEN x < {_OLD} THEN x - INTERVAL 1 MINUTE ELSE x END")
+            # Without a zone it is known only to its writer.
+            return f"TRY_CAST(regexp_extract({text}, {quote_literal(_INSTANT)}) AS TIMESTAMPTZ)"
         case "timestamp_ntz":
-            return _wall_time(text)
-        case _ if field.type.decimal:
-            return _decimal_bound(field.type, text, "-")
-    return None
+            # Or a date, from when the column was one.
+            return f"TRY_CAST(regexp_extract({text}, {quote_literal(_WALL_TIME)}) AS TIMESTAMP)"
+    return f"TRY_CAST({text} AS {_bound_type(field.type)})"
 
 
-def upper_bound(field: Field, text: str) -> str | None:
-    """The SQL of an upper bound, out of the SQL of the text in ``maxValues``."""
-    if not isinstance(field.type, PrimitiveType):
+def lower_bound(field: Field, value: str) -> str | None:
+    """The SQL of a lower bound, out of the SQL of what stands in ``minValues``; see `written_value`."""
+    if not _is_ordered(field.type):
         return None
     match field.type.type:
-        case name if name in _INTEGERS:
-            return f"TRY_CAST({text} AS BIGINT)"
         case "float" | "double":
-            return _float_bound(field, text, "greatest")
+            return _float_bound(field, value, "least")
+        case "timestamp":
+            # Java writes offsets in hours and minutes, but zones had offsets with seconds until 1972.
+            return _let(value, f"CASE WHEN x < {_OLD} THEN x - INTERVAL 1 MINUTE ELSE x END")
+        case _ if field.type.decimal:
+            return _decimal_bound(field.type, value, "-")
+    # A cut text is a prefix, and a prefix sorts before what it was cut from.
+    return value
+
+
+def upper_bound(field: Field, value: str) -> str | None:
+    """The SQL of an upper bound, out of the SQL of what stands in ``maxValues``; see `written_value`."""
+    if not _is_ordered(field.type):
+        return None
+    match field.type.type:
+        case "float" | "double":
+            return _float_bound(field, value, "greatest")
         case "string":
-            return _string_upper_bound(text)
-        case "date":
-            return f"TRY_CAST(regexp_extract({text}, '{_DAY}$') AS DATE)"
+            return _string_upper_bound(value)
         case "timestamp":
             later = "x + CASE WHEN x < {} THEN INTERVAL 61 SECONDS ELSE INTERVAL 1 MILLISECOND END"
-            return _let(_instant(text), later.format(_OLD))
+            return _let(value, later.format(_OLD))
         case "timestamp_ntz":
             # Writers drop what is below a millisecond.
-            return f"({_wall_time(text)} + INTERVAL 1 MILLISECOND)"
+            return f"({value} + INTERVAL 1 MILLISECOND)"
         case _ if field.type.decimal:
-            return _decimal_bound(field.type, text, "+")
-    return None
+            return _decimal_bound(field.type, value, "+")
+    return value
 
 
 def _let(value: str, body: str, name: str = "x") -> str:
@@ -127,21 +225,19 @@ def _let(value: str, body: str, name: str = "x") -> str:
     return f"list_transform([{value}], lambda {name}: {body})[1]"
 
 
-def _float_bound(field: Field, text: str, chosen: str) -> str:
+def _float_bound(field: Field, value: str, chosen: str) -> str:
     """Bounds of floating point numbers, NaN left out.
 
     A double that was a float when its file was written has the float's shortest text: 0.1, where the
-    widened value is 0.10000000149011612. So in a column whose type has changed the text is read both
-    ways, and the looser reading holds.
+    widened value is 0.10000000149011612. So in a column whose type has changed the value is taken
+    both ways, and the looser one holds.
     """
-    assert isinstance(field.type, PrimitiveType)
-    read = f"TRY_CAST({text} AS {duckdb_type(field.type)})"
-    if field.type.type == "double" and "delta.typeChanges" in field.metadata:
-        read = f"{chosen}({read}, CAST(TRY_CAST({text} AS FLOAT) AS DOUBLE))"
-    return f"nullif({read}, 'NaN')"
+    if field.type == PrimitiveType("double") and "delta.typeChanges" in field.metadata:
+        value = _let(value, f"{chosen}(x, CAST(TRY_CAST(x AS FLOAT) AS DOUBLE))")
+    return f"nullif({value}, 'NaN')"
 
 
-def _decimal_bound(data_type: PrimitiveType, text: str, sign: str) -> str:
+def _decimal_bound(data_type: PrimitiveType, value: str, sign: str) -> str:
     """Bounds of decimals, which pass through a double here and in writers such as delta-rs.
 
     A double gives back 15 digits as they were. Of longer numbers it keeps the value to one part in
@@ -150,27 +246,11 @@ def _decimal_bound(data_type: PrimitiveType, text: str, sign: str) -> str:
     assert data_type.decimal is not None
     precision, scale = data_type.decimal
     if precision <= _EXACT_DIGITS:
-        return f"TRY_CAST({text} AS DECIMAL({precision}, {scale}))"
-    wide = f"DECIMAL(38, {scale})"
-    moved = f"x {sign} CAST(abs(CAST(x AS DOUBLE)) * 1e-15 AS {wide})"
-    return _let(f"TRY_CAST({text} AS {wide})", moved)
+        return value
+    return _let(value, f"x {sign} CAST(abs(CAST(x AS DOUBLE)) * 1e-15 AS DECIMAL(38, {scale}))")
 
 
-def _instant(text: str) -> str:
-    """A time with its zone; without one it is known only to its writer.
-
-    Java writes offsets in hours and minutes, but zones had offsets with seconds until 1972. The callers
-    move such a bound by a minute.
-    """
-    return f"TRY_CAST(regexp_extract({text}, {quote_literal(_INSTANT)}) AS TIMESTAMPTZ)"
-
-
-def _wall_time(text: str) -> str:
-    """A time without a zone, or a date from when the column was one."""
-    return f"TRY_CAST(regexp_extract({text}, {quote_literal(_WALL_TIME)}) AS TIMESTAMP)"
-
-
-def _string_upper_bound(text: str) -> str:
+def _string_upper_bound(value: str) -> str:
     """An upper bound of strings, where the text may be cut.
 
     A cut maximum must end in a tie-breaker that sorts after what was cut off. Spark's was U+FFFD for
@@ -188,4 +268,4 @@ def _string_upper_bound(text: str) -> str:
         f"rtrim(x, '?'||{ties})", f"CASE WHEN y <> '' THEN left(y, length(y) - 1)||{successor} END", "y"
     )
     is_whole = f"strlen(x) < {_CUT_BYTES} AND NOT contains({ties}, right(x, 1))"
-    return _let(text, f"CASE WHEN {is_whole} THEN x ELSE {following} END")
+    return _let(value, f"CASE WHEN {is_whole} THEN x ELSE {following} END")

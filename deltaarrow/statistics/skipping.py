@@ -16,6 +16,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
+import pyarrow as pa
+
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
     And,
@@ -64,9 +66,10 @@ def skipping_sql(
     mapping_mode: str = "none",
     partition_columns: Collection[str] = (),
     *,
-    stats: str = "stats",
+    stats: str | None = "stats",
     partition_values: str = "partitionValues",
     stats_parsed: str | None = None,
+    stats_parsed_type: pa.DataType | None = None,
     nan_is_greatest: bool | None = None,
 ) -> str | None:
     """The DuckDB SQL of a condition on files that is FALSE only where no row can match.
@@ -80,10 +83,10 @@ def skipping_sql(
         schema: the logical schema of the table.
         mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
         partition_columns: logical names.
-        stats: the SQL of the statistics of a file as JSON text.
+        stats: the SQL of the statistics of a file as JSON text, None where there is none.
         partition_values: the SQL of its partition values, a map from physical names to texts.
-        stats_parsed: the SQL of the same statistics as a struct (physical names), which must have the
-            members of every column in the predicate; it is asked first.
+        stats_parsed: the SQL of the same statistics as a struct (physical names); it is asked first.
+        stats_parsed_type: the Arrow type of that struct, by which it is known what it has.
         nan_is_greatest: how the rows will be compared with NaN: True as DuckDB and Spark do, False as
             pyarrow does. None is right for both, and prunes less.
 
@@ -96,7 +99,7 @@ def skipping_sql(
     >>> print(skipping_sql(from_sql("p IS NULL"), schema, "none", ["p"]))
     coalesce(partitionValues['p'], '') = ''
     """
-    statistics = FileStatisticsSql(stats, stats_parsed)
+    statistics = FileStatisticsSql(stats, stats_parsed, stats_parsed_type)
     reader = _Reader(
         schema, mapping_mode, frozenset(partition_columns), statistics, partition_values, nan_is_greatest
     )

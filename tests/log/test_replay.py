@@ -166,8 +166,9 @@ def test_pruning_leaves_out_what_is_false(table):
     table.commit(files).checkpoint()
     table.commit([table.add_file(1, name="c", size=1, clusteringProvider="x")])
     state = state_of(table.path)
-    assert set(state.query_files(["path"], "size = 1").column("path").to_pylist()) == {"a", "c"}
-    kept = state.query_files(["path"], "coalesce(clustering_provider = 'y', true)").column("path").to_pylist()
+    assert set(state.query_files(["path"], lambda **_: "size = 1").column("path").to_pylist()) == {"a", "c"}
+    condition = "coalesce(clustering_provider = 'y', true)"
+    kept = state.query_files(["path"], lambda **_: condition).column("path").to_pylist()
     assert set(kept) == {"a", "b"}
 
 

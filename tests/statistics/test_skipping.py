@@ -50,6 +50,12 @@ def stats(low=None, high=None, nulls=0, column="a", records=10):
 def is_kept(predicate, text=None, partition=None, *, schema=SCHEMA, **options):
     predicate = from_sql(predicate) if isinstance(predicate, str) else predicate
     partition_columns = options.pop("partition_columns", ["p"])
+    parsed = options.get("stats_parsed")
+    if parsed is not None:
+        with CONNECTION.cursor() as cursor:
+            options["stats_parsed_type"] = (
+                cursor.sql(f"SELECT {parsed} AS s").to_arrow_table().schema.field(0).type
+            )
     sql = skipping_sql(predicate, schema, options.pop("mode", "none"), partition_columns, **options)
     if sql is None:
         return True

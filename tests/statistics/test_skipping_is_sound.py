@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow.expressions import bind, columns_of, to_arrow, to_duckdb
-from deltaarrow.statistics import skipping_sql
+from deltaarrow.statistics import parse_statistics, skipping_sql
 from tests.support.file_model import (
     PARTITION_COLUMNS,
     SCHEMA,
@@ -36,16 +36,49 @@ def answers(table, conditions):
     return [{file for file, *found in rows if found[number]} for number in range(len(conditions))]
 
 
-def kept(conditions, files, nan_is_greatest=None):
-    listed = [
+def listed(files):
+    rows = [
         {"file": number, "stats": each.stats, "partitionValues": list(each.partition_values.items())}
         for number, each in enumerate(files)
     ]
+    return pa.Table.from_pylist(rows, FILE_SCHEMA)
+
+
+def kept(conditions, files, nan_is_greatest=None):
     skipping = [
         skipping_sql(each, SCHEMA, "none", PARTITION_COLUMNS, nan_is_greatest=nan_is_greatest) or "TRUE"
         for each in conditions
     ]
-    return answers(pa.Table.from_pylist(listed, FILE_SCHEMA), skipping)
+    return answers(listed(files), skipping)
+
+
+def kept_by_structs(conditions, files, *, json):
+    """The same by the struct that Spark's checkpoints have, in which times are INT96 without a zone."""
+    table = listed(files)
+    parsed = parse_statistics(table.column("stats"), SCHEMA, "none", PARTITION_COLUMNS)
+    struct = as_int96(parsed.to_struct_array().combine_chunks())
+    skipping = [
+        skipping_sql(
+            each,
+            SCHEMA,
+            "none",
+            PARTITION_COLUMNS,
+            stats="stats" if json else None,
+            stats_parsed="parsed",
+            stats_parsed_type=struct.type,
+        )
+        or "TRUE"
+        for each in conditions
+    ]
+    return answers(table.append_column("parsed", struct), skipping)
+
+
+def as_int96(array):
+    if pa.types.is_struct(array.type):
+        return pa.StructArray.from_arrays(
+            [as_int96(each) for each in array.flatten()], names=[field.name for field in array.type]
+        )
+    return array.cast(pa.timestamp("ns")) if array.type == pa.timestamp("us", "UTC") else array
 
 
 def rows_of(files):
@@ -82,6 +115,9 @@ def test_conditions_on_a_column(path):
     in_either = [theirs | ours for theirs, ours in zip(in_duckdb, in_pyarrow, strict=True)]
     found = kept(conditions, files)
     assert_kept(conditions, in_either, found)
+    by_structs = kept_by_structs(conditions, files, json=False)
+    assert_kept(conditions, in_either, by_structs)
+    assert_kept(conditions, by_structs, found)
     if path[0] in FLOATS:
         assert_kept(conditions, in_duckdb, kept(conditions, files, nan_is_greatest=True))
         assert_kept(conditions, in_pyarrow, kept(conditions, files, nan_is_greatest=False))
@@ -100,4 +136,7 @@ def test_combinations_of_conditions(predicate, seed):
     rows = rows_of(files)
     matching = answers(rows, [f"TRY({to_duckdb(bound)})"])[0] | matching_in_pyarrow(rows, bound)
     assert matching <= kept([bound], files)[0]
+    by_structs = kept_by_structs([bound], files, json=False)
+    assert matching <= by_structs[0] <= kept([bound], files)[0]
+    assert kept_by_structs([bound], files, json=True) == by_structs
     assert matching <= kept([predicate], files)[0], "the same without binding"
