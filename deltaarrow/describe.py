@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate
+from deltaarrow.features import is_supported
 from deltaarrow.schema import DataType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_statistics
@@ -81,6 +82,8 @@ def clustering_columns(snapshot: Snapshot) -> list[str]:
     Raises:
         CorruptLogError: the domain of the feature names no columns, or one that the table does not have.
     """
+    if not is_supported(snapshot.protocol, "clustering"):
+        return []
     domain = snapshot.domains.get("delta.clustering")
     if domain is None:
         return []
@@ -114,7 +117,7 @@ def _logical_path(snapshot: Snapshot, path: Sequence[str]) -> list[str]:
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
     """Return what Spark's ``DESCRIBE DETAIL`` shows, under the same names; times are ms since the epoch."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
-    sizes = snapshot.files(columns=["size"]).column("size")
+    num_files, size_in_bytes = snapshot.totals()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     return {
         "format": "delta",
@@ -127,8 +130,8 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
         "version": snapshot.version,
         "partitionColumns": list(snapshot.partition_columns),
         "clusteringColumns": clustering_columns(snapshot),
-        "numFiles": len(sizes),
-        "sizeInBytes": sum(sizes.to_pylist()),
+        "numFiles": num_files,
+        "sizeInBytes": size_in_bytes,
         "properties": dict(metadata.configuration),
         "minReaderVersion": protocol.min_reader_version,
         "minWriterVersion": protocol.min_writer_version,

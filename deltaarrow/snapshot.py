@@ -10,24 +10,26 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import Predicate
+from deltaarrow.expressions import Predicate, variant_paths
 from deltaarrow.features import ensure_readable
 from deltaarrow.log import (
     CommitTimes,
     LogSegment,
     LogState,
+    find_contradiction,
     is_catalog_store,
     list_newer,
     list_segment,
     read_in_commit_timestamp,
+    read_version_checksum,
     replay,
 )
 from deltaarrow.log.replay import Pruning
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
-from deltaarrow.statistics import skipping_sql
+from deltaarrow.statistics import skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
@@ -97,6 +99,12 @@ class Snapshot:
         """
         segment = list_newer(self.store, self.segment)
         return self if segment == self.segment else Snapshot(replay(self.store, segment, self._state))
+
+    def replayed(self) -> "Snapshot":
+        """Return this version as the log tells it, where a version checksum may have spoken for the log."""
+        if self._state.is_read:
+            return self
+        return Snapshot(replay(self.store, self.segment, by_checksum=False))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""
@@ -175,8 +183,29 @@ class Snapshot:
         With a `predicate`, files that provably hold no matching row are left out; the rest may hold
         some. `columns` chooses columns by name.
         """
-        pruning = None if predicate is None else self._pruning(predicate)
-        return self._state.query_files(columns, pruning)
+        if predicate is None:
+            return self._state.query_files(columns)
+        pruning = self._pruning(predicate)
+        if not variant_paths(predicate):
+            return self._state.query_files(columns, pruning)
+        names = list(FILE_SCHEMA.names if columns is None else columns)
+        files = self._state.query_files([*dict.fromkeys([*names, "stats", "partition_values"])], pruning)
+        kept = skip_by_variants(files, predicate, self.schema, self.mapping_mode, self.partition_columns)
+        return kept.select(names)
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many live files there are, and how many bytes they have together.
+
+        A version checksum answers it where the log would have to be read, and neither contradicts the
+        protocol and the metadata nor itself.
+        """
+        segment = self.segment
+        if segment.checksum is not None and (segment.checkpoint is not None or not self._state.is_read):
+            said = read_version_checksum(self.store, self.version)
+            if said is not None and find_contradiction(said, self.protocol, self.metadata) is None:
+                return said.num_files, said.table_size_bytes
+        sizes = self.files(columns=["size"]).column("size")
+        return len(sizes), sum(sizes.to_pylist())
 
     def tombstones(self) -> pa.Table:
         """Return the removed files that the log remembers, a table of `REMOVE_SCHEMA`."""

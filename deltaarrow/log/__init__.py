@@ -12,7 +12,7 @@ from deltaarrow.log.catalog import (
 )
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
-from deltaarrow.log.checksums import VersionChecksum, read_version_checksum
+from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
 from deltaarrow.log.listing import list_log, list_newer, list_segment
@@ -35,6 +35,7 @@ __all__ = [
     "RatifiedCommits",
     "VersionChecksum",
     "commit_name",
+    "find_contradiction",
     "is_catalog_store",
     "list_log",
     "list_newer",

@@ -1,9 +1,9 @@
 """Version checksums: chapters "Version Checksum File" and "State Validation" of the protocol.
 
 ``N.crc`` is what the writer of version N says the whole table comes to: its protocol, metadata,
-transactions and domains, how many files it has and of what sizes. Nothing is ever read by it; it is
-there to be compared with what replay finds. So a file that cannot be understood is no checksum, and
-never an error.
+transactions and domains, how many files it has and of what sizes. It is advisory: a file that cannot be
+understood is no checksum, and never an error. A good one answers what would else need a long log, and
+is held against the log as soon as that is read; rows never depend on it.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,21 @@ from deltaarrow.actions import (
 )
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.log.names import checksum_name
+from deltaarrow.log.segment import LogSegment
+from deltaarrow.schema import Schema
 from deltaarrow.storage.store import Store
 
-__all__ = ["FileSizeHistogram", "VersionChecksum", "parse_version_checksum", "read_version_checksum"]
+__all__ = [
+    "FileSizeHistogram",
+    "VersionChecksum",
+    "find_contradiction",
+    "is_shortcut",
+    "parse_version_checksum",
+    "read_version_checksum",
+]
+
+_LONG_TAIL = 16
+"""So many commits take longer to read than the checksum of the last one."""
 
 T = TypeVar("T")
 
@@ -173,3 +185,46 @@ def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
     except FileNotFoundError:
         return None
     return parse_version_checksum(data)
+
+
+def is_shortcut(segment: LogSegment) -> bool:
+    """Whether reading the checksum of a segment costs much less than reading its commits."""
+    return (
+        segment.checksum is not None
+        and len(segment.deltas) >= _LONG_TAIL
+        and segment.checksum.entry.size < sum(file.entry.size for file in segment.deltas)
+    )
+
+
+def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: Metadata) -> str | None:
+    """Return what a checksum says otherwise than the log, or than itself; None when all is in order."""
+    histogram = checksum.file_size_histogram
+    if checksum.num_protocol != 1 or checksum.num_metadata != 1:
+        return "number of protocols or metadata"
+    if checksum.num_files < 0 or checksum.table_size_bytes < 0:
+        return "size"
+    if histogram is not None and (
+        sum(histogram.file_counts) != checksum.num_files
+        or sum(histogram.total_bytes) != checksum.table_size_bytes
+    ):
+        return "size in its histogram"
+    if checksum.protocol is not None and _signs(checksum.protocol) != _signs(protocol):
+        return "protocol"
+    said = checksum.metadata
+    if said is None or said == metadata:
+        return None
+    if (said.id, said.partition_columns) != (metadata.id, metadata.partition_columns):
+        return "table id or partitioning"
+    if dict(said.configuration) != dict(metadata.configuration):
+        return "configuration"
+    # The same schema may be spelled with other spaces, or its keys in another order.
+    if said.schema_string != metadata.schema_string and Schema.from_json(
+        said.schema_string
+    ) != Schema.from_json(metadata.schema_string):
+        return "schema"
+    return None
+
+
+def _signs(protocol: Protocol) -> tuple[object, ...]:
+    features = (frozenset(names or ()) for names in (protocol.reader_features, protocol.writer_features))
+    return (protocol.min_reader_version, protocol.min_writer_version, *features)

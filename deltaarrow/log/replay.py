@@ -13,9 +13,9 @@ carries the pruning predicate inside (`query_files`).
 """
 
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -38,8 +38,14 @@ from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, 
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, open_checkpoint
+from deltaarrow.log.checksums import (
+    VersionChecksum,
+    find_contradiction,
+    is_shortcut,
+    read_version_checksum,
+)
 from deltaarrow.log.commits import read_commit, read_commits
-from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.log.names import LogFile, LogFileKind, checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.storage.store import Store
 
@@ -155,16 +161,50 @@ def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
 
 @dataclass
 class LogState:
-    """A replayed segment: small actions in memory, file actions on demand."""
+    """A replayed segment: small actions in memory, file actions on demand.
+
+    Where a version checksum has told protocol and metadata, the log is read when more is asked for;
+    `CorruptLogError` is raised then if it says otherwise.
+    """
 
     store: Store
     segment: LogSegment
     protocol: Protocol
     metadata: Metadata
-    transactions: dict[str, SetTransaction]
-    domains: dict[str, DomainMetadata]
-    _head: CheckpointHead
-    _tail: LogTail
+    _read_log: Callable[[], tuple[CheckpointHead, LogTail]]
+
+    @cached_property
+    def _contents(self) -> tuple[CheckpointHead, LogTail]:
+        return self._read_log()
+
+    @property
+    def _head(self) -> CheckpointHead:
+        return self._contents[0]
+
+    @property
+    def _tail(self) -> LogTail:
+        return self._contents[1]
+
+    def loaded(self) -> "LogState":
+        """Return itself with the log in memory."""
+        _ = self._contents
+        return self
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the log is in memory, and not only what a version checksum says of it."""
+        return "_contents" in self.__dict__
+
+    @cached_property
+    def transactions(self) -> dict[str, SetTransaction]:
+        """The newest `txn` action of every application."""
+        return self._head.transactions | self._tail.transactions
+
+    @cached_property
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The domain metadata that is not removed."""
+        domains = self._head.domains | self._tail.domains
+        return {name: domain for name, domain in domains.items() if not domain.removed}
 
     @cached_property
     def _added(self) -> pa.Table:
@@ -328,15 +368,20 @@ def _is_complete(files: pa.Table, action: str) -> bool:
     return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
-def replay(store: Store, segment: LogSegment, known: LogState | None = None) -> LogState:
-    """Read what a segment says, but for the file actions of its checkpoint.
+def _shortcut(store: Store, segment: LogSegment) -> tuple[VersionChecksum, Protocol, Metadata] | None:
+    """Read the checksum of a long segment; None when it does not tell protocol and metadata."""
+    said = read_version_checksum(store, segment.version) if is_shortcut(segment) else None
+    if said is None or said.protocol is None or said.metadata is None:
+        return None
+    if find_contradiction(said, said.protocol, said.metadata) is not None:
+        return None
+    return said, said.protocol, said.metadata
 
-    `known` is another version of the same table; what its segment has in common with this one, the
-    checkpoint and perhaps the first commits after it, is not read again.
 
-    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
-    """
-    head, tail = _read(store, segment, known)
+def _decide(
+    store: Store, segment: LogSegment, head: CheckpointHead, tail: LogTail
+) -> tuple[Protocol, Metadata]:
+    """Return the protocol and the metadata that win."""
     protocol = tail.protocol or head.protocol
     metadata = tail.metadata or head.metadata
     if protocol is None:
@@ -347,15 +392,36 @@ def replay(store: Store, segment: LogSegment, known: LogState | None = None) -> 
         raise CorruptLogError(
             f"the log of {store.uri} holds no metaData action up to version {segment.version}"
         )
-    return LogState(
-        store=store,
-        segment=segment,
-        protocol=protocol,
-        metadata=metadata,
-        transactions=head.transactions | tail.transactions,
-        domains={
-            name: domain for name, domain in (head.domains | tail.domains).items() if not domain.removed
-        },
-        _head=head,
-        _tail=tail,
-    )
+    return protocol, metadata
+
+
+def _read_checked(store: Store, segment: LogSegment, said: VersionChecksum) -> tuple[CheckpointHead, LogTail]:
+    """Read a segment whose checksum was believed so far; raise if it should not have been."""
+    head, tail = _read(store, segment, None)
+    if what := find_contradiction(said, *_decide(store, segment, head, tail)):
+        raise CorruptLogError(
+            f"{checksum_name(segment.version)} says another {what} than the log; it is advisory,"
+            " and the table is read without it once it is deleted"
+        )
+    return head, tail
+
+
+def replay(
+    store: Store, segment: LogSegment, known: LogState | None = None, *, by_checksum: bool = True
+) -> LogState:
+    """Read what a segment says, but for the file actions of its checkpoint.
+
+    `known` is another version of the same table; what its segment has in common with this one, the
+    checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
+    long log may be left unread for now where its version checksum tells protocol and metadata.
+
+    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
+    """
+    if known is not None and not known.is_read:
+        known = None
+    if by_checksum and known is None and (shortcut := _shortcut(store, segment)) is not None:
+        said, protocol, metadata = shortcut
+        return LogState(store, segment, protocol, metadata, partial(_read_checked, store, segment, said))
+    head, tail = _read(store, segment, known)
+    protocol, metadata = _decide(store, segment, head, tail)
+    return LogState(store, segment, protocol, metadata, lambda: (head, tail)).loaded()

@@ -11,7 +11,7 @@ Selecting is pure: it looks at a listing and reads nothing. The rules, each with
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, LogFileKind
@@ -37,13 +37,15 @@ class LogSegment:
     """The files that, replayed, give the table at `version`.
 
     `deltas` are commits and log compactions in ascending order; `last_commit` is the commit file of
-    `version`, absent in a log that consists of a checkpoint alone.
+    `version`, absent in a log that consists of a checkpoint alone. `checksum` is the version checksum,
+    which comes after its commit and makes no other segment.
     """
 
     version: int
     checkpoint: Checkpoint | None
     deltas: tuple[LogFile, ...]
     last_commit: LogFile | None
+    checksum: LogFile | None = field(default=None, compare=False)
 
 
 _PREFERENCE = (
@@ -103,13 +105,15 @@ def _oldest_version(newest: int, commits: Collection[int], checkpoints: Sequence
     return 0 if first == 0 else min(bases, default=None)
 
 
+def _checksum(version: int, files: Iterable[LogFile]) -> LogFile | None:
+    return next((f for f in files if f.kind is LogFileKind.VERSION_CHECKSUM and f.version == version), None)
+
+
 def _lead_to(
-    version: int,
-    commits: dict[int, LogFile],
-    compactions: Sequence[LogFile],
-    checkpoints: Sequence[Checkpoint],
+    version: int, files: Sequence[LogFile], commits: dict[int, LogFile], checkpoints: Sequence[Checkpoint]
 ) -> LogSegment:
     """Return the segment of a version; `CorruptLogError` when the files do not lead to it."""
+    compactions = [file for file in files if file.kind is LogFileKind.COMPACTION]
     checkpoint = next((c for c in reversed(checkpoints) if c.version <= version), None)
     if checkpoint is None and 0 not in commits:
         oldest = min([*(c.version for c in checkpoints), *commits])
@@ -117,7 +121,8 @@ def _lead_to(
             f"the log has a gap: it begins with version {oldest} and has no checkpoint before it"
         )
     first = 0 if checkpoint is None else checkpoint.version + 1
-    return LogSegment(version, checkpoint, _cover(first, version, commits, compactions), commits.get(version))
+    deltas = _cover(first, version, commits, compactions)
+    return LogSegment(version, checkpoint, deltas, commits.get(version), _checksum(version, files))
 
 
 def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogSegment:
@@ -130,19 +135,18 @@ def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogS
     them, and `CorruptLogError` at a gap.
     """
     commits = {file.version: file for file in files if file.kind is LogFileKind.COMMIT}
-    compactions = [file for file in files if file.kind is LogFileKind.COMPACTION]
     checkpoints = complete_checkpoints(files)
     if not commits and not checkpoints:
         raise TableNotFoundError("the Delta log holds neither a commit nor a complete checkpoint")
     newest = max([*commits, *(c.version for c in checkpoints)])
     if version is None:
-        return _lead_to(newest, commits, compactions, checkpoints)
+        return _lead_to(newest, files, commits, checkpoints)
     oldest = _oldest_version(newest, commits, checkpoints)
     held = f"the log holds the versions {newest if oldest is None else oldest} to {newest}"
     if not 0 <= version <= newest:
         raise VersionNotFoundError(f"version {version} does not exist: {held}")
     try:
-        return _lead_to(version, commits, compactions, checkpoints)
+        return _lead_to(version, files, commits, checkpoints)
     except CorruptLogError:
         if oldest is None or version >= oldest:
             raise
@@ -167,4 +171,5 @@ def extend_segment(segment: LogSegment, files: Sequence[LogFile]) -> LogSegment 
         newer = _cover(segment.version + 1, newest, commits, compactions)
     except CorruptLogError:
         return None
-    return LogSegment(newest, segment.checkpoint, segment.deltas + newer, commits.get(newest))
+    deltas, checksum = segment.deltas + newer, _checksum(newest, files)
+    return LogSegment(newest, segment.checkpoint, deltas, commits.get(newest), checksum)

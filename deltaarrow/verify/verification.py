@@ -22,6 +22,7 @@ def verify_snapshot(snapshot: Snapshot, *, deep: bool = False) -> VerifyReport:
     It costs a listing of the whole table and the footer of every data file; with `deep` every checkpoint
     and every row are read too. `deltaarrow.verify.Check` says what is checked.
     """
+    snapshot = snapshot.replayed()
     found = Examination()
     examine_hint(found, snapshot)
     examine_checkpoints(found, snapshot, deep=deep)
