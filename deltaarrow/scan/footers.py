@@ -6,14 +6,15 @@ columns, of structs inside lists, or of field ids; tables with those, and files 
 gap, have their footers read: once in the life of a process, many at a time.
 
 Schemas are given as DuckDB's reader sees the file: an Arrow schema in which INT96 is a timestamp without
-zone and an annotated variant, shredded or not, is the struct of an unshredded one, marked `VARIANT_MARK`.
+zone and an annotated variant, shredded or not, is the struct of an unshredded one, marked `ANNOTATED`, or
+`PROVEN` where the footer proves that DuckDB shows it as it is.
 """
 
 import collections
 import os
 import re
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,13 +24,16 @@ import pyarrow as pa
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.storage import Store
 
-__all__ = ["VARIANT_MARK", "file_schemas", "read_row_counts"]
+__all__ = ["ANNOTATED", "PROVEN", "VARIANT_MARK", "file_schemas", "read_row_counts"]
 
-VARIANT_MARK = {b"deltaarrow.variant": b"annotated"}
-"""Metadata of a field that the file declares to be a VARIANT."""
+VARIANT_MARK = b"deltaarrow.variant"
+"""The key in the metadata of a field that the file declares to be a VARIANT."""
+ANNOTATED, PROVEN = b"annotated", b"proven"
+"""Its values."""
 
 _FIELD_ID = b"PARQUET:field_id"
 _CACHED_FILES = 200_000
@@ -66,6 +70,24 @@ _SCHEMAS_SQL = """
     ) GROUP BY nodes
 """
 _COUNTS_SQL = "SELECT file_name, num_rows FROM parquet_file_metadata([{files}])"
+
+_LEAVES_SQL = r"""
+    SELECT file_name, list((entries, nulls, above_null) ORDER BY column_id) FROM (
+        SELECT
+            file_name,
+            column_id,
+            sum(num_values)::BIGINT AS entries,
+            if(bool_and(stats_null_count IS NOT NULL), sum(stats_null_count)::BIGINT, NULL) AS nulls,
+            bool_and(
+                coalesce(
+                    stats_null_count = num_values
+                    OR (stats_min_value != '' AND NOT starts_with(stats_min_value, '\x00')),
+                    false
+                )
+            ) AS above_null
+        FROM parquet_metadata([{files}]) GROUP BY ALL
+    ) GROUP BY file_name
+"""
 
 _Node = tuple[str, str | None, int | None, int | None]
 
@@ -155,25 +177,50 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_cache.start_anew_after_fork)
 
 
-def _field(nodes: Iterator[_Node]) -> pa.Field:
-    name, type_name, field_id, children = next(nodes)
+class _Nodes:
+    """The nodes of a schema, depth first, and the variants met among them.
+
+    `variants` are the types in which they are stored, with the number of the first column of each.
+    """
+
+    def __init__(self, nodes: Sequence[_Node], mark: bytes) -> None:
+        self._rest = iter(nodes)
+        self._columns = 0
+        self.mark = mark
+        self.variants: list[tuple[int, pa.StructType]] = []
+
+    def take(self) -> _Node:
+        node = next(self._rest)
+        if not node[3]:
+            self._columns += 1
+        return node
+
+    def take_variant(self, members: int) -> pa.StructType:
+        first = self._columns
+        stored = pa.struct([_field(self) for _ in range(members)])
+        self.variants.append((first, stored))
+        return stored
+
+
+def _field(nodes: _Nodes) -> pa.Field:
+    name, type_name, field_id, children = nodes.take()
     metadata = {} if field_id is None else {_FIELD_ID: str(field_id).encode()}
     if type_name == "VARIANT":
-        metadata |= VARIANT_MARK
+        metadata[VARIANT_MARK] = nodes.mark
     return pa.field(name, _type(nodes, type_name or "", children or 0), metadata=metadata or None)
 
 
-def _type(nodes: Iterator[_Node], type_name: str, children: int) -> pa.DataType:
+def _type(nodes: _Nodes, type_name: str, children: int) -> pa.DataType:
     """The type of a node; the nodes below it are taken from `nodes`."""
     if not children:
         return _leaf(type_name)
     if type_name == "VARIANT":
-        stored = pa.struct([_field(nodes) for _ in range(children)])
-        return _TYPES["VARIANT"] if _is_well_shredded(stored) else stored
+        stored = nodes.take_variant(children)
+        return _TYPES["VARIANT"] if is_well_shredded(stored) else stored
     if type_name.endswith("[]"):
         return pa.list_(_repeated(nodes, type_name[:-2]))
     if type_name.startswith("MAP("):
-        key_value = next(nodes)
+        key_value = nodes.take()
         members = [_field(nodes) for _ in range(key_value[3] or 0)]
         if len(members) != 2:
             return _unknown(type_name)
@@ -181,26 +228,9 @@ def _type(nodes: Iterator[_Node], type_name: str, children: int) -> pa.DataType:
     return pa.struct([_field(nodes) for _ in range(children)])
 
 
-def _is_well_shredded(stored: pa.StructType) -> bool:
-    """Whether DuckDB reads this variant right; without `value`, or with other types, it does not."""
-    names = [field.name for field in stored]
-    if sorted(names[:2]) != ["metadata", "value"] or names[2:] not in ([], ["typed_value"]):
-        return False
-    return len(names) == 2 or _is_typed_value(stored.field("typed_value").type)
-
-
-def _is_typed_value(data_type: pa.DataType) -> bool:
-    if pa.types.is_list(data_type):
-        return _is_typed_value(data_type.value_type)
-    if pa.types.is_struct(data_type):
-        return all(_is_typed_value(field.type) for field in data_type)
-    # The variant encoding knows no unsigned numbers.
-    return not pa.types.is_unsigned_integer(data_type)
-
-
-def _repeated(nodes: Iterator[_Node], element: str) -> pa.Field:
+def _repeated(nodes: _Nodes, element: str) -> pa.Field:
     """The element of a list, which stands below one node or, in the legacy forms, is that node."""
-    name, type_name, field_id, children = next(nodes)
+    name, type_name, field_id, children = nodes.take()
     if type_name == f"{element}[]" and children == 1:
         return _field(nodes)
     metadata = None if field_id is None else {_FIELD_ID: str(field_id).encode()}
@@ -221,10 +251,9 @@ def _unknown(type_name: str) -> pa.DataType:
     return pa.opaque(pa.null(), type_name, "DuckDB")
 
 
-def _schema(nodes: Sequence[_Node]) -> pa.Schema:
-    rest = iter(nodes)
-    root = next(rest)
-    return pa.schema([_field(rest) for _ in range(root[3] or 0)])
+def _schema(nodes: _Nodes) -> pa.Schema:
+    root = nodes.take()
+    return pa.schema([_field(nodes) for _ in range(root[3] or 0)])
 
 
 def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -266,6 +295,19 @@ def _by_location(store: Store, paths: Sequence[str]) -> dict[str, str]:
     return {store.location(path): path for path in paths}
 
 
+def _proven(store: Store, paths: Sequence[str], variants: Sequence[tuple[int, pa.StructType]]) -> list[str]:
+    """Those of the files, alike in schema, of whose variants the footer proves that they can be shown."""
+    if not all(is_well_shredded(stored) for _, stored in variants):
+        return []
+    names = _by_location(store, paths)
+    proven = []
+    for location, columns in _ask(store, _LEAVES_SQL, paths):
+        leaves = [Leaf(*column) for column in columns]
+        if all(tells_null_apart(stored, leaves[first:]) for first, stored in variants):
+            proven.append(names[location])
+    return proven
+
+
 def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schema]:
     """The schema in the footer of every file, by path."""
     keys = {task.path: (store.filesystem_key, store.location(task.path), task.size) for task in tasks}
@@ -274,13 +316,18 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
     missing = _by_location(store, [path for path in keys if path not in found])
     if missing:
         read: dict[str, pa.Schema] = {}
-        for locations, nodes in _ask(store, _SCHEMAS_SQL, list(missing.values())):
+        for locations, described in _ask(store, _SCHEMAS_SQL, list(missing.values())):
+            nodes = _Nodes(described, ANNOTATED)
             try:
                 schema = _schema(nodes)
             except (StopIteration, ValueError, RecursionError, pa.ArrowException) as error:
                 names = ", ".join(missing[location] for location in locations)
                 raise CorruptDataFileError(f"the footer of {names} describes no schema") from error
-            read |= {missing[location]: schema for location in locations}
+            paths = [missing[location] for location in locations]
+            read |= dict.fromkeys(paths, schema)
+            if nodes.variants:
+                proven = _schema(_Nodes(described, PROVEN))
+                read |= dict.fromkeys(_proven(store, paths, nodes.variants), proven)
         _cache.put({keys[path]: schema for path, schema in read.items()})
         found |= read
     return found

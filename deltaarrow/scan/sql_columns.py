@@ -23,7 +23,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import duckdb_type as duckdb_primitive_type
-from deltaarrow.scan.footers import VARIANT_MARK
+from deltaarrow.scan.footers import PROVEN, VARIANT_MARK
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow_type
 
 __all__ = ["BeyondDuckDBError", "SqlColumn", "duckdb_type", "sql_column"]
@@ -262,8 +262,19 @@ def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
         return _Value("TIMESTAMP WITH TIME ZONE", logical, "make_timestamp(epoch_us({}))")
     if wanted.type == "string" and types.is_binary(found.type):
         return _Value("BLOB", logical, "decode({})")
-    if wanted.type == "variant" and VARIANT_MARK.items() - (found.metadata or {}).items():
-        raise BeyondDuckDBError("the file does not say that a column is a variant", feature="variantType")
-    if wanted.type == "variant" and found.type != to_arrow_type(wanted):
-        raise BeyondDuckDBError("DuckDB cannot read how a variant is shredded", feature="variantShredding")
+    if wanted.type == "variant":
+        _ensure_shown(found)
     return _Value(logical, logical)
+
+
+def _ensure_shown(variant: pa.Field) -> None:
+    mark = (variant.metadata or {}).get(VARIANT_MARK)
+    if mark is None:
+        raise BeyondDuckDBError("the file does not say that a column is a variant", feature="variantType")
+    if variant.type != to_arrow_type(PrimitiveType("variant")):
+        raise BeyondDuckDBError("DuckDB cannot read how a variant is shredded", feature="variantShredding")
+    if mark != PROVEN:
+        raise BeyondDuckDBError(
+            "DuckDB's reader takes variants that are null for NULL, and the file may have some",
+            feature="variantType",
+        )

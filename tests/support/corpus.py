@@ -1,6 +1,7 @@
-"""The corpus of real tables beside the project, and the reader that is scored on it.
+"""The corpus of real tables beside the project, and the readers that are scored on it.
 
-Score: ``python ../shared/tables/score.py --reader tests.support.corpus:read``
+Score: ``python ../shared/tables/score.py --strict-types --reader tests.support.corpus:read``, and the same
+with ``:read_duckdb`` and ``:read_polars``.
 """
 
 import importlib.util
@@ -12,20 +13,25 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import deltaarrow
 from tests.support.modules import ROOT
+from tests.support.rows import read_arrow as read
+from tests.support.rows import read_duckdb, read_polars
 
-__all__ = ["ABSENT", "CORPUS", "canon", "corpus_rows", "expected", "read"]
+__all__ = [
+    "ABSENT",
+    "CORPUS",
+    "canon",
+    "corpus_rows",
+    "expected",
+    "read",
+    "read_duckdb",
+    "read_polars",
+]
 
 CORPUS = ROOT.parent / "shared" / "tables"
 """Where the corpus is; it is no part of the project."""
 
 ABSENT = f"corpus absent: no {CORPUS.relative_to(ROOT.parent)} beside the project"
-
-
-def read(path: str, version: int | None) -> pa.Table:
-    """The rows of the table at `path`, of `version` or the latest."""
-    return deltaarrow.DeltaTable(path, version=version).to_pyarrow_table()
 
 
 @cache

@@ -8,7 +8,15 @@ import pyarrow as pa
 
 import deltaarrow as da
 
-__all__ = ["READERS", "assert_same_rows", "rows_of"]
+__all__ = [
+    "READERS",
+    "assert_same_rows",
+    "read_arrow",
+    "read_dataset",
+    "read_duckdb",
+    "read_polars",
+    "rows_of",
+]
 
 
 def rows_of(table: pa.Table) -> list[str]:
@@ -23,29 +31,33 @@ def assert_same_rows(actual: pa.Table, wanted: pa.Table) -> None:
     assert rows_of(actual) == rows_of(wanted)
 
 
-def _read_arrow(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+def read_arrow(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    """The rows of the table at `path`, of `version` or the newest, as Arrow."""
     return da.DeltaTable(path, version=version).to_pyarrow_table()
 
 
-def _read_dataset(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+def read_dataset(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    """The same through the Arrow dataset."""
     return da.DeltaTable(path, version=version).to_pyarrow_dataset().to_table()
 
 
-def _read_duckdb(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+def read_duckdb(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    """The same through DuckDB, whose results name the zone of the session, here UTC."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         da.register(connection, "t", da.DeltaTable(path, version=version))
         return connection.sql("SELECT * FROM t").to_arrow_table()
 
 
-def _read_polars(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
-    return da.DeltaTable(path, version=version).to_polars().collect().to_arrow()
+def read_polars(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
+    """The same through Polars."""
+    return da.scan_delta(path, version).collect().to_arrow()
 
 
 READERS: dict[str, Callable[..., pa.Table]] = {
-    "arrow": _read_arrow,
-    "dataset": _read_dataset,
-    "duckdb": _read_duckdb,
-    "polars": _read_polars,
+    "arrow": read_arrow,
+    "dataset": read_dataset,
+    "duckdb": read_duckdb,
+    "polars": read_polars,
 }
 """Way of reading -> the rows of the table at a path, of a version or the newest."""

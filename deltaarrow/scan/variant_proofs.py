@@ -1,0 +1,110 @@
+"""What the footer of a data file proves of its variants: chapter "Variant Shredding", as DuckDB reads it.
+
+DuckDB's VARIANT tells a variant null from NULL; its Parquet reader does not: a variant that is null comes
+out as NULL. Nor does it refuse a value that is there twice, as `value` and as `typed_value`. Both can be
+ruled out from the numbers that every row group has of its columns:
+
+=======================  ===========================================================================
+no variant is null       the smallest `value` does not start with the byte 0, which is the null, and
+                         `value` or a column of `typed_value` is there wherever `metadata` is
+no value is there twice  of each `value` and the `typed_value` beside it, one has NULLs alone
+=======================  ===========================================================================
+
+Nulls inside an array or object need no proof: DuckDB keeps those.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+__all__ = ["Leaf", "is_well_shredded", "tells_null_apart"]
+
+
+class Leaf(NamedTuple):
+    """A column of a file over all row groups: `nulls` of `entries`, None where a row group does not say.
+
+    `above_null` says that the smallest bytes of every row group, if there are any, do not start with 0.
+    """
+
+    entries: int
+    nulls: int | None
+    above_null: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are NULLs alone."""
+        return self.nulls == self.entries
+
+
+def is_well_shredded(stored: pa.StructType) -> bool:
+    """Whether DuckDB reads this variant right; without `value`, or with other types, it does not."""
+    names = [field.name for field in stored]
+    if sorted(names[:2]) != ["metadata", "value"] or names[2:] not in ([], ["typed_value"]):
+        return False
+    return len(names) == 2 or _is_typed_value(stored.field("typed_value").type)
+
+
+def _is_typed_value(data_type: pa.DataType) -> bool:
+    if pa.types.is_list(data_type):
+        return _is_typed_value(data_type.value_type)
+    if pa.types.is_struct(data_type):
+        return all(_is_typed_value(field.type) for field in data_type)
+    # The variant encoding knows neither unsigned numbers nor maps.
+    return not pa.types.is_unsigned_integer(data_type) and not pa.types.is_map(data_type)
+
+
+def tells_null_apart(stored: pa.StructType, leaves: Sequence[Leaf]) -> bool:
+    """Whether DuckDB's reader shows a column of well shredded variants as it is.
+
+    Args:
+        stored: the type of the group of `metadata`, `value` and `typed_value`.
+        leaves: the columns below it, in the order of the file.
+    """
+    parts = _parts(stored, leaves)
+    (metadata,), (value,) = parts["metadata"], parts["value"]
+    if metadata.nulls is None or not value.above_null or not _is_there_once(stored, leaves):
+        return False
+    # A column has an entry at least for every variant, and that of a NULL variant is NULL: with no more
+    # NULLs than those it has a value for every other.
+    return any(leaf.nulls == metadata.nulls for leaf in (value, *parts.get("typed_value", ())))
+
+
+def _parts(group: pa.StructType, leaves: Sequence[Leaf]) -> dict[str, Sequence[Leaf]]:
+    """The columns of a group by its members."""
+    parts, start = {}, 0
+    for field in group:
+        stop = start + _count(field.type)
+        parts[field.name] = leaves[start:stop]
+        start = stop
+    return parts
+
+
+def _count(data_type: pa.DataType) -> int:
+    if pa.types.is_list(data_type):
+        return _count(data_type.value_type)
+    if pa.types.is_struct(data_type):
+        return sum(_count(field.type) for field in data_type)
+    return 1
+
+
+def _is_there_once(group: pa.StructType, leaves: Sequence[Leaf]) -> bool:
+    """Whether at most one of `value` and `typed_value` has values, and so on inside of the latter."""
+    parts = _parts(group, leaves)
+    if "typed_value" not in parts:
+        return True
+    alone = all(leaf.is_empty for leaf in parts.get("value", ()))
+    data_type, typed = group.field("typed_value").type, parts["typed_value"]
+    if pa.types.is_list(data_type):
+        return alone and _is_pair(data_type.value_type) and _is_there_once(data_type.value_type, typed)
+    if pa.types.is_struct(data_type):
+        fields = _parts(data_type, typed)
+        return alone and all(
+            _is_pair(field.type) and _is_there_once(field.type, fields[field.name]) for field in data_type
+        )
+    return alone or typed[0].is_empty
+
+
+def _is_pair(group: pa.DataType) -> bool:
+    names = [field.name for field in group] if pa.types.is_struct(group) else []
+    return names in (["value"], ["typed_value"], ["value", "typed_value"], ["typed_value", "value"])
