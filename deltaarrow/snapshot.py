@@ -10,9 +10,9 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import Predicate
+from deltaarrow.expressions import Predicate, variant_paths
 from deltaarrow.features import ensure_readable
 from deltaarrow.log import (
     CommitTimes,
@@ -29,7 +29,7 @@ from deltaarrow.log import (
 from deltaarrow.log.replay import Pruning
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
-from deltaarrow.statistics import skipping_sql
+from deltaarrow.statistics import skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
@@ -183,8 +183,15 @@ class Snapshot:
         With a `predicate`, files that provably hold no matching row are left out; the rest may hold
         some. `columns` chooses columns by name.
         """
-        pruning = None if predicate is None else self._pruning(predicate)
-        return self._state.query_files(columns, pruning)
+        if predicate is None:
+            return self._state.query_files(columns)
+        pruning = self._pruning(predicate)
+        if not variant_paths(predicate):
+            return self._state.query_files(columns, pruning)
+        names = list(FILE_SCHEMA.names if columns is None else columns)
+        files = self._state.query_files([*dict.fromkeys([*names, "stats", "partition_values"])], pruning)
+        kept = skip_by_variants(files, predicate, self.schema, self.mapping_mode, self.partition_columns)
+        return kept.select(names)
 
     def totals(self) -> tuple[int, int]:
         """Return how many live files there are, and how many bytes they have together.

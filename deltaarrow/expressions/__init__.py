@@ -30,11 +30,13 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
     boolean_column,
     columns_of,
     conjuncts,
     is_exact,
     null_safe_equal,
+    variant_paths,
 )
 from deltaarrow.expressions.to_arrow import column_expression, to_arrow
 from deltaarrow.expressions.to_duckdb import column_sql, to_duckdb
@@ -62,6 +64,7 @@ __all__ = [
     "Or",
     "Predicate",
     "StartsWith",
+    "VariantGet",
     "bind",
     "boolean_column",
     "coerce_literal",
@@ -81,4 +84,5 @@ __all__ = [
     "resolve_column",
     "to_arrow",
     "to_duckdb",
+    "variant_paths",
 ]

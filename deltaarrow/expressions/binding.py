@@ -32,6 +32,7 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
 )
 from deltaarrow.expressions.temporal import parse_timestamp
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path, to_arrow_type
@@ -63,7 +64,7 @@ def bind(predicate: Predicate, schema: StructType) -> Predicate:
 type=DataType(date32[day])))
     """
     match predicate:
-        case Compare(op, Literal() as left, (Column() | Cast()) as right):
+        case Compare(op, Literal() as left, (Column() | Cast() | VariantGet()) as right):
             return bind(Compare(_MIRRORED[op], right, left), schema)
         case Compare(op, left, right):
             left_operand, left_type = _bind_operand(left, schema)
@@ -80,17 +81,21 @@ type=DataType(date32[day])))
             types = {each.type for each in kept}
             return IsIn(column, tuple(each.value for each in kept), types.pop() if len(types) == 1 else None)
         case StartsWith(column, prefix):
-            column, data_type = _bind_column(column, schema)
-            if data_type != PrimitiveType("string"):
+            beside, known_type = _bind_operand(column, schema)
+            if known_type != PrimitiveType("string"):
+                assert known_type is not None
                 raise InvalidPredicateError(
-                    f"column {_shown(column)} is {_named(data_type)}, and not a string"
+                    f"column {_shown(beside)} is {_named(known_type)}, and not a string"
                 )
-            return StartsWith(column, prefix)
+            assert isinstance(beside, Column | VariantGet)
+            return StartsWith(beside, prefix)
         case IsNan(column):
             return IsNan(_bind_column(column, schema)[0])
         case IsNull(operand):
             if isinstance(operand, Column):
                 return IsNull(_bind_column(operand, schema, comparable=False)[0])
+            if isinstance(operand, VariantGet):
+                return IsNull(_bind_variant(operand, schema))
             return IsNull(bind(operand, schema))
         case Not(operand):
             return Not(bind(operand, schema))
@@ -161,11 +166,20 @@ def _bind_operand(operand: Operand, schema: StructType) -> tuple[Operand, DataTy
             return operand, None
         case Column():
             return _bind_column(operand, schema)
+        case VariantGet():
+            return _bind_variant(operand, schema), operand.type
         case Cast(column, target):
             column, data_type = _bind_column(column, schema)
             if is_lossless_cast(to_arrow_type(data_type), target):
                 return column, data_type
             return Cast(column, target), None
+
+
+def _bind_variant(part: VariantGet, schema: StructType) -> VariantGet:
+    column, data_type = _bind_column(part.variant, schema, comparable=False)
+    if data_type != PrimitiveType("variant"):
+        raise InvalidPredicateError(f"column {_shown(column)} is {_named(data_type)}, and not a variant")
+    return replace(part, variant=column)
 
 
 def _bind_column(column: Column, schema: StructType, *, comparable: bool = True) -> tuple[Column, DataType]:
@@ -187,6 +201,8 @@ def _bound_literal(literal: Literal, data_type: DataType, beside: Operand) -> Li
 
 def _shown(operand: Operand) -> str:
     column = operand.operand if isinstance(operand, Cast) else operand
+    if isinstance(column, VariantGet):
+        return f"{'.'.join(column.variant.path)!r} at {column.json_path!r}"
     return repr(".".join(column.path)) if isinstance(column, Column) else repr(column.value)
 
 

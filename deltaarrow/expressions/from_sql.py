@@ -2,7 +2,8 @@ r"""Conditions written in Spark SQL as predicate trees.
 
 What is understood is listed: columns (fields of structs with dots, any name in backquotes), literals,
 comparisons and ``<=>``, BETWEEN, IN, IS [NOT] NULL / TRUE / FALSE, AND, OR, NOT, LIKE with a fixed
-beginning, ``startswith``, ``isnan``, ``isnull`` and ``isnotnull``. Anything else is refused by name,
+beginning, ``startswith``, ``isnan``, ``isnull`` and ``isnotnull``, and ``variant_get`` of a path as a type in
+the place of a column. Anything else is refused by name,
 because a condition may decide which rows are deleted. A timestamp without a zone is in UTC, and
 a string literal writes a quote as ``\'`` or by doubling it, as Spark 4 does.
 """
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import InvalidPredicateError, UnsupportedFeatureError
 from deltaarrow.expressions.nodes import (
     NULL,
     And,
@@ -34,10 +35,12 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
     boolean_column,
     null_safe_equal,
 )
 from deltaarrow.expressions.temporal import parse_date, parse_timestamp
+from deltaarrow.schema import PrimitiveType
 
 if TYPE_CHECKING:
     from sqlglot import Dialect, exp
@@ -60,6 +63,17 @@ _PARTS = {
 }
 """The parts of sqlglot's nodes, by key, where they are others than the usual ones."""
 
+_TYPE_NAMES = {
+    **dict.fromkeys(("tinyint", "byte"), "byte"),
+    **dict.fromkeys(("smallint", "short"), "short"),
+    **dict.fromkeys(("int", "integer"), "integer"),
+    **dict.fromkeys(("bigint", "long"), "long"),
+    **dict.fromkeys(("float", "real"), "float"),
+    **dict.fromkeys(("decimal", "dec", "numeric"), "decimal(10,0)"),
+    **dict.fromkeys(("timestamp", "timestamp_ltz"), "timestamp"),
+    **{name: name for name in ("double", "string", "boolean", "binary", "date", "timestamp_ntz")},
+}
+"""What Spark SQL calls the types that a part of a variant is taken for."""
 _INTEGER = re.compile(r"\d+")
 _LIKE_TOKEN = re.compile(r"\\(?P<escaped>.)|(?P<wild>[%_])|(?P<plain>[^\\%_])|(?P<stray>\\)", re.DOTALL)
 
@@ -141,6 +155,30 @@ def _wanted_column(node: "exp.Expr") -> Column:
     if column is None:
         raise _refused(node)
     return column
+
+
+def _variant_get(node: "exp.Expr") -> VariantGet | None:
+    """A call of ``variant_get`` or ``try_variant_get`` with a path and a type of one value."""
+    if node.key == "paren" and _is_plain(node):
+        return _variant_get(node.this)
+    if node.key != "anonymous" or node.name.lower() not in ("variant_get", "try_variant_get"):
+        return None
+    column, *texts = node.expressions
+    if len(texts) != 2 or not all(each.key == "literal" and each.is_string for each in texts):
+        raise _refused(node)
+    path, wanted = (each.name for each in texts)
+    spelled = _TYPE_NAMES.get(wanted.strip().lower(), wanted.strip().lower())
+    try:
+        data_type = PrimitiveType(spelled)
+    except UnsupportedFeatureError as error:
+        raise InvalidPredicateError(f"VARIANT_GET has no type {wanted!r}: {error}") from error
+    if data_type.decimal is None and spelled not in _TYPE_NAMES.values():
+        raise InvalidPredicateError(f"VARIANT_GET has no type {wanted!r} in a condition")
+    return VariantGet(_wanted_column(column), path, data_type)
+
+
+def _wanted_part(node: "exp.Expr") -> Column | VariantGet:
+    return _variant_get(node) or _wanted_column(node)
 
 
 def _literal(node: "exp.Expr") -> Literal | None:
@@ -239,7 +277,7 @@ _TYPED: dict[str, Callable[[Any], Literal]] = {
 
 
 def _operand(node: "exp.Expr") -> Operand:
-    operand = _column(node) or _literal(node)
+    operand = _column(node) or _literal(node) or _variant_get(node)
     if operand is None:
         raise _refused(node)
     return operand
@@ -258,8 +296,12 @@ def _in(node: "exp.Expr") -> Predicate:
     members = [_literal(each) for each in node.expressions]
     if not members or any(each is None for each in members):
         raise InvalidPredicateError(f"IN needs a list of literals: {node.sql(dialect='spark')}")
-    column = _wanted_column(node.this)
+    column = _wanted_part(node.this)
     values = tuple(each.value for each in members if each is not None and each.value is not None)
+    found: Predicate
+    if isinstance(column, VariantGet):
+        found = Or(tuple(Compare("=", column, each) for each in members if each is not None))
+        return found
     found = IsIn(column, values)
     return found if len(values) == len(members) else Or((found, NULL))
 
@@ -268,7 +310,7 @@ def _is(node: "exp.Expr") -> Predicate:
     match node.expression.key:
         case "null":
             literal = _literal(node.this)
-            return IsNull(_wanted_column(node.this)) if literal is None else Constant(literal.value is None)
+            return IsNull(_wanted_part(node.this)) if literal is None else Constant(literal.value is None)
         case "boolean":
             condition = _condition(node.this)
             wanted = condition if node.expression.this else Not(condition)
@@ -280,11 +322,11 @@ def _like(node: "exp.Expr") -> Predicate:
     pattern = _literal(node.expression)
     if pattern is None or not isinstance(pattern.value, str):
         raise _refused(node)
-    found = _like_pattern(_wanted_column(node.this), pattern.value)
+    found = _like_pattern(_wanted_part(node.this), pattern.value)
     return Not(found) if node.args.get("negate") else found
 
 
-def _like_pattern(column: Column, pattern: str) -> Predicate:
+def _like_pattern(column: Column | VariantGet, pattern: str) -> Predicate:
     text, tokens = "", list(_LIKE_TOKEN.finditer(pattern))
     for number, token in enumerate(tokens):
         if token["wild"] == "%" and number == len(tokens) - 1:
@@ -300,7 +342,7 @@ def _starts_with(node: "exp.Expr") -> Predicate:
     prefix = _literal(node.expression)
     if prefix is None or not isinstance(prefix.value, str):
         raise _refused(node)
-    return StartsWith(_wanted_column(node.this), prefix.value)
+    return StartsWith(_wanted_part(node.this), prefix.value)
 
 
 def _is_nan(node: "exp.Expr") -> Predicate:

@@ -36,6 +36,9 @@ from typing import Literal as OneOf
 
 import pyarrow as pa
 
+from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.schema import PrimitiveType
+
 __all__ = [
     "FALSE",
     "NULL",
@@ -57,11 +60,14 @@ __all__ = [
     "Or",
     "Predicate",
     "StartsWith",
+    "VariantGet",
     "boolean_column",
     "columns_of",
     "conjuncts",
     "is_exact",
+    "not_on_rows",
     "null_safe_equal",
+    "variant_paths",
 ]
 
 LiteralValue: TypeAlias = (
@@ -95,7 +101,19 @@ class Cast:
     type: pa.DataType
 
 
-Operand: TypeAlias = Column | Literal | Cast
+@dataclass(frozen=True, slots=True)
+class VariantGet:
+    """The value at a path in a variant, such as ``$.a[0]``, as a type; NULL where nothing is there.
+
+    Files can be chosen by it, from the statistics of variants. No engine evaluates it on rows.
+    """
+
+    variant: Column
+    json_path: str
+    type: PrimitiveType
+
+
+Operand: TypeAlias = Column | Literal | Cast | VariantGet
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +138,7 @@ class IsIn:
 class StartsWith:
     """Whether a string column begins with a text, character by character."""
 
-    column: Column
+    column: Column | VariantGet
     prefix: str
 
 
@@ -133,9 +151,9 @@ class IsNan:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """Whether a column, or the value of a predicate, is NULL."""
+    """Whether a column, a part of a variant, or the value of a predicate is NULL."""
 
-    operand: "Column | Predicate"
+    operand: "Column | VariantGet | Predicate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +224,35 @@ def conjuncts(predicate: Predicate) -> list[Predicate]:
 
 def columns_of(predicate: Predicate) -> set[tuple[str, ...]]:
     """The paths of all columns that the predicate reads, those of parts not understood included."""
-    return {leaf.path for leaf in _leaves(predicate) if isinstance(leaf, Column)}
+    return {node.path for node in _nodes(predicate) if isinstance(node, Column)}
+
+
+def variant_paths(predicate: Predicate) -> set[VariantGet]:
+    """The parts of variants that the predicate reads."""
+    return {node for node in _nodes(predicate) if isinstance(node, VariantGet)}
+
+
+def not_on_rows(part: VariantGet) -> InvalidPredicateError:
+    """The error of whoever would evaluate a part of a variant on rows."""
+    return InvalidPredicateError(
+        f"variant_get({'.'.join(part.variant.path)}, {part.json_path!r}) chooses files and not rows: give it"
+        " as a file_pruning_predicate, and take rows apart with deltaarrow.variant.variant_get"
+    )
 
 
 def is_exact(predicate: Predicate) -> bool:
     """Whether every part was understood, so that the tree can stand for the original filter."""
-    return not any(isinstance(leaf, Opaque) for leaf in _leaves(predicate))
+    return not any(isinstance(node, Opaque) for node in _nodes(predicate))
 
 
-def _leaves(node: Predicate | Operand) -> Iterator[Column | Literal | Constant | Opaque]:
+def _nodes(node: Predicate | Operand) -> Iterator[Predicate | Operand]:
+    """The node and all below it."""
+    yield node
     children: Sequence[Predicate | Operand]
     match node:
         case Column() | Literal() | Constant():
-            yield node
             return
         case Opaque():
-            yield node
             children = node.columns
         case Compare():
             children = (node.left, node.right)
@@ -231,8 +262,10 @@ def _leaves(node: Predicate | Operand) -> Iterator[Column | Literal | Constant |
             children = node.operands
         case IsNull() | Not() | Cast():
             children = (node.operand,)
+        case VariantGet():
+            children = (node.variant,)
     for child in children:
-        yield from _leaves(child)
+        yield from _nodes(child)
 
 
 def _null_test(operand: Operand) -> Predicate:

@@ -29,6 +29,8 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
+    not_on_rows,
 )
 
 __all__ = ["column_expression", "to_arrow"]
@@ -62,7 +64,7 @@ def to_arrow(
         column: the expression of a column, given its path.
 
     Raises:
-        InvalidPredicateError: a part was not understood.
+        InvalidPredicateError: a part was not understood, or is a `VariantGet`.
     """
 
     def operand(node: Operand) -> pc.Expression:
@@ -73,6 +75,8 @@ def to_arrow(
                 return column(of.path).cast(target)
             case Literal():
                 return pc.scalar(literal_scalar(node))
+            case VariantGet():
+                raise not_on_rows(node)
 
     def rendered(node: Predicate, exact: bool) -> pc.Expression:
         match node:
@@ -85,11 +89,11 @@ def to_arrow(
                 )
                 return pc.if_else(field.is_valid(), found, pa.scalar(None, pa.bool_())) if exact else found
             case StartsWith(of, prefix):
-                return pc.starts_with(column(of.path), prefix)
+                return pc.starts_with(operand(of), prefix)
             case IsNan(of):
                 return pc.is_nan(column(of.path))
             case IsNull(of):
-                value = column(of.path) if isinstance(of, Column) else rendered(of, exact=True)
+                value = operand(of) if isinstance(of, Column | VariantGet) else rendered(of, exact=True)
                 return value.is_null()
             case And(operands):
                 return joined(operator.and_, operands, exact)

@@ -25,6 +25,8 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
+    not_on_rows,
 )
 
 __all__ = ["column_sql", "to_duckdb"]
@@ -56,8 +58,8 @@ def to_duckdb(predicate: Predicate, column: Callable[[tuple[str, ...]], str] = c
         column: the SQL of a column, given its path.
 
     Raises:
-        InvalidPredicateError: a part was not understood, or is a cast (`bind` removes those that lose
-            nothing).
+        InvalidPredicateError: a part was not understood, is a `VariantGet`, or is a cast (`bind` removes
+            those that lose nothing).
 
     >>> print(to_duckdb(Not(Compare("=", Column(("a",)), Literal("x")))))
     (NOT ("a" = 'x'))
@@ -71,6 +73,8 @@ def to_duckdb(predicate: Predicate, column: Callable[[tuple[str, ...]], str] = c
                 return literal_sql(node)
             case Cast(_, target):
                 raise InvalidPredicateError(f"a cast to {target} is not rendered as SQL")
+            case VariantGet():
+                raise not_on_rows(node)
 
     def rendered(node: Predicate) -> str:
         match node:
@@ -82,19 +86,20 @@ def to_duckdb(predicate: Predicate, column: Callable[[tuple[str, ...]], str] = c
                 members = ", ".join(literal_sql(Literal(value, arrow_type)) for value in values)
                 return f"({column(of.path)} IN ({members}))"
             case StartsWith(of, prefix):
-                return f"starts_with({column(of.path)}, {quote_literal(prefix)})"
+                return f"starts_with({operand(of)}, {quote_literal(prefix)})"
             case IsNan(of):
                 return f"isnan({column(of.path)})"
             case IsNull(of):
-                return f"({column(of.path) if isinstance(of, Column) else rendered(of)} IS NULL)"
+                value = operand(of) if isinstance(of, Column | VariantGet) else rendered(of)
+                return f"({value} IS NULL)"
             case And(operands):
                 return f"({' AND '.join(map(rendered, operands))})" if operands else "TRUE"
             case Or(operands):
                 return f"({' OR '.join(map(rendered, operands))})" if operands else "FALSE"
             case Not(of):
                 return f"(NOT {rendered(of)})"
-            case Constant(value):
-                return _CONSTANTS[value]
+            case Constant(known):
+                return _CONSTANTS[known]
             case Opaque(reason):
                 raise InvalidPredicateError(f"{reason} is not supported in a condition")
 

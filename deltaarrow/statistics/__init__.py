@@ -23,7 +23,7 @@ from deltaarrow.statistics.render import (
     render_statistics,
     truncate_max,
 )
-from deltaarrow.statistics.skipping import skipping_sql
+from deltaarrow.statistics.skipping import skip_by_variants, skipping_sql
 
 __all__ = [
     "DEFAULT_INDEXED_COLUMNS",
@@ -44,6 +44,7 @@ __all__ = [
     "partition_expression",
     "render_bound",
     "render_statistics",
+    "skip_by_variants",
     "skipping_sql",
     "statistics_columns",
     "statistics_schema",

@@ -12,12 +12,13 @@ about a comparison that NaN may satisfy.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
 
+from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
     And,
@@ -35,12 +36,14 @@ from deltaarrow.expressions import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
     coerce_literal,
     is_lossless_cast,
     resolve_column,
+    variant_paths,
 )
-from deltaarrow.schema import PrimitiveType, StructType, physical_name, to_arrow_type
-from deltaarrow.statistics.bounds import FileStatisticsSql
+from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
+from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound, upper_bound
 from deltaarrow.statistics.evidence import (
     ROWS_CANNOT_MATCH,
     ROWS_MIGHT_MATCH,
@@ -50,8 +53,9 @@ from deltaarrow.statistics.evidence import (
     all_of,
     any_of,
 )
+from deltaarrow.statistics.variants import decode_variant_bounds
 
-__all__ = ["skipping_sql"]
+__all__ = ["skip_by_variants", "skipping_sql"]
 
 _NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -71,6 +75,7 @@ def skipping_sql(
     stats_parsed: str | None = None,
     stats_parsed_type: pa.DataType | None = None,
     nan_is_greatest: bool | None = None,
+    variant_bounds: Mapping[VariantGet, tuple[str, str]] | None = None,
 ) -> str | None:
     """The DuckDB SQL of a condition on files that is FALSE only where no row can match.
 
@@ -89,6 +94,8 @@ def skipping_sql(
         stats_parsed_type: the Arrow type of that struct, by which it is known what it has.
         nan_is_greatest: how the rows will be compared with NaN: True as DuckDB and Spark do, False as
             pyarrow does. None is right for both, and prunes less.
+        variant_bounds: the SQL of the least and the greatest value of parts of variants, as
+            `deltaarrow.statistics.variants` decodes them; see `skip_by_variants`.
 
     Returns:
         The SQL, or None where no file can be left out.
@@ -101,10 +108,88 @@ def skipping_sql(
     """
     statistics = FileStatisticsSql(stats, stats_parsed, stats_parsed_type)
     reader = _Reader(
-        schema, mapping_mode, frozenset(partition_columns), statistics, partition_values, nan_is_greatest
+        schema,
+        mapping_mode,
+        frozenset(partition_columns),
+        statistics,
+        partition_values,
+        nan_is_greatest,
+        variant_bounds or {},
     )
     found = reader.may_be_true(predicate)
     return None if found == ROWS_MIGHT_MATCH else found
+
+
+def skip_by_variants(
+    files: pa.Table,
+    predicate: Predicate,
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+) -> pa.Table:
+    """The files that the statistics of variants do not rule out; SQL alone cannot decode those.
+
+    Args:
+        files: a table with the columns ``stats`` and ``partition_values``, among others.
+        predicate: as for `skipping_sql`, like all that follow.
+        schema: the logical schema of the table.
+        mapping_mode: the column mapping mode.
+        partition_columns: logical names.
+
+    Raises:
+        InvalidPredicateError: a path into a variant is ill-formed.
+    """
+
+    def physical(part: VariantGet) -> tuple[str, ...] | None:
+        fields = _variant_fields(schema, part)
+        return None if fields is None else tuple(physical_name(each, mapping_mode) for each in fields)
+
+    parts = variant_paths(predicate)
+    if not parts or not files.num_rows:
+        return files
+    decoded = decode_variant_bounds(files.column("stats"), parts, physical)
+    columns = {"place": pa.array(range(files.num_rows), pa.int64())}
+    columns |= {name: files.column(name) for name in ("stats", "partition_values")}
+    names: dict[VariantGet, tuple[str, str]] = {}
+    for number, (part, bounds) in enumerate(decoded.items()):
+        names[part] = (f"lower{number}", f"upper{number}")
+        columns |= dict(zip(names[part], bounds, strict=True))
+    condition = skipping_sql(
+        predicate,
+        schema,
+        mapping_mode,
+        partition_columns,
+        partition_values="partition_values",
+        variant_bounds=names,
+    )
+    if condition is None:
+        return files
+    with sandbox_cursor() as cursor:
+        cursor.register("files", pa.table(columns))
+        kept = cursor.sql(f"SELECT place FROM files WHERE {condition} ORDER BY place").to_arrow_table()
+    return files.take(kept.column("place"))
+
+
+def _variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | None:
+    """The fields on the way to a variant; None where there is no such one."""
+    try:
+        fields = resolve_column(schema, part.variant.path)
+    except InvalidPredicateError:
+        return None
+    return fields if fields[-1].type == PrimitiveType("variant") else None
+
+
+@dataclass(frozen=True)
+class _VariantStatistics(FileStatisticsSql):
+    """The statistics of a file with the SQL of the bounds of a part of a variant, where there are some."""
+
+    bounds: tuple[str, str] | None = None
+
+    def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        return None if self.bounds is None else lower_bound(field, self.bounds[0])
+
+    def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        return None if self.bounds is None else upper_bound(field, self.bounds[1])
 
 
 @dataclass(frozen=True)
@@ -115,6 +200,7 @@ class _Reader:
     statistics: FileStatisticsSql
     partition_values: str
     nan_is_greatest: bool | None
+    variant_bounds: Mapping[VariantGet, tuple[str, str]]
 
     def may_be_true(self, predicate: Predicate) -> str:
         """A row on which AND is TRUE makes all parts TRUE; one on which OR is TRUE makes one TRUE."""
@@ -155,7 +241,7 @@ class _Reader:
                 if evidence is None or evidence.field.type != PrimitiveType("string"):
                     return ROWS_MIGHT_MATCH
                 return evidence.may_start_with(prefix) if wanted else evidence.may_not_start_with(prefix)
-            case IsNull(Column() as column):
+            case IsNull((Column() | VariantGet()) as column):
                 evidence = self._evidence(column)
                 if evidence is None:
                     return ROWS_MIGHT_MATCH
@@ -221,6 +307,8 @@ class _Reader:
         """What is known of a column, of whatever is cast without loss as well; None for what is not there."""
         if isinstance(operand, Literal):
             return None
+        if isinstance(operand, VariantGet):
+            return self._variant_evidence(operand)
         column = operand.operand if isinstance(operand, Cast) else operand
         try:
             fields = resolve_column(self.schema, column.path)
@@ -233,6 +321,17 @@ class _Reader:
         if fields[0].name in self.partition_columns:
             return PartitionValue(field, path[0], self.partition_values) if len(fields) == 1 else None
         return ColumnStatistics(fields, path, self.statistics)
+
+    def _variant_evidence(self, part: VariantGet) -> Evidence | None:
+        """What is known of a part of a variant; like a field of a struct it may be NULL in any row."""
+        fields = _variant_fields(self.schema, part)
+        if fields is None:
+            return None
+        path = tuple(physical_name(each, self.mapping_mode) for each in fields)
+        known = self.statistics
+        bounds = self.variant_bounds.get(part)
+        statistics = _VariantStatistics(known.json, known.parsed, known.parsed_type, bounds)
+        return ColumnStatistics((*fields, Field(part.json_path, part.type)), path, statistics)
 
 
 def _untyped(operand: Operand) -> Operand:

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
 
-__all__ = ["Moment", "parse", "parse_metadata", "visit"]
+__all__ = ["Moment", "parse", "parse_metadata", "split", "visit"]
 
 _T = TypeVar("_T")
 
@@ -100,6 +100,23 @@ def visit(
     except RecursionError as error:
         raise CorruptDataFileError("a variant is nested too deeply to read") from error
     return made
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    r"""The metadata and the value of a variant that stand one after the other.
+
+    Raises:
+        CorruptDataFileError: the bytes do not begin with a dictionary.
+
+    >>> split(b"\x01\x01\x00\x01a" + b"\x02\x01\x00\x00\x02\x0c\x07")
+    (b'\x01\x01\x00\x01a', b'\x02\x01\x00\x00\x02\x0c\x07')
+    """
+    width = (data[0] >> 6) + 1 if data else 1
+    names_at = 1 + width * (_unsigned(data, 1, width, len(data)) + 2)
+    end = names_at + _unsigned(data, names_at - width, width, len(data))
+    if end > len(data):
+        raise CorruptDataFileError("the metadata of a variant is cut off")
+    return data[:end], data[end:]
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ from deltaarrow.variant.layout import VARIANT_TYPE, Basic
 from deltaarrow.variant.ragged import Spans, booleans, gather, integers, is_valid, spans
 from deltaarrow.variant.values import read_values
 
-__all__ = ["variant_extract", "variant_get"]
+__all__ = ["parse_path", "variant_extract", "variant_get"]
 
 _STEP = re.compile(r"""\.([^.\[\]'"]+) | \[(\d+)\] | \['([^']*)'\] | \["([^"]*)"\]""", re.VERBOSE)
 _LARGE = pa.large_binary()
@@ -59,7 +59,7 @@ def variant_extract(variants: pa.Array | pa.ChunkedArray, path: str) -> pa.Struc
         SchemaMismatchError: the path is ill-formed.
         CorruptDataFileError: a row is not a variant.
     """
-    steps = _parse(path)
+    steps = parse_path(path)
     if isinstance(variants, pa.ChunkedArray):
         variants = pa.concat_arrays(variants.chunks) if variants.num_chunks else pa.nulls(0, variants.type)
     metadata, value = (part.cast(_LARGE) for part in variants.cast(VARIANT_TYPE).flatten())
@@ -94,10 +94,13 @@ def _placed(metadata: pa.Array, rows: np.ndarray, found: Spans) -> pa.StructArra
     )
 
 
-def _parse(path: str) -> list[str | int]:
+def parse_path(path: str) -> list[str | int]:
     """The names and places of a path.
 
-    >>> _parse("$.a[0]['b c']")
+    Raises:
+        SchemaMismatchError: the path is ill-formed.
+
+    >>> parse_path("$.a[0]['b c']")
     ['a', 0, 'b c']
     """
     steps: list[str | int] = []
