@@ -26,7 +26,8 @@ from deltaarrow.write import ColumnProperties, WriterProperties
 from deltaarrow.writer import write_deltalake
 
 if TYPE_CHECKING:
-    from deltaarrow.engines import DeltaDataset, register, scan_delta
+    from deltaarrow.engines import DeltaDataset, explain, register, scan_delta
+    from deltaarrow.scan import Explanation
 
 __version__ = VERSION
 
@@ -41,6 +42,7 @@ __all__ = [
     "DeltaError",
     "DeltaProtocolError",
     "DeltaTable",
+    "Explanation",
     "Field",
     "MapType",
     "PostCommitHookProperties",
@@ -55,6 +57,7 @@ __all__ = [
     "UnsupportedFeatureError",
     "VersionNotFoundError",
     "WriterProperties",
+    "explain",
     "register",
     "scan_delta",
     "write_deltalake",
@@ -64,6 +67,8 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "DeltaDataset": "deltaarrow.engines.dataset",
+        "Explanation": "deltaarrow.scan.explain",
+        "explain": "deltaarrow.engines.explain",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
     },

@@ -1,10 +1,10 @@
-"""What notebooks show of an object: one small HTML table of names and values, everything escaped."""
+"""What notebooks show of an object: small HTML tables of names and values, everything escaped."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["html_table"]
+__all__ = ["html_rows", "html_table"]
 
 
 def html_table(values: Mapping[str, Any]) -> str:
@@ -13,8 +13,13 @@ def html_table(values: Mapping[str, Any]) -> str:
     >>> html_table({"files": 2})
     '<table><tr><th style="text-align:left">files</th><td>2</td></tr></table>'
     """
-    rows = "".join(
+    return html_rows(values.items())
+
+
+def html_rows(rows: Iterable[tuple[str, Any]]) -> str:
+    """Return an HTML table with a row for every pair of a name, not always another, and a value."""
+    cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>'
-        for name, value in values.items()
+        for name, value in rows
     )
-    return f"<table>{rows}</table>"
+    return f"<table>{cells}</table>"

@@ -383,6 +383,25 @@ class DeltaTable:
         """Return the table as a `polars.LazyFrame`, pinned to the open version."""
         return engines.scan_delta(self._snapshot)
 
+    def explain(
+        self,
+        filters: "str | Filters | pc.Expression | None" = None,
+        columns: list[str] | None = None,
+        *,
+        partitions: Filters | None = None,
+    ) -> scan.Explanation:
+        """Return which files `to_pyarrow_table` reads for these arguments, and what leaves out the others.
+
+        No data file is opened. `deltaarrow.explain` does this for queries of DuckDB and Polars.
+
+        >>> import tempfile
+        >>> schema = pa.schema([("id", pa.int64())])
+        >>> print(DeltaTable.create(tempfile.mkdtemp(), schema).explain("id > 1").left_files)
+        0
+        """
+        condition = row_condition(self._snapshot, partitions, filters)
+        return engines.DeltaDataset(self._snapshot, condition).explain(columns)
+
     def load_cdf(
         self,
         starting_version: int | None = 0,

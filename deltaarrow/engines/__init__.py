@@ -12,9 +12,17 @@ if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
     from deltaarrow.engines.duckdb import register
+    from deltaarrow.engines.explain import explain
     from deltaarrow.engines.polars import scan_delta
 
-__all__ = ["ChangeDataset", "DeltaDataset", "DeltaFragment", "register", "scan_delta"]
+__all__ = [
+    "ChangeDataset",
+    "DeltaDataset",
+    "DeltaFragment",
+    "explain",
+    "register",
+    "scan_delta",
+]
 
 __getattr__ = lazy_attributes(
     __name__,
@@ -22,6 +30,7 @@ __getattr__ = lazy_attributes(
         "ChangeDataset": "deltaarrow.engines.changes",
         "DeltaDataset": "deltaarrow.engines.dataset",
         "DeltaFragment": "deltaarrow.engines.dataset",
+        "explain": "deltaarrow.engines.explain",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
     },

@@ -23,8 +23,10 @@ from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
 from deltaarrow.scan import (
     ChangePlan,
     ChangeReader,
+    Explanation,
     FileTask,
     ScanPlan,
+    explain_scan,
     plan_scan,
     row_tracking_of,
     with_row_tracking,
@@ -210,9 +212,15 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
 
     def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> Any:
         """Return which files a scan with these arguments reads, without reading them."""
+        return self._plan(*self._asked(columns, filter))
+
+    def _asked(
+        self, columns: Columns, filter: pc.Expression | None
+    ) -> tuple[Predicate | None, Sequence[str]]:
+        """What rows must match, and the columns to read."""
         condition = _both(self._condition, filter)
         needed = _needed_columns(columns, condition, self.schema)
-        return self._plan(None if condition is None else from_arrow(condition), needed)
+        return None if condition is None else from_arrow(condition), needed
 
     def scanner(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
@@ -287,8 +295,20 @@ class DeltaDataset(LogDataset):
         return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
+        return plan_scan(self._snapshot, self._on_files(predicate), columns)
+
+    def _on_files(self, predicate: Predicate | None) -> Predicate | None:
+        """What files must be able to match, when rows must match `predicate`."""
         predicates = tuple(each for each in (predicate, self._file_predicate) if each is not None)
-        return plan_scan(self._snapshot, And(predicates) if predicates else None, columns)
+        return And(predicates) if predicates else None
+
+    def explain(self, columns: Columns = None, filter: pc.Expression | None = None) -> Explanation:
+        """Return which files a scan with these arguments reads, and what leaves out the others.
+
+        No data file is opened. ``print`` shows the parts of the filter with the files that each skips.
+        """
+        predicate, needed = self._asked(columns, filter)
+        return explain_scan(self._snapshot, self._on_files(predicate), needed)
 
     def _reader(self, plan: ScanPlan, options: Mapping[str, Any]) -> BatchReader:
         return BatchReader(plan.layout, plan.columns, **options)

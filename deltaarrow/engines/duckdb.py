@@ -8,7 +8,8 @@ cannot go, the view is over the Arrow dataset, which DuckDB hands the columns an
 import contextlib
 import secrets
 import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
@@ -17,16 +18,17 @@ import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.dataset import DeltaDataset
+from deltaarrow.engines.scanner import Columns
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
-from deltaarrow.scan import ROW_TRACKING_COLUMNS, plan_scan
+from deltaarrow.scan import ROW_TRACKING_COLUMNS, Explanation, plan_scan
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
-__all__ = ["query", "register"]
+__all__ = ["DatasetForDuckDB", "ShownFiles", "query", "register", "shown_views"]
 
 _HELPER = "__deltaarrow"
 
@@ -69,16 +71,22 @@ class _AnnotatedScanner:
         return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in reader))
 
 
-class _DatasetForDuckDB(DeltaDataset):
-    """The Arrow dataset in which DuckDB sees variants."""
+class DatasetForDuckDB(DeltaDataset):
+    """The Arrow dataset in which DuckDB sees variants; `scanned`, if a list, collects what it asks for."""
+
+    scanned: list[Explanation] | None = None
 
     @property
     def schema(self) -> pa.Schema:
+        """The schema of the table, its variants marked."""
         fields = zip(super().schema, self._logical.fields, strict=True)
         return pa.schema([_annotated(field, logical.type) for field, logical in fields])
 
-    def scanner(self, *arguments: Any, **options: Any) -> Any:
-        return _AnnotatedScanner(super().scanner(*arguments, **options), self.schema)
+    def scanner(self, columns: Columns = None, filter: Any = None, **options: Any) -> Any:
+        """Return a scan as `DeltaDataset.scanner` does."""
+        if self.scanned is not None:
+            self.scanned.append(self.explain(columns, filter))
+        return _AnnotatedScanner(super().scanner(columns, filter, **options), self.schema)
 
 
 # --- plan ------------------------------------------------------------------------------------------
@@ -89,10 +97,35 @@ _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, Hash
 _registered = weakref.WeakKeyDictionary()
 
 
+@dataclass(frozen=True)
+class ShownFiles:
+    """The files behind a view: `branches` has the places in `files` of those of each ``read_parquet``.
+
+    `parts` is the table `helper` that they are joined with, without masks, and `part_names` the columns
+    there of partition columns.
+    """
+
+    snapshot: Snapshot
+    helper: str
+    files: pa.Table
+    branches: Sequence[Sequence[int]]
+    part_names: Mapping[str, str]
+    parts: pa.Table | None
+
+
+_views: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, ShownFiles | DatasetForDuckDB]]
+_views = weakref.WeakKeyDictionary()
+
+
+def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, ShownFiles | DatasetForDuckDB]:
+    """Return what the views show that were made on a connection."""
+    return _views.get(connection, {})
+
+
 def _relation(
     connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, parts_name: str, *, with_row_ids: bool
-) -> Relation:
-    """The SQL of a view over the data files; `BeyondDuckDBError` where the reader cannot be used."""
+) -> tuple[Relation, pa.Table]:
+    """The SQL of a view over the data files, and the files; `BeyondDuckDBError` where that cannot be."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     count, store = plan.files.num_rows, snapshot.store
@@ -107,7 +140,7 @@ def _relation(
     relation = relation_sql(plan, parts_name)
     if count and not store.is_local:
         _reach(connection, store, [task.path for task in plan.tasks])
-    return relation
+    return relation, plan.files.select(["path", "size", "deletion_vector"])
 
 
 def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[str]) -> None:
@@ -195,8 +228,11 @@ def register(
         _show_dataset(connection, name, helper, snapshot, with_row_ids=row_tracking)
     else:
         try:
-            relation = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
+            relation, files = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
             _show_files(connection, name, helper, relation)
+            parts = None if relation.parts is None else relation.parts.drop_columns("keep")
+            view = ShownFiles(snapshot, helper, files, relation.branches, relation.part_names, parts)
+            _views.setdefault(connection, {})[name] = view
         except BeyondDuckDBError:
             if native is True:
                 raise
@@ -229,13 +265,15 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
 def _show_dataset(
     connection: duckdb.DuckDBPyConnection, name: str, helper: str, snapshot: Snapshot, *, with_row_ids: bool
 ) -> None:
-    connection.register(helper, _DatasetForDuckDB(snapshot, with_row_ids=with_row_ids))
+    dataset = DatasetForDuckDB(snapshot, with_row_ids=with_row_ids)
+    connection.register(helper, dataset)
     try:
         view = f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS FROM {quote_identifier(helper)}"
         connection.execute(view)
     except duckdb.Error:
         connection.unregister(helper)
         raise
+    _views.setdefault(connection, {})[name] = dataset
 
 
 def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader:

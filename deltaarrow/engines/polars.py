@@ -7,6 +7,8 @@ and NULL hold. What Polars's reader cannot be given is read by `deltaarrow.scan.
 lazy frame.
 """
 
+import pickle
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -40,7 +42,14 @@ else:
     ResolvedLazyFrameProps = require("polars.lazyframe.resolver").ResolvedLazyFrameProps
     register_io_source = require("polars.io.plugins").register_io_source
 
-__all__ = ["DeltaResolver", "scan_delta"]
+__all__ = [
+    "DeltaResolver",
+    "Resolution",
+    "arrow_expression",
+    "matching_partitions",
+    "resolutions",
+    "scan_delta",
+]
 
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
@@ -50,11 +59,12 @@ _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 def _predicate(filters: Sequence["FilterExpr"]) -> Predicate | None:
     """What can be told of the filters, for leaving out files; Polars applies them all the same."""
-    expressions = [found for each in filters if (found := _arrow_expression(each)) is not None]
+    expressions = [found for each in filters if (found := arrow_expression(each)) is not None]
     return And(tuple(from_arrow(expression) for expression in expressions)) if expressions else None
 
 
-def _arrow_expression(condition: "FilterExpr") -> Any:
+def arrow_expression(condition: "FilterExpr") -> Any:
+    """A filter as a pyarrow expression; None where Polars has none for it."""
     try:
         return condition.pyarrow_expr
     except Exception:
@@ -74,6 +84,42 @@ def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predica
 # --- plan ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Resolution:
+    """What Polars asked of a snapshot, and the files that it was answered with.
+
+    `matching` are the files whose statistics and partition values let them match `filters`; `tasks` are
+    those of them that are read, when `limit` rows are enough.
+    """
+
+    snapshot: Snapshot
+    filters: Sequence["FilterExpr"]
+    columns: tuple[str, ...]
+    limit: int | None
+    matching: Sequence[FileTask]
+    tasks: Sequence[FileTask]
+
+
+_listening = threading.local()
+
+
+def resolutions(frame: "pl.LazyFrame") -> list[Resolution]:
+    """Return what Polars asks of every Delta table in a query when it has optimised it.
+
+    Polars remembers what it was answered, so it is asked about a copy of the query, which only knows
+    resolvers that nobody else uses. The query must be one that pickles.
+    """
+    copied = pickle.dumps(frame)
+    heard: list[Resolution] = []
+    _listening.resolutions = heard
+    try:
+        copy = pickle.loads(copied)
+    finally:
+        del _listening.resolutions
+    copy.explain()
+    return heard
+
+
 class DeltaResolver(LazyFrameResolver):
     """Answers Polars with the lazy frame of what a query needs of a snapshot; picklable."""
 
@@ -86,6 +132,7 @@ class DeltaResolver(LazyFrameResolver):
             self._logical = with_row_tracking(snapshot.schema)
         self._obstacle = obstacle(snapshot)
         self._binder: FileBinder | None = None
+        self._heard = getattr(_listening, "resolutions", None)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the snapshot."""
@@ -120,9 +167,11 @@ class DeltaResolver(LazyFrameResolver):
         spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
         unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
         scan = NativeScan(plan.layout, plan.columns, unread)
-        tasks = _matching_partitions(scan.in_order(plan.tasks), by_partition, plan.layout)
+        tasks = matching = matching_partitions(scan.in_order(plan.tasks), by_partition, plan.layout)
         if limit is not None and not by_row:
             tasks = _first_files(tasks, limit)
+        if self._heard is not None:
+            self._heard.append(Resolution(self._snapshot, filters, plan.columns, limit, matching, tasks))
         reason = self._obstacle
         if reason is None and plan.layout.row_tracking is not None:
             reason = "Polars cannot tell where rows stand in their files"
@@ -156,7 +205,7 @@ def _divide(
     return list(compress(filters, alone)), list(compress(filters, map(not_, alone)))
 
 
-def _matching_partitions(
+def matching_partitions(
     tasks: Sequence[FileTask], filters: Sequence["FilterExpr"], layout: TableLayout
 ) -> list[FileTask]:
     """Return the files in whose partitions the filters are true, by Polars's own evaluation."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltaarrow.scan.batches import BatchReader
     from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
+    from deltaarrow.scan.explain import Explanation, explain_scan
 
 __all__ = [
     "PLAN_COLUMNS",
@@ -26,10 +27,12 @@ __all__ = [
     "BatchReader",
     "ChangePlan",
     "ChangeReader",
+    "Explanation",
     "FileTask",
     "ScanPlan",
     "TableLayout",
     "count_rows",
+    "explain_scan",
     "file_tasks",
     "plan_changes",
     "plan_scan",
@@ -45,6 +48,8 @@ __getattr__ = lazy_attributes(
     {
         "BatchReader": "deltaarrow.scan.batches",
         "ChangeReader": "deltaarrow.scan.change_reader",
+        "Explanation": "deltaarrow.scan.explain",
         "count_rows": "deltaarrow.scan.count",
+        "explain_scan": "deltaarrow.scan.explain",
     },
 )

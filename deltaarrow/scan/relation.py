@@ -57,12 +57,15 @@ class Relation:
     """A scan as SQL.
 
     `select` is the query. It reads a table that `create_parts` makes from the Arrow table `parts`; where
-    `parts` is None it needs none.
+    `parts` is None it needs none. `branches` has the places in the plan of the files of each
+    ``read_parquet``, `part_names` the columns that partition columns have in `parts`.
     """
 
     select: str
     parts: pa.Table | None
     _parts_name: str
+    branches: tuple[tuple[int, ...], ...]
+    part_names: Mapping[str, str]
 
     def create_parts(self, source: str) -> str:
         """Return the statement that makes the table of files; `source` names `parts`, registered."""
@@ -123,7 +126,8 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
         sources |= {name: f"coalesce({sources[name]}, {derived})" for name, derived in tracked.items()}
         selects.append(_select(plan, branch, sources, join, locate=locate))
     select = "\nUNION ALL\n".join(selects) if selects else _empty_select(plan, locate=locate)
-    return Relation(select, pa.concat_tables(parts) if parts else None, table)
+    places = tuple(tuple(branch.files) for branch in branches)
+    return Relation(select, pa.concat_tables(parts) if parts else None, table, places, names)
 
 
 def _select(

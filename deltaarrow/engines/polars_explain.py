@@ -1,0 +1,67 @@
+"""What a query of Polars reads of the Delta tables in it, and what leaves out the other files.
+
+The filters, columns and limit are those that Polars's optimiser has moved to the scan of each table.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltaarrow.engines.polars import Resolution, arrow_expression, matching_partitions, resolutions
+from deltaarrow.expressions import And, Column, Opaque, Predicate, from_arrow
+from deltaarrow.scan import Explanation, FileTask, explain_scan, plan_scan
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars.lazyframe.resolver import FilterExpr
+
+__all__ = ["explain_frame"]
+
+
+def explain_frame(frame: "pl.LazyFrame") -> list[Explanation]:
+    """Return an explanation for every Delta table that Polars scans in a query; see `deltaarrow.explain`."""
+    return [_explained(each) for each in resolutions(frame)]
+
+
+def _explained(found: Resolution) -> Explanation:
+    """The explanation of one scan, to which Polars adds what it alone decides."""
+    everything = plan_scan(found.snapshot, columns=found.columns)
+    partitions = frozenset(everything.layout.partition_columns)
+    by_partition = [
+        each
+        for each in found.filters
+        if (names := each.expr.meta.root_names()) and partitions.issuperset(names)
+    ]
+    own = [each for each in by_partition if arrow_expression(each) is None]
+    predicate = And(tuple(_predicate(each) for each in found.filters if each not in own))
+    explanation = explain_scan(found.snapshot, predicate, found.columns)
+    left = _paths(plan_scan(found.snapshot, predicate, found.columns).tasks)
+    every = _paths(everything.tasks)
+    for each in by_partition:
+        matching = _paths(matching_partitions(everything.tasks, [each], everything.layout))
+        if each in own or left - matching:
+            left &= matching
+            skipped, kept = (_among(everything.files, paths) for paths in (every - matching, left))
+            explanation = explanation.then(str(each.expr), "partition values", skipped, kept)
+    if len(found.tasks) < len(found.matching):
+        read = _paths(found.tasks)
+        skipped, kept = (_among(everything.files, paths) for paths in (_paths(found.matching) - read, read))
+        explanation = explanation.then(f"LIMIT {found.limit}", "row counts", skipped, kept)
+    return explanation
+
+
+def _predicate(condition: "FilterExpr") -> Predicate:
+    expression = arrow_expression(condition)
+    if expression is not None:
+        return from_arrow(expression)
+    columns = tuple(Column((name,)) for name in dict.fromkeys(condition.expr.meta.root_names()))
+    return Opaque(str(condition.expr), columns)
+
+
+def _among(files: pa.Table, paths: set[str]) -> pa.Table:
+    return files.filter(pa.array([path in paths for path in files.column("path").to_pylist()], pa.bool_()))
+
+
+def _paths(tasks: Sequence[FileTask]) -> set[str]:
+    return {task.path for task in tasks}
