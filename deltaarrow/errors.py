@@ -19,9 +19,13 @@ that is what their users search for. The tree::
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
     │   ├── VersionExistsError        the version that a commit was to make is there already
-    │   ├── ConcurrentWriteException  another writer committed what this one had not read
-    │   ├── MetadataChangedException  another writer changed schema or properties
-    │   └── ProtocolChangedException  another writer changed the protocol
+    │   ├── ConcurrentAppendException        another writer added files that this one should have read
+    │   ├── ConcurrentDeleteReadException    another writer removed a file that this one has read
+    │   ├── ConcurrentDeleteDeleteException  another writer removed a file that this one removes
+    │   ├── ConcurrentTransactionException   another writer set the same application or domain
+    │   ├── ConcurrentWriteException         other writers were first each time
+    │   ├── MetadataChangedException         another writer changed schema or properties
+    │   └── ProtocolChangedException         another writer changed the protocol
     ├── StorageError                  a store cannot do what is asked
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
@@ -29,6 +33,10 @@ that is what their users search for. The tree::
 __all__ = [
     "ChangeDataNotRecordedError",
     "CommitFailedError",
+    "ConcurrentAppendException",
+    "ConcurrentDeleteDeleteException",
+    "ConcurrentDeleteReadException",
+    "ConcurrentTransactionException",
     "ConcurrentWriteException",
     "ConstraintViolationError",
     "CorruptDataFileError",
@@ -122,8 +130,24 @@ class VersionExistsError(CommitFailedError):
     """The version that a commit was to make exists already."""
 
 
+class ConcurrentAppendException(CommitFailedError):
+    """Another writer has added files that this transaction would have read."""
+
+
+class ConcurrentDeleteReadException(CommitFailedError):
+    """Another writer has removed a file that this transaction has read."""
+
+
+class ConcurrentDeleteDeleteException(CommitFailedError):
+    """Another writer has removed a file that this transaction removes as well."""
+
+
+class ConcurrentTransactionException(CommitFailedError):
+    """Another writer has recorded the same application or the same domain meanwhile."""
+
+
 class ConcurrentWriteException(CommitFailedError):
-    """Another writer has committed since this one read the table, and the two do not commute."""
+    """Other writers were first each time, or what they committed can no longer be read."""
 
 
 class MetadataChangedException(CommitFailedError):

@@ -1,14 +1,13 @@
 """Checkpoints on demand, and as a hook that runs once a commit is made."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.features import properties
 from deltaarrow.log import list_segment, replay, write_classic_checkpoint
 from deltaarrow.storage import Store
-from deltaarrow.transaction import PostCommitHook
 
 __all__ = ["checkpoint_hook", "create_checkpoint"]
 
@@ -27,7 +26,7 @@ def create_checkpoint(store: Store, version: int, *, clock: Clock = system_clock
     return write_classic_checkpoint(state, tombstones_since=clock() - retention)
 
 
-def checkpoint_hook(configuration: Mapping[str, str]) -> PostCommitHook:
+def checkpoint_hook(configuration: Mapping[str, str]) -> Callable[[Store, int], None]:
     """Return the hook that writes a checkpoint every `delta.checkpointInterval` commits.
 
     The commit is made when the hook runs, so nothing that goes wrong in it may make the commit look

@@ -12,7 +12,7 @@ from deltaarrow.features import minimal_protocol, new_table_configuration
 from deltaarrow.operations.commit_properties import CommitProperties
 from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
 from deltaarrow.storage import Store
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, Transaction
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
 __all__ = ["NewTable", "create_table"]
 
@@ -56,7 +56,7 @@ def create_table(
     """Commit version 0 of an empty table; raise `VersionExistsError` when there is one already."""
     properties = commit_properties or CommitProperties()
     protocol, metadata = table.actions(clock)
-    transaction = Transaction(
+    transaction = OptimisticTransaction(
         store=store,
         snapshot=None,
         operation="CREATE TABLE",
@@ -67,7 +67,6 @@ def create_table(
             "isManaged": "false",
             "properties": orjson.dumps(dict(table.configuration)).decode(),
         },
-        is_blind_append=True,
         commit_metadata=properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
         clock=clock,

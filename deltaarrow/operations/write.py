@@ -1,19 +1,15 @@
 """Appending to a table and overwriting one: data files first, then one commit of them."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import Action, AddFile, Metadata, Protocol, RemoveFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import CommitFailedError, SchemaMismatchError, StorageError
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import Operation, ensure_writable, is_supported
-from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
@@ -26,8 +22,8 @@ from deltaarrow.schema import (
     to_arrow_schema,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, decode_path
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, Transaction
+from deltaarrow.storage import Store
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction, PostCommitHook
 from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties, write_files
 
 __all__ = ["write_table"]
@@ -112,7 +108,7 @@ def write_table(
     else:
         target = _existing_target(snapshot, partition_by, "overwrite" if mode == "overwrite" else "append")
     retries = commit_properties.max_commit_retries
-    transaction = Transaction(
+    transaction = OptimisticTransaction(
         store=store,
         snapshot=snapshot,
         operation="WRITE",
@@ -120,44 +116,28 @@ def write_table(
             "mode": _SPARK_MODES[mode],
             "partitionBy": orjson.dumps(list(partition_by or ())).decode(),
         },
-        is_blind_append=mode != "overwrite",
         commit_metadata=commit_properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES if retries is None else retries,
-        hooks=[checkpoint_hook(target.metadata.configuration)] if hook_properties.create_checkpoint else [],
+        hooks=_hooks(target, hook_properties),
         clock=clock,
     )
     ensure_conformable(data.schema, to_arrow_schema(target.schema))
-    files = write_files(target.plan(store, target_file_size, writer_properties), data)
-    removed = _removes(snapshot, clock) if snapshot is not None and mode == "overwrite" else []
-    transaction.stage([*actions, *files, *removed])
-    transaction.metrics.update(_metrics(files, removed, mode))
-    try:
+    with transaction:
+        transaction.stage(actions)
+        removed: list[RemoveFile] = []
+        if snapshot is not None and mode == "overwrite":
+            removed = transaction.remove_files(transaction.read_files())
+        files = write_files(target.plan(store, target_file_size, writer_properties), data)
+        transaction.add_files(files)
+        transaction.metrics.update(_metrics(files, removed, mode))
         return transaction.commit()
-    except CommitFailedError:
-        _delete(store, files)
-        raise
-    except (OSError, StorageError):
-        # The put failed, or else the look at what came of it, or a hook after it: the log tells. Where
-        # that cannot be read, as after an interrupt, which may come at any point, the files stay: one
-        # too many is waste, and one too few a table that is broken.
-        with contextlib.suppress(OSError, StorageError):
-            if files and not _is_committed(store, 0 if snapshot is None else snapshot.version + 1, files):
-                _delete(store, files)
-        raise
 
 
-def _delete(store: Store, files: Sequence[AddFile]) -> None:
-    # Nothing refers to these files and nothing ever will: their names are fresh.
-    for file in files:
-        with contextlib.suppress(OSError):
-            store.delete(decode_path(file.path))
-
-
-def _is_committed(store: Store, version: int, files: Sequence[AddFile]) -> bool:
-    """Whether a commit from `version` on adds the files. They are committed at once, so one tells."""
-    path = orjson.dumps(files[0].path)
-    commits = (file for file in list_log(store, version) if file.kind is LogFileKind.COMMIT)
-    return any(path in store.read(commit.name) for commit in commits)
+def _hooks(target: _Target, properties: PostCommitHookProperties) -> list[PostCommitHook]:
+    if not properties.create_checkpoint:
+        return []
+    write_due_checkpoint = checkpoint_hook(target.metadata.configuration)
+    return [lambda done: write_due_checkpoint(done.store, done.version)]
 
 
 _SPARK_MODES = {
@@ -179,26 +159,3 @@ def _metrics(files: Sequence[AddFile], removed: Sequence[RemoveFile], mode: str)
         metrics["numRemovedFiles"] = str(len(removed))
         metrics["numRemovedBytes"] = str(sum(file.size or 0 for file in removed))
     return metrics
-
-
-def _removes(snapshot: Snapshot, clock: Clock) -> list[RemoveFile]:
-    """Return a tombstone for every live file."""
-    now = clock()
-    return [_remove(row, now) for row in snapshot.files().to_pylist(maps_as_pydicts="strict")]
-
-
-def _remove(file: dict[str, Any], now: int) -> RemoveFile:
-    dv = file["deletion_vector"]
-    return RemoveFile(
-        path=file["log_path"],
-        deletion_timestamp=now,
-        data_change=True,
-        extended_file_metadata=True,
-        partition_values=file["partition_values"],
-        size=file["size"],
-        stats=file["stats"],
-        tags=file["tags"],
-        deletion_vector=None if dv is None else DeletionVectorDescriptor(**dv),
-        base_row_id=file["base_row_id"],
-        default_row_commit_version=file["default_row_commit_version"],
-    )

@@ -1,13 +1,23 @@
-"""Transactions: staged actions, conflicts and the commit."""
+"""Transactions: what was read, what is staged, conflicts and the commit."""
 
 from deltaarrow.transaction.committer import Committed, Conflict, FileSystemCommitter
-from deltaarrow.transaction.transaction import DEFAULT_MAX_COMMIT_RETRIES, PostCommitHook, Transaction
+from deltaarrow.transaction.isolation import IsolationLevel
+from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
+    CommittedTransaction,
+    OptimisticTransaction,
+    PostCommitHook,
+)
 
 __all__ = [
     "DEFAULT_MAX_COMMIT_RETRIES",
     "Committed",
+    "CommittedTransaction",
     "Conflict",
     "FileSystemCommitter",
+    "IsolationLevel",
+    "OptimisticTransaction",
     "PostCommitHook",
-    "Transaction",
+    "ReadSet",
 ]

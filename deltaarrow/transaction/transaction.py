@@ -1,97 +1,391 @@
 """A transaction: what was read, what is staged, and one atomic commit of it.
 
-Commits are optimistic. When others have committed since the table was read, a blind append goes after
-them unless they changed what it relied on; anything else is refused, and the table is as it was. Chapter
-"Delta Log Entries" of the protocol.
+Commits are optimistic. A transaction begins with a snapshot, notes what it reads of it and stages actions.
+When others have committed meanwhile, each of their commits is held against it by the rules of
+`deltaarrow.transaction.conflicts`; where none speaks against it, the commit is made after theirs, else it is
+refused and the table is as it was. Chapter "Delta Log Entries" of the protocol.
 """
 
+import contextlib
+import logging
 import random
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from deltaarrow.actions import Action, CommitInfo
+import orjson
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from deltaarrow.actions import (
+    Action,
+    AddCDCFile,
+    AddFile,
+    CommitInfo,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    SetTransaction,
+)
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentWriteException,
-    MetadataChangedException,
-    ProtocolChangedException,
+    DeltaError,
+    DeltaProtocolError,
+    StorageError,
     TableNotFoundError,
+    UnsupportedFeatureError,
     VersionExistsError,
 )
-from deltaarrow.log import list_log
+from deltaarrow.expressions import Constant, Predicate
+from deltaarrow.features import is_supported, properties
+from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store
+from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.committer import Committed, FileSystemCommitter
+from deltaarrow.transaction.conflicts import CommitIntent, ensure_no_conflict, ensure_unrelated
+from deltaarrow.transaction.in_commit_timestamps import stamp
+from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
+from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.removal import RowRemoval, remove_file, remove_rows
+from deltaarrow.transaction.validity import ensure_valid_commit
+from deltaarrow.transaction.winning_commit import read_winning_commits
 from deltaarrow.version import ENGINE_INFO
 
 __all__ = [
     "DEFAULT_MAX_COMMIT_RETRIES",
+    "CommittedTransaction",
+    "OptimisticTransaction",
     "PostCommitHook",
-    "Transaction",
 ]
 
 DEFAULT_MAX_COMMIT_RETRIES = 15
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 1.0
+_LOGGER = logging.getLogger(__name__)
 
-PostCommitHook = Callable[[Store, int], None]
-"""Called with the store and the new version after a commit; it must not fail."""
+
+@dataclass(frozen=True)
+class CommittedTransaction:
+    """What a hook is told: the `version` that was made, of which `actions`, after the snapshot `previous`."""
+
+    store: Store
+    version: int
+    previous: Snapshot | None
+    actions: Sequence[Action]
+
+
+PostCommitHook = Callable[[CommittedTransaction], None]
+"""Called after a commit. What it raises is logged: the commit is made, and nothing can make it fail."""
 
 
 @dataclass
-class Transaction:
-    """Stages actions against a snapshot, or against nothing for a new table, and commits them once.
+class OptimisticTransaction:
+    """Reads a snapshot, stages actions, and commits them once; leaving its ``with`` block commits.
 
-    `operation` and `parameters` are what history shows; `is_blind_append` says that nothing of the
-    table but its metadata was read.
+    A transaction without a snapshot makes a new table. Files that are written for it are deleted
+    again when it comes to nothing.
+
+    Args:
+        store: where the table is.
+        snapshot: the version that it reads; None for a table that it makes.
+        operation: what history shows.
+        parameters: the parameters of the operation, for history.
+        metrics: its metrics, for history.
+        commit_metadata: further keys of `commitInfo`.
+        max_commit_retries: how often a commit is tried again after another writer was first.
+        hooks: called in turn once the commit is made.
+        clock: the time of the commit.
     """
 
     store: Store
     snapshot: Snapshot | None
-    operation: str
+    operation: str = "Manual Update"
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    is_blind_append: bool = False
     metrics: dict[str, str] = field(default_factory=dict)
     commit_metadata: Mapping[str, Any] = field(default_factory=dict)
     max_commit_retries: int = DEFAULT_MAX_COMMIT_RETRIES
     hooks: Sequence[PostCommitHook] = ()
     clock: Clock = system_clock
-    _actions: list[Action] = field(default_factory=list)
+    read: ReadSet = field(default_factory=ReadSet)
+    version: int | None = field(default=None, init=False)
+    _actions: list[Action] = field(default_factory=list, init=False)
+    _row_removals: dict[str, RowRemoval] = field(default_factory=dict, init=False)
+    _written: list[str] = field(default_factory=list, init=False)
+    _is_tried: bool = field(default=False, init=False)
+    _id: str = field(default_factory=lambda: str(uuid.uuid4()), init=False)
 
     def __post_init__(self) -> None:
         """Refuse early: no data file is written for a commit that cannot be made."""
         self._committer = FileSystemCommitter(self.store)
         self._committer.ensure_able()
 
+    # --- reading ----------------------------------------------------------------------------------
+
+    def read_files(
+        self, predicate: Predicate | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Return the live files that may hold a row of `predicate`, as `Snapshot.files`, and note it.
+
+        From here on the commit conflicts with another that adds a file which may hold such a row, or
+        removes one of these files.
+        """
+        snapshot = self._need_snapshot()
+        names = None if columns is None else list(dict.fromkeys(["path", *columns]))
+        files = snapshot.files(predicate, names)
+        self.read.predicates.append(Constant(True) if predicate is None else predicate)
+        self.read.files.update(files.column("path").to_pylist())
+        return files if columns is None else files.select(list(columns))
+
+    def read_whole_table(self) -> None:
+        """Note that everything was read: any commit that adds or removes a file is a conflict."""
+        self.read.whole_table = True
+
+    def application_version(self, app_id: str) -> int | None:
+        """Return how far an application has got, and note that the commit relies on it."""
+        self.read.applications.add(app_id)
+        found = None if self.snapshot is None else self.snapshot.transactions.get(app_id)
+        return None if found is None else found.version
+
+    def _need_snapshot(self) -> Snapshot:
+        if self.snapshot is None:
+            raise TableNotFoundError(f"{self.store.uri} is only being made: there is nothing to read")
+        return self.snapshot
+
+    # --- staging ----------------------------------------------------------------------------------
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """What is staged so far, in order; rows that are removed not included."""
+        return tuple(self._actions)
+
     def stage(self, actions: Sequence[Action]) -> None:
         """Add actions to the commit."""
+        self._ensure_open()
         self._actions.extend(actions)
+
+    def add_files(self, files: Sequence[AddFile | AddCDCFile]) -> None:
+        """Add files that were written for this transaction; they go when it comes to nothing."""
+        self._written.extend(decode_path(file.path) for file in files)
+        self.stage(files)
+
+    def remove_files(self, files: pa.Table, *, data_change: bool = True) -> list[RemoveFile]:
+        """Remove live files, given as rows of `Snapshot.files` with all columns; return the tombstones."""
+        now = self.clock()
+        rows = files.to_pylist(maps_as_pydicts="strict")
+        removes = [remove_file(row, now, data_change=data_change) for row in rows]
+        self.stage(removes)
+        return removes
+
+    def remove_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
+        """Delete rows of a live file by their positions in it; further calls delete further rows.
+
+        Args:
+            file: the row of `Snapshot.files` with all columns, as a dictionary whose maps are
+                dictionaries too.
+            positions: where the rows are in the data file, the first at 0.
+
+        Raises:
+            UnsupportedFeatureError: the table does not have deletion vectors switched on.
+        """
+        snapshot = self._need_snapshot()
+        self._ensure_open()
+        if not is_supported(snapshot.protocol, "deletionVectors") or not (
+            properties.ENABLE_DELETION_VECTORS.parse(snapshot.configuration)
+        ):
+            raise UnsupportedFeatureError(
+                f"rows of {self.store.uri} cannot be marked as deleted: set delta.enableDeletionVectors",
+                feature="deletionVectors",
+            )
+        present = self._row_removals.get(file["path"])
+        both = positions if present is None else present.positions | positions
+        self._row_removals[file["path"]] = RowRemoval(file, both)
+        self.read.files.add(file["path"])
+
+    def set_metadata(self, metadata: Metadata) -> None:
+        """Give the table another metadata, in place of one that is staged already."""
+        self._replace(Metadata, metadata)
+
+    def set_protocol(self, protocol: Protocol) -> None:
+        """Give the table another protocol, in place of one that is staged already."""
+        self._replace(Protocol, protocol)
+
+    def _replace(self, kind: type, action: Action) -> None:
+        self._actions = [each for each in self._actions if not isinstance(each, kind)]
+        self.stage([action])
+
+    def set_domain(self, domain: str, configuration: str) -> None:
+        """Set the metadata of a domain."""
+        self.stage([DomainMetadata(domain=domain, configuration=configuration, removed=False)])
+
+    def remove_domain(self, domain: str) -> None:
+        """Remove the metadata of a domain; its last value stays in the log with the removal."""
+        present = self._need_snapshot().domains.get(domain)
+        if present is not None:
+            configuration = present.configuration
+            self.stage([DomainMetadata(domain=domain, configuration=configuration, removed=True)])
+
+    def set_application(self, app_id: str, version: int, last_updated: int | None = None) -> bool:
+        """Record how far an application has got, and tell whether this is new.
+
+        False says that the table has this version or a later one: what is about to be written was
+        committed before, and is not to be committed again.
+        """
+        known = self.application_version(app_id)
+        if known is not None and known >= version:
+            return False
+        updated = self.clock() if last_updated is None else last_updated
+        self.stage([SetTransaction(app_id=app_id, version=version, last_updated=updated)])
+        return True
+
+    def _ensure_open(self) -> None:
+        if self._is_tried:
+            raise CommitFailedError("a transaction is committed once; begin another one")
+
+    # --- committing -------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        """Begin; the transaction is committed when the block is left, unless nothing is staged."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Commit what is staged, or, after an error, delete what was written."""
+        if self._is_tried:
+            return
+        if error is None and (self._actions or self._row_removals):
+            self.commit()
+        elif isinstance(error, Exception):
+            self.abort()
+
+    def abort(self) -> None:
+        """Delete the files that were written for this transaction, which nothing refers to."""
+        for name in self._written:
+            with contextlib.suppress(OSError):
+                self.store.delete(name)
+        self._written.clear()
 
     def commit(self) -> int:
         """Commit what is staged and return the version that was made.
 
-        Raises `VersionExistsError` when a new table exists already, one of the conflicts when another
-        writer got in the way, and `CommitFailedError` when the retries are used up.
+        Raises `VersionExistsError` when a new table exists already, the exception of a conflict when
+        another writer got in the way, `ConcurrentWriteException` when the retries are used up, and
+        `DeltaProtocolError` when what is staged may not stand in one commit.
         """
+        self._ensure_open()
+        try:
+            self._apply_row_removals()
+            self._is_tried = True
+            done = self._commit()
+        except (OSError, StorageError):
+            # The put failed, or else the look at what came of it: the log tells. Where that cannot be
+            # read, as after an interrupt, which may come at any point, the files stay: one too many is
+            # waste, and one too few a table that is broken.
+            with contextlib.suppress(OSError, StorageError):
+                if self._written and not self._is_committed():
+                    self.abort()
+            raise
+        except DeltaError:
+            self.abort()
+            raise
+        self.version = done.version
+        for hook in self.hooks:
+            self._call(hook, done)
+        return done.version
+
+    def _call(self, hook: PostCommitHook, done: CommittedTransaction) -> None:
+        try:
+            hook(done)
+        except Exception:
+            name = getattr(hook, "__name__", repr(hook))
+            _LOGGER.warning(
+                "%s failed after version %d of %s", name, done.version, self.store.uri, exc_info=True
+            )
+
+    def _apply_row_removals(self) -> None:
+        if not self._row_removals:
+            return
+        removals = list(self._row_removals.values())
+        removes, adds, written = remove_rows(self.store, removals, self.clock())
+        self._row_removals.clear()
+        self._written.extend(written)
+        self.stage([*removes, *adds])
+
+    def _commit(self) -> CommittedTransaction:
+        isolation = isolation_level(self._configuration(), self._actions)
         for attempt in range(self.max_commit_retries + 1):
-            version = self._next_version()
-            outcome = self._committer.commit(version, [self._commit_info(version), *self._actions])
-            if isinstance(outcome, Committed):
-                for hook in self.hooks:
-                    hook(self.store, version)
-                return version
+            newest = self._newest(isolation)
+            version = 0 if newest is None else newest.version + 1
+            actions = self._prepare(newest, isolation)
+            if isinstance(self._committer.commit(version, actions), Committed):
+                return CommittedTransaction(self.store, version, newest, actions)
             time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt))
-        raise CommitFailedError(
+        raise ConcurrentWriteException(
             f"the commit was tried {self.max_commit_retries + 1} times,"
             " and another writer was first each time"
         )
 
-    def _next_version(self) -> int:
-        """Return the version to try, or raise the conflict with what others have committed meanwhile.
+    def _configuration(self) -> Mapping[str, str]:
+        staged = next((action for action in self._actions if isinstance(action, Metadata)), None)
+        if staged is not None:
+            return staged.configuration
+        return {} if self.snapshot is None else self.snapshot.configuration
+
+    def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:
+        """Return the whole commit that goes after `newest`."""
+        append_only = newest is not None and properties.APPEND_ONLY.parse(newest.configuration)
+        ensure_valid_commit(self._actions, is_append_only=append_only)
+        if newest is not None:
+            self._ensure_replaced_files_are_removed(newest)
+        now = self.clock()
+        commit_info, actions = stamp(self._commit_info(isolation, now), self._actions, newest, now)
+        return [commit_info, *actions]
+
+    def _ensure_replaced_files_are_removed(self, newest: Snapshot) -> None:
+        """Raise where a live file is added again with another deletion vector and stays beside it."""
+        written = set(self._written)
+        adds = {
+            path: action
+            for action in self._actions
+            if isinstance(action, AddFile) and (path := decode_path(action.path)) not in written
+        }
+        if not adds:
+            return
+        removed = {_key(action) for action in self._actions if isinstance(action, RemoveFile)}
+        rows = newest.files(columns=["path", "deletion_vector"]).to_pylist()
+        for row in rows:
+            if (add := adds.get(row["path"])) is None:
+                continue
+            vector = row["deletion_vector"]
+            live = None if vector is None else (vector["path_or_inline_dv"], vector["offset"])
+            if (row["path"], live) not in removed and _key(add) != (row["path"], live):
+                raise DeltaProtocolError(
+                    f"{row['path']} is live, and is added with another deletion vector without being removed"
+                )
+
+    def _commit_info(self, isolation: IsolationLevel, now: int) -> CommitInfo:
+        only_adds = not any(isinstance(action, RemoveFile) for action in self._actions)
+        return CommitInfo(
+            timestamp=now,
+            operation=self.operation,
+            operation_parameters=dict(self.parameters),
+            read_version=None if self.snapshot is None else self.snapshot.version,
+            isolation_level=isolation.value,
+            is_blind_append=only_adds and not self.read.has_files,
+            operation_metrics=self.metrics,
+            engine_info=ENGINE_INFO,
+            txn_id=self._id,
+            extra=dict(self.commit_metadata),
+        )
+
+    def _newest(self, isolation: IsolationLevel) -> Snapshot | None:
+        """Return the version to go after, or raise the conflict with what others have committed.
 
         The log is asked and not the snapshot: the version after it may be free because the log was
         cleaned up, or made anew, since the table was read.
@@ -100,7 +394,7 @@ class Transaction:
         if read is None:
             if list_log(self.store):
                 raise VersionExistsError(f"{self.store.uri} is a Delta table already")
-            return 0
+            return None
         try:
             newest = read.update()
         except TableNotFoundError as error:
@@ -108,32 +402,25 @@ class Transaction:
         if newest.version < read.version or newest.metadata.id != read.metadata.id:
             raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
         if newest.version > read.version:
-            self._ensure_commutes(read, newest)
-        return newest.version + 1
+            self._check_conflicts(read, newest, isolation)
+        return newest
 
-    def _ensure_commutes(self, read: Snapshot, newest: Snapshot) -> None:
-        """Raise the conflict unless this commit means the same after the versions made meanwhile."""
-        meanwhile = f"by another writer, up to version {newest.version}"
-        if newest.metadata != read.metadata:
-            raise MetadataChangedException(f"the table's metadata was changed meanwhile {meanwhile}")
-        if newest.protocol != read.protocol:
-            raise ProtocolChangedException(f"the table's protocol was changed meanwhile {meanwhile}")
-        if not self.is_blind_append:
-            raise ConcurrentWriteException(
-                f"commits were made meanwhile {meanwhile}, and {self.operation} has read the table as of"
-                f" version {read.version}; read the table again and repeat it"
-            )
+    def _check_conflicts(self, read: Snapshot, newest: Snapshot, isolation: IsolationLevel) -> None:
+        winners = read_winning_commits(self.store, read.version, newest.version)
+        intent = CommitIntent(read, self.read, self._actions, isolation)
+        if len(winners) < newest.version - read.version:
+            ensure_unrelated(intent, newest)
+        for winner in winners:
+            ensure_no_conflict(intent, winner)
 
-    def _commit_info(self, version: int) -> CommitInfo:
-        return CommitInfo(
-            timestamp=self.clock(),
-            operation=self.operation,
-            operation_parameters=dict(self.parameters),
-            read_version=None if self.snapshot is None else self.snapshot.version,
-            isolation_level="Serializable",
-            is_blind_append=self.is_blind_append,
-            operation_metrics=self.metrics,
-            engine_info=ENGINE_INFO,
-            txn_id=str(uuid.uuid4()),
-            extra=dict(self.commit_metadata),
-        )
+    def _is_committed(self) -> bool:
+        """Whether a commit since the snapshot adds the files. They are committed at once, so one tells."""
+        first = 0 if self.snapshot is None else self.snapshot.version + 1
+        token = orjson.dumps(self._id)
+        commits = (file for file in list_log(self.store, first) if file.kind is LogFileKind.COMMIT)
+        return any(token in self.store.read(commit.name) for commit in commits)
+
+
+def _key(action: AddFile | RemoveFile) -> tuple[str, tuple[str, int | None] | None]:
+    vector = action.deletion_vector
+    return decode_path(action.path), None if vector is None else (vector.path_or_inline_dv, vector.offset)

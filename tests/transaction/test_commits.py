@@ -9,7 +9,7 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.actions import SetTransaction
 from deltaarrow.errors import (
     CommitFailedError,
-    ConcurrentWriteException,
+    ConcurrentAppendException,
     MetadataChangedException,
     ProtocolChangedException,
     StorageError,
@@ -17,7 +17,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
-from deltaarrow.transaction import Transaction
+from deltaarrow.transaction import OptimisticTransaction
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -28,36 +28,38 @@ def table(tmp_path):
     return TableBuilder(tmp_path).protocol().metadata(SCHEMA).commit()
 
 
-def begin(path, **options) -> Transaction:
+def begin(path, **options) -> OptimisticTransaction:
     store = open_store(path)
-    return Transaction(store=store, snapshot=Snapshot.load(store), operation="TEST", **options)
+    return OptimisticTransaction(store=store, snapshot=Snapshot.load(store), operation="TEST", **options)
 
 
 def test_blind_append_goes_after_a_blind_append_that_was_first(table):
-    transaction = begin(table.path, is_blind_append=True)
+    transaction = begin(table.path)
     table.commit([table.add_file(1)]).commit([table.add_file(1)])
     transaction.stage([SetTransaction(app_id="a", version=1)])
     assert transaction.commit() == 3
     assert DeltaTable(table.path).transaction_version("a") == 1
 
 
-def test_a_transaction_that_read_the_table_is_refused_after_any_commit(table):
+def test_a_transaction_that_read_the_table_is_refused_after_an_append(table):
     transaction = begin(table.path)
+    transaction.read_files()
+    transaction.stage([SetTransaction(app_id="a", version=1)])
     table.commit([table.add_file(1)])
-    with pytest.raises(ConcurrentWriteException, match="version 1"):
+    with pytest.raises(ConcurrentAppendException, match="version 1"):
         transaction.commit()
     assert DeltaTable(table.path).version() == 1
 
 
 def test_blind_append_is_refused_after_a_change_of_metadata(table):
-    transaction = begin(table.path, is_blind_append=True)
+    transaction = begin(table.path)
     table.metadata(SCHEMA, name="other").commit()
     with pytest.raises(MetadataChangedException, match="version 1"):
         transaction.commit()
 
 
 def test_blind_append_is_refused_after_a_change_of_protocol_two_versions_on(table):
-    transaction = begin(table.path, is_blind_append=True)
+    transaction = begin(table.path)
     table.commit().protocol(1, 4).commit()
     with pytest.raises(ProtocolChangedException, match="version 2"):
         transaction.commit()
@@ -110,7 +112,7 @@ def test_a_table_is_not_created_over_one_whose_first_commits_were_cleaned_up(tmp
 
 def test_a_new_table_is_refused_where_another_writer_made_one(tmp_path):
     store = open_store(tmp_path)
-    transaction = Transaction(store=store, snapshot=None, operation="TEST", is_blind_append=True)
+    transaction = OptimisticTransaction(store=store, snapshot=None, operation="TEST")
     TableBuilder(tmp_path).protocol().metadata(SCHEMA).commit()
     with pytest.raises(VersionExistsError):
         transaction.commit()
@@ -118,7 +120,7 @@ def test_a_new_table_is_refused_where_another_writer_made_one(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError("connection lost"), FileExistsError("by a retry of the client")])
 def test_a_put_that_failed_after_it_took_place_is_a_commit(table, monkeypatch, error):
-    transaction = begin(table.path, is_blind_append=True)
+    transaction = begin(table.path)
     transaction.stage([SetTransaction(app_id="a", version=1)])
     real = type(transaction.store).put_if_absent
 
@@ -132,7 +134,7 @@ def test_a_put_that_failed_after_it_took_place_is_a_commit(table, monkeypatch, e
 
 
 def test_a_put_that_failed_is_an_error(table, monkeypatch):
-    transaction = begin(table.path, is_blind_append=True)
+    transaction = begin(table.path)
 
     def fail(self, name, data):
         raise OSError("disk full")
@@ -144,7 +146,7 @@ def test_a_put_that_failed_is_an_error(table, monkeypatch):
 
 
 def test_retries_are_bounded(table, monkeypatch):
-    transaction = begin(table.path, is_blind_append=True, max_commit_retries=2)
+    transaction = begin(table.path, max_commit_retries=2)
     store_type = type(transaction.store)
 
     def always_lose(self, name, data):
@@ -186,7 +188,7 @@ def test_files_of_a_refused_overwrite_are_deleted_again(tmp_path):
     stale = DeltaTable(tmp_path)
     write_deltalake(tmp_path, pa.table({"id": [2]}), mode="append")
     before = set(tmp_path.rglob("*.parquet"))
-    with pytest.raises(ConcurrentWriteException):
+    with pytest.raises(ConcurrentAppendException):
         write_deltalake(stale, pa.table({"id": [3]}), mode="overwrite")
     assert set(tmp_path.rglob("*.parquet")) == before
     assert sorted(DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == [1, 2]

@@ -1,0 +1,256 @@
+"""Whether a transaction means the same after a commit that was made beside it.
+
+The rules are those of delta-spark, and a function's name is the rule it holds. Each looks at one winning
+commit and raises the exception that delta-spark raises; where none does, the transaction may go after the
+commit as if it had begun there. In one point they let more pass: whether an added file should have been read
+is asked of its statistics too and not of its partition values alone. A file that provably holds no row of
+what was read would have changed nothing.
+
+A transaction's reads hold for the version that it began with, so its own predicates are judged by the
+schema of that version. The metadata has not changed since, or `ensure_no_metadata_update` has raised.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltaarrow.actions import (
+    Action,
+    AddCDCFile,
+    AddFile,
+    DomainMetadata,
+    FileActionKey,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    file_table,
+)
+from deltaarrow.compute import files_cursor
+from deltaarrow.errors import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from deltaarrow.expressions import Predicate
+from deltaarrow.features import properties
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import decode_path
+from deltaarrow.transaction.isolation import IsolationLevel
+from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.winning_commit import WinningCommit
+
+__all__ = [
+    "CommitIntent",
+    "ensure_no_added_file_should_have_been_read",
+    "ensure_no_application_transaction_conflict",
+    "ensure_no_conflict",
+    "ensure_no_domain_metadata_conflict",
+    "ensure_no_file_is_deleted_twice",
+    "ensure_no_metadata_update",
+    "ensure_no_protocol_change",
+    "ensure_no_read_file_was_deleted",
+    "ensure_unrelated",
+]
+
+_ROW_TRACKING_DOMAIN = "delta.rowTracking"
+_ROW_TRACKING_PROPERTIES = frozenset(
+    {
+        "delta.enableRowTracking",
+        "delta.rowTracking.materializedRowIdColumnName",
+        "delta.rowTracking.materializedRowCommitVersionColumnName",
+    }
+)
+_HIGH_WATER_MARK = "delta.identity.highWaterMark"
+
+
+@dataclass(frozen=True)
+class CommitIntent:
+    """What a transaction has read, from which version, and what it wants to commit."""
+
+    snapshot: Snapshot
+    read: ReadSet
+    actions: Sequence[Action]
+    isolation: IsolationLevel
+
+    @property
+    def changes_metadata(self) -> bool:
+        """Whether the metadata is among what is committed."""
+        return any(isinstance(action, Metadata) for action in self.actions)
+
+
+def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
+    """Raise the conflict, if there is one, between an intended commit and one that was made before it."""
+    ensure_no_protocol_change(intent, winner)
+    ensure_no_metadata_update(intent, winner)
+    ensure_no_domain_metadata_conflict(intent, winner)
+    ensure_no_application_transaction_conflict(intent, winner)
+    ensure_no_added_file_should_have_been_read(intent, winner)
+    ensure_no_read_file_was_deleted(intent, winner)
+    ensure_no_file_is_deleted_twice(intent, winner)
+
+
+def ensure_unrelated(intent: CommitIntent, newest: Snapshot) -> None:
+    """Raise unless a commit may go after `newest` whatever the commits were that led there.
+
+    For commits that were cleaned up before they could be looked at. What only adds files relies on
+    protocol and metadata alone.
+    """
+    read = intent.snapshot
+    relies_on_more = intent.read.has_files or intent.read.applications
+    if newest.protocol != read.protocol:
+        raise ProtocolChangedException(f"the protocol was changed since version {read.version}")
+    if newest.metadata != read.metadata:
+        raise MetadataChangedException(f"the metadata was changed since version {read.version}")
+    if relies_on_more or any(not isinstance(action, AddFile | AddCDCFile) for action in intent.actions):
+        raise ConcurrentWriteException(
+            f"commits between version {read.version}, which was read, and {newest.version} are no longer"
+            " in the log, so nobody can tell whether they conflict; read the table again"
+        )
+
+
+def ensure_no_protocol_change(intent: CommitIntent, winner: WinningCommit) -> None:
+    """A protocol that has become another one may ask for what the written files do not have."""
+    present = intent.snapshot.protocol
+    for body in winner.bodies("protocol"):
+        if _feature_sets(body) != _feature_sets_of(present):
+            raise ProtocolChangedException(f"the protocol of the table was changed by {winner}")
+    if winner.bodies("protocol") and any(isinstance(action, Protocol) for action in intent.actions):
+        raise ProtocolChangedException(f"the protocol of the table was written by {winner} too")
+
+
+def _feature_sets(body: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        body.get("minReaderVersion"),
+        body.get("minWriterVersion"),
+        frozenset(body.get("readerFeatures") or ()),
+        frozenset(body.get("writerFeatures") or ()),
+    )
+
+
+def _feature_sets_of(protocol: Protocol) -> tuple[Any, ...]:
+    return (
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        frozenset(protocol.reader_features or ()),
+        frozenset(protocol.writer_features or ()),
+    )
+
+
+def ensure_no_metadata_update(intent: CommitIntent, winner: WinningCommit) -> None:
+    """Schema and properties are what a write was checked against and its files were written by.
+
+    An identity column's high water mark and the switching on of row tracking touch neither: they
+    abort only a transaction that writes metadata itself, and would undo them.
+    """
+    for body in winner.bodies("metaData"):
+        if intent.changes_metadata or not _is_harmless(intent.snapshot.metadata, body):
+            raise MetadataChangedException(f"the metadata of the table was changed by {winner}")
+
+
+def _is_harmless(before: Metadata, after: Mapping[str, Any]) -> bool:
+    old, new = before.configuration, after.get("configuration") or {}
+    changed = {name for name in (*old, *new) if old.get(name) != new.get(name)}
+    if changed - _ROW_TRACKING_PROPERTIES:
+        return False
+    if changed and str(new.get(properties.ENABLE_ROW_TRACKING.name, "")).lower() != "true":
+        return False
+    return (
+        (before.id, before.name, before.description)
+        == (after.get("id"), after.get("name"), after.get("description"))
+        and list(before.partition_columns) == list(after.get("partitionColumns") or ())
+        and _without_marks(before.schema_string) == _without_marks(after["schemaString"])
+    )
+
+
+def _without_marks(schema_string: str) -> Any:
+    def drop(obj: dict[str, Any]) -> dict[str, Any]:
+        obj.pop(_HIGH_WATER_MARK, None)
+        return obj
+
+    return json.loads(schema_string, object_hook=drop)
+
+
+def ensure_no_domain_metadata_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
+    """A domain that both set has one value too many; the row id high water mark is assigned anew."""
+    own = {action.domain for action in intent.actions if isinstance(action, DomainMetadata)}
+    if both := sorted((own & winner.domains) - {_ROW_TRACKING_DOMAIN}):
+        raise ConcurrentTransactionException(
+            f"the domain metadata of {', '.join(both)} was written by {winner} too"
+        )
+
+
+def ensure_no_application_transaction_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
+    """An application that has got on meanwhile may have committed this very write."""
+    if both := sorted(intent.read.applications & winner.applications):
+        raise ConcurrentTransactionException(
+            f"the application {', '.join(both)} has committed {winner} meanwhile; its transaction"
+            " version tells whether that was this same write"
+        )
+
+
+def ensure_no_added_file_should_have_been_read(intent: CommitIntent, winner: WinningCommit) -> None:
+    """A file that was added may hold rows that would have made this transaction another one."""
+    if intent.isolation is IsolationLevel.SNAPSHOT_ISOLATION or not intent.read.has_files:
+        return
+    if (
+        intent.isolation is IsolationLevel.WRITE_SERIALIZABLE
+        and winner.is_blind_append
+        and not intent.changes_metadata
+    ):
+        return
+    adds = winner.bodies("add")
+    if adds and (path := _first_that_should_have_been_read(intent, adds)) is not None:
+        raise ConcurrentAppendException(
+            f"files were added by {winner} that this transaction, which read version"
+            f" {intent.snapshot.version}, would have read, among them {path}"
+        )
+
+
+def _first_that_should_have_been_read(intent: CommitIntent, adds: Sequence[Mapping[str, Any]]) -> str | None:
+    if intent.read.whole_table:
+        return str(adds[0]["path"])
+    for predicate in intent.read.predicates:
+        if (path := _first_that_may_match(intent.snapshot, predicate, adds)) is not None:
+            return path
+    return None
+
+
+def _first_that_may_match(
+    snapshot: Snapshot, predicate: Predicate, adds: Sequence[Mapping[str, Any]]
+) -> str | None:
+    condition = snapshot.pruning_sql(predicate)
+    if condition is None:
+        return str(adds[0]["path"])
+    keys = [FileActionKey.from_json(dict(add)) for add in adds]
+    with files_cursor(snapshot.store) as cursor:
+        cursor.register("added", file_table(adds, keys))
+        rows = cursor.sql(f"SELECT log_path FROM added WHERE {condition} LIMIT 1").fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit) -> None:
+    """What was read of a file no longer holds once the file, or rows of it, are gone."""
+    removed = winner.removed_paths
+    overlap = removed if intent.read.whole_table else removed & intent.read.files
+    if overlap:
+        raise ConcurrentDeleteReadException(
+            f"files that this transaction read were removed by {winner}, among them {_some(overlap)}"
+        )
+
+
+def ensure_no_file_is_deleted_twice(intent: CommitIntent, winner: WinningCommit) -> None:
+    """Of two that remove one file, the second has counted its rows as its own."""
+    own = {decode_path(action.path) for action in intent.actions if isinstance(action, RemoveFile)}
+    if overlap := own & winner.removed_paths:
+        raise ConcurrentDeleteDeleteException(
+            f"files that this transaction removes were removed by {winner}, among them {_some(overlap)}"
+        )
+
+
+def _some(paths: Collection[str]) -> str:
+    return min(paths)

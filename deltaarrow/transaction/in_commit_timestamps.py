@@ -1,0 +1,37 @@
+"""Giving a commit its in-commit timestamp: chapter "In-Commit Timestamps" of the protocol."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deltaarrow.actions import Action, CommitInfo, Metadata
+from deltaarrow.features import properties
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["stamp"]
+
+
+def stamp(
+    commit_info: CommitInfo, actions: Sequence[Action], newest: Snapshot | None, now: int
+) -> tuple[CommitInfo, list[Action]]:
+    """Return `commit_info` and `actions` with the timestamp that the version after `newest` has.
+
+    It is the time `now` (milliseconds since the epoch), or one more than that of the version before
+    where that is later: of its in-commit timestamp, or of its file where the commit is the one that
+    switches the timestamps on. That commit says in the metadata from where on they count. A table
+    without in-commit timestamps gets its actions back as they are.
+    """
+    staged = next((action for action in actions if isinstance(action, Metadata)), None)
+    metadata = staged or (None if newest is None else newest.metadata)
+    enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS
+    if metadata is None or not enabled.parse(metadata.configuration):
+        return commit_info, list(actions)
+    timestamp = now if newest is None else max(now, newest.timestamp_ms + 1)
+    commit_info = replace(commit_info, in_commit_timestamp=timestamp, timestamp=timestamp)
+    if staged is None or newest is None or enabled.parse(newest.configuration):
+        return commit_info, list(actions)
+    since = {
+        properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.name: str(newest.version + 1),
+        properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP.name: str(timestamp),
+    }
+    dated = replace(staged, configuration={**staged.configuration, **since})
+    return commit_info, [dated if action is staged else action for action in actions]

@@ -1,0 +1,114 @@
+"""Tombstones of live files, and files that lose some of their rows.
+
+A row is deleted by a deletion vector: the file stays, its logical file is replaced by one with a larger
+vector. Chapters "Add File and Remove File" and "Deletion Vectors" of the protocol.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from pyroaring import BitMap64
+
+from deltaarrow.actions import AddFile, RemoveFile
+from deltaarrow.deletion_vectors import (
+    DeletionVectorDescriptor,
+    read_deletion_vector,
+    write_deletion_vectors,
+)
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.storage import Store
+
+__all__ = ["RowRemoval", "remove_file", "remove_rows"]
+
+FileRow = Mapping[str, Any]
+"""A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
+
+
+@dataclass(frozen=True)
+class RowRemoval:
+    """Rows of one live file that are to be gone: their positions in the data file, deleted ones included."""
+
+    file: FileRow
+    positions: BitMap64
+
+
+def _descriptor(file: FileRow) -> DeletionVectorDescriptor | None:
+    vector = file["deletion_vector"]
+    return None if vector is None else DeletionVectorDescriptor(**vector)
+
+
+def remove_file(file: FileRow, now: int, *, data_change: bool = True) -> RemoveFile:
+    """Return the tombstone of a live file; `now` is in milliseconds since the epoch."""
+    return RemoveFile(
+        path=file["log_path"],
+        deletion_timestamp=now,
+        data_change=data_change,
+        extended_file_metadata=True,
+        partition_values=file["partition_values"],
+        size=file["size"],
+        stats=file["stats"],
+        tags=file["tags"],
+        deletion_vector=_descriptor(file),
+        base_row_id=file["base_row_id"],
+        default_row_commit_version=file["default_row_commit_version"],
+    )
+
+
+def _with_wide_bounds(stats: str) -> str:
+    """Say of statistics that they are bounds of what the file holds, no longer of what is live of it."""
+    return orjson.dumps(orjson.loads(stats) | {"tightBounds": False}).decode()
+
+
+def _num_records(file: FileRow) -> int:
+    stats = file["stats"]
+    count = None if stats is None else orjson.loads(stats).get("numRecords")
+    if not isinstance(count, int):
+        raise CorruptLogError(f"{file['path']} has no numRecords, which a deletion vector needs")
+    return count
+
+
+def remove_rows(
+    store: Store, removals: Sequence[RowRemoval], now: int, *, prefix: str = ""
+) -> tuple[list[RemoveFile], list[AddFile], list[str]]:
+    """Write the deletion vectors of one operation and return what takes the files' place.
+
+    The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file all of
+    whose rows are gone is removed and not added again.
+
+    Returns the removes, the adds and the store names of the vector files that were written. Raises
+    `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
+    """
+    removes, kept, vectors = [], [], []
+    for removal in removals:
+        file, count = removal.file, _num_records(removal.file)
+        if removal.positions and removal.positions.max() >= count:
+            raise ValueError(f"{file['path']} has {count} rows, and none at {removal.positions.max()}")
+        present = _descriptor(file)
+        deleted = removal.positions.copy()
+        if present is not None:
+            deleted |= read_deletion_vector(store, present).bitmap
+        removes.append(remove_file(file, now))
+        if len(deleted) < count:
+            kept.append(file)
+            vectors.append(deleted)
+    descriptors = write_deletion_vectors(store, vectors, prefix=prefix)
+    adds = [
+        AddFile(
+            path=file["log_path"],
+            partition_values=file["partition_values"],
+            size=file["size"],
+            modification_time=file["modification_time"],
+            data_change=True,
+            stats=_with_wide_bounds(file["stats"]),
+            tags=file["tags"],
+            deletion_vector=descriptor,
+            base_row_id=file["base_row_id"],
+            default_row_commit_version=file["default_row_commit_version"],
+            clustering_provider=file["clustering_provider"],
+        )
+        for file, descriptor in zip(kept, descriptors, strict=True)
+    ]
+    names = {name for each in descriptors if (name := each.file_name()) is not None}
+    return removes, adds, sorted(names)

@@ -1,0 +1,65 @@
+"""A commit that another writer made while a transaction was under way, as conflict rules see it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltaarrow.actions import FileActionKey
+from deltaarrow.log import LogFileKind, list_log, read_commits
+from deltaarrow.storage import Store
+
+__all__ = ["WinningCommit", "read_winning_commits"]
+
+JsonAction = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WinningCommit:
+    """One version and the actions of its commit, as JSON gives them."""
+
+    version: int
+    actions: Sequence[JsonAction]
+
+    def bodies(self, key: str) -> list[Mapping[str, Any]]:
+        """Return the insides of the actions of one kind, in the order of the commit."""
+        return [action[key] for action in self.actions if action.get(key) is not None]
+
+    @property
+    def commit_info(self) -> Mapping[str, Any]:
+        """The inside of `commitInfo`; empty where there is none."""
+        return next(iter(self.bodies("commitInfo")), {})
+
+    @property
+    def is_blind_append(self) -> bool:
+        """Whether the writer says that it read nothing of the table; unsaid, it may have."""
+        return self.commit_info.get("isBlindAppend") is True
+
+    @property
+    def removed_paths(self) -> set[str]:
+        """The canonical paths of the files that are removed, with whatever deletion vector."""
+        return {FileActionKey.from_json(dict(body)).path for body in self.bodies("remove")}
+
+    @property
+    def domains(self) -> set[str]:
+        """The domains whose metadata is set or removed."""
+        return {body["domain"] for body in self.bodies("domainMetadata")}
+
+    @property
+    def applications(self) -> set[str]:
+        """The applications whose progress is recorded."""
+        return {body["appId"] for body in self.bodies("txn")}
+
+    def __str__(self) -> str:
+        operation = self.commit_info.get("operation")
+        return f"version {self.version}" + (f" ({operation})" if operation else "")
+
+
+def read_winning_commits(store: Store, after: int, until: int) -> list[WinningCommit]:
+    """Read the commits of the versions above `after` up to `until`, ascending; others may be missing."""
+    files = [
+        file
+        for file in list_log(store, after + 1)
+        if file.kind is LogFileKind.COMMIT and file.version <= until
+    ]
+    contents = read_commits(store, [file.name for file in files])
+    return [WinningCommit(file.version, actions) for file, actions in zip(files, contents, strict=True)]
