@@ -7,7 +7,8 @@ ruled out from the numbers that every row group has of its columns:
 =======================  ===========================================================================
 no variant is null       the smallest `value` does not start with the byte 0, which is the null, and
                          `value` or a column of `typed_value` is there wherever `metadata` is
-no value is there twice  of each `value` and the `typed_value` beside it, one has NULLs alone
+no value is there twice  of each `value` and the `typed_value` beside it, one has NULLs alone; but for
+                         objects, of which `value` has other fields, as readers may assume
 =======================  ===========================================================================
 
 Nulls inside an array or object need no proof: DuckDB keeps those.
@@ -89,7 +90,7 @@ def _count(data_type: pa.DataType) -> int:
 
 
 def _is_there_once(group: pa.StructType, leaves: Sequence[Leaf]) -> bool:
-    """Whether at most one of `value` and `typed_value` has values, and so on inside of the latter."""
+    """Whether one of `value` and `typed_value` has NULLs alone, and so on inside of the latter."""
     parts = _parts(group, leaves)
     if "typed_value" not in parts:
         return True
@@ -99,7 +100,7 @@ def _is_there_once(group: pa.StructType, leaves: Sequence[Leaf]) -> bool:
         return alone and _is_pair(data_type.value_type) and _is_there_once(data_type.value_type, typed)
     if pa.types.is_struct(data_type):
         fields = _parts(data_type, typed)
-        return alone and all(
+        return all(
             _is_pair(field.type) and _is_there_once(field.type, fields[field.name]) for field in data_type
         )
     return alone or typed[0].is_empty

@@ -34,6 +34,8 @@ OBJECT = variant(pa.struct([("a", group(pa.int64())), ("b", pa.struct([("typed_v
         (LIST, [FULL, EMPTY, EMPTY, Leaf(30, 0, True)]),
         (OBJECT, [FULL, EMPTY, EMPTY, FULL, HALF]),
         (OBJECT, [FULL, EMPTY, NULL_BYTES, EMPTY, EMPTY]),
+        (OBJECT, [FULL, HALF, EMPTY, FULL, HALF]),
+        (OBJECT, [FULL, FULL, EMPTY, HALF, HALF]),
     ],
 )
 def test_proven(stored, leaves):
@@ -55,7 +57,8 @@ def test_proven(stored, leaves):
         (LIST, [FULL, EMPTY, EMPTY, Leaf(30, 1, True)]),
         (LIST, [FULL, EMPTY, HALF, HALF]),
         (OBJECT, [FULL, EMPTY, EMPTY, HALF, HALF]),
-        (OBJECT, [FULL, HALF, EMPTY, FULL, HALF]),
+        (OBJECT, [FULL, NULL_BYTES, EMPTY, FULL, HALF]),
+        (OBJECT, [FULL, HALF, EMPTY, HALF, HALF]),
         (OBJECT, [FULL, EMPTY, FULL, FULL, FULL]),
         (variant(pa.list_(pa.int64())), [FULL, EMPTY, FULL]),
         (variant(pa.struct([("a", pa.int64())])), [FULL, EMPTY, FULL]),

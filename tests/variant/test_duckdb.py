@@ -87,6 +87,7 @@ def test_a_variant_that_is_null_is_not_null(tmp_path, shredding):
         ("BIGINT", [2**50, NOTHING, 2**40]),
         ("VARCHAR", ["a", NOTHING, ""]),
         ("STRUCT(a BIGINT, b VARCHAR[])", [{"a": 1, "b": ["x"]}, NOTHING, {"a": 2, "b": []}]),
+        ("STRUCT(a VARCHAR)", [{"a": "x", "z": None, "0": [1]}, {"a": "y"}, NOTHING]),
         ("VARCHAR[]", [["a"], ["b", "c"], NOTHING]),
     ],
 )
