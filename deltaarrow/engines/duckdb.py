@@ -188,7 +188,7 @@ def register(
     """Make the temporary view `name`, the rows of `table` at its version, on a DuckDB connection.
 
     The view has the columns of the table in their order: ``timestamp`` as ``TIMESTAMP WITH TIME ZONE``,
-    ``timestamp_ntz`` as ``TIMESTAMP``, ``variant`` as ``VARIANT`` (in which DuckDB takes the JSON null for
+    ``timestamp_ntz`` as ``TIMESTAMP``, ``variant`` as ``VARIANT`` (in which a variant that is null is not
     NULL), ``void`` as NULLs. It stays at that version until `register` is called again with the same name.
     Only temporary objects are made, so a read-only database will do; cursors of the connection do not see
     them. For a table on another store its fsspec file system is registered on the connection as well,
@@ -199,7 +199,8 @@ def register(
         name: the name of the view. A temporary view of that name is replaced.
         table: a `DeltaTable`, a `Snapshot`, or the place of a table.
         native: ``"auto"`` lets DuckDB's own reader read the files and turns to the Arrow dataset where
-            that cannot be done, or for very many files; False always takes the dataset, which plans files
+            that cannot be done, for very many files, or where a file may hold variants that are null,
+            which DuckDB's reader takes for NULL; False always takes the dataset, which plans files
             anew for the filters of each query; True never does.
         row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``, BIGINT.
 
