@@ -213,8 +213,8 @@ def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:
     if types.is_list(found) and types.is_list(wanted):
         return _is_widened_by_polars(found.value_type, wanted.value_type)
     if types.is_map(found) and types.is_map(wanted):
-        keys = _is_widened_by_polars(found.key_type, wanted.key_type)
-        return keys and _is_widened_by_polars(found.item_type, wanted.item_type)
+        # Polars casts no keys.
+        return found.key_type == wanted.key_type and _is_widened_by_polars(found.item_type, wanted.item_type)
     if types.is_decimal(found) and types.is_decimal(wanted):
         return bool(found.scale == wanted.scale and found.precision <= wanted.precision)
     if found in _INTEGERS and wanted in _INTEGERS:

@@ -20,6 +20,7 @@ from deltaarrow.features.registry import (
     TableFeature,
     find_feature,
 )
+from deltaarrow.features.type_changes import TYPE_CHANGES_KEY, find_refused_change
 from deltaarrow.schema import Schema, StructType
 
 __all__ = [
@@ -102,6 +103,8 @@ def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: 
                 feature, "read", Schema.from_json(metadata.schema_string), metadata.configuration
             )
     _ensure_none(in_the_way, protocol, "read")
+    if TYPE_CHANGES_KEY in metadata.schema_string and is_supported(protocol, "typeWidening"):
+        _ensure_widened(Schema.from_json(metadata.schema_string), protocol)
 
 
 def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation) -> None:
@@ -192,6 +195,13 @@ def _ensure_managed(name: str, feature: TableFeature, metadata: Metadata, throug
             f"the protocol has the table feature {name}, and the table lacks"
             " delta.enableInCommitTimestamps=true, which the feature requires"
         )
+
+
+def _ensure_widened(schema: StructType, protocol: Protocol) -> None:
+    in_preview = "typeWidening-preview" in (protocol.reader_features or ())
+    if what := find_refused_change(schema, in_preview=in_preview):
+        reason = f"{what}, which the table feature typeWidening does not allow"
+        raise _refusal("read", reason, ["typeWidening"])
 
 
 def _ensure_none(names: Sequence[str], protocol: Protocol, operation: Operation | Literal["read"]) -> None:
