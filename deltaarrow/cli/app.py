@@ -26,7 +26,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app", "demo", "detail", "files", "history", "query", "verify"]
+__all__ = ["app", "demo", "detail", "explain", "files", "history", "query", "verify"]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -160,6 +160,27 @@ def query(
         print_json(rows_of(found))
     else:
         print_rows(Console(), rows_of(found.slice(0, limit)), found.column_names, total=found.num_rows)
+
+
+@app.command()
+def explain(
+    path: TablePath,
+    where: Annotated[
+        str | None, typer.Option(metavar="CONDITION", help="What rows must match, in Spark's SQL.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A column to read; may be repeated.")
+    ] = None,
+    version: AtVersion = None,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which files a scan reads, and which part of its condition skips the others; nothing is read."""
+    found = _open(path, version, storage_option).explain(where, column)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(found)
 
 
 @app.command()

@@ -30,6 +30,7 @@ _LISTED = 5
 """How many files DuckDB names in a profile."""
 
 _LEFT_TO_DUCKDB = "DuckDB opens the files and skips row groups"
+_UNCLEAR = "DuckDB skips files by it, and does not tell which"
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|\b[A-Za-z_]\w*""")
 _IN_ONE_PAIR = re.compile(r"\([^()]*\)")
 _OF_BRANCH = re.compile(r"\(branch = (\d+)\)")
@@ -75,16 +76,16 @@ def explain_sql(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Explana
             dataset.scanned = None
     scans: list[_Scan] = []
     files = [view for view in views.values() if isinstance(view, ShownFiles)]
-    for operator in json.loads(rows[0][1])["operator"]:
-        for branch in _branches(operator, None):
-            _assign(branch, files, scans)
+    operators = json.loads(rows[0][1])["operator"]
+    branches = [branch for operator in operators for branch in _branches(operator, None)]
+    assigned = [_assign(branch, files, scans) for branch in branches]
     seen = {id(scan.view) for scan in scans} | {id(views[name]) for name, found in asked.items() if found}
     named = _tables(sql)
     unread = [view for name, view in views.items() if name in named and id(view) not in seen]
     return [
         *map(_explained, scans),
         *(each for found in asked.values() for each in found),
-        *map(_unread, unread),
+        *(_unread(view, all(assigned)) for view in unread),
     ]
 
 
@@ -101,11 +102,16 @@ def _tables(sql: str) -> set[str]:
     return names
 
 
-def _unread(view: ShownFiles | DatasetForDuckDB) -> Explanation:
-    """The explanation of a table that DuckDB's optimiser has taken out of the query."""
+def _unread(view: ShownFiles | DatasetForDuckDB, is_known: bool) -> Explanation:
+    """The explanation of a table that DuckDB's optimiser has taken out of the query.
+
+    Where it reads files that are not known to be somebody else's, nothing is said to be skipped.
+    """
     if isinstance(view, DatasetForDuckDB):
         return view.explain([], pc.scalar(False))
-    return explain_scan(view.snapshot, FALSE, [])
+    if is_known:
+        return explain_scan(view.snapshot, FALSE, [])
+    return replace(explain_scan(view.snapshot, None, []), notes=("DuckDB does not tell what it read of it",))
 
 
 # --- profile ---------------------------------------------------------------------------------------
@@ -153,25 +159,30 @@ def _texts(node: _Node, key: str) -> list[str]:
     return [text for text in ([found] if isinstance(found, str) else found) if "Dynamic Filter" not in text]
 
 
-def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) -> None:
-    """Put a branch with the others of its scan of a view; files that no view has are somebody else's."""
+def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) -> bool:
+    """Put a branch with the others of its scan of a view; False where no view is known to have its files."""
     found = _place(branch, views)
     if found is None:
-        return
+        return False
     view, number = found
     same = [scan for scan in scans if scan.view is view]
     if not same or number in same[-1].branches:
         same = [_Scan(view)]
         scans += same
     same[-1].branches[number] = branch
+    return True
 
 
 def _place(branch: _Branch, views: Sequence[ShownFiles]) -> tuple[ShownFiles, int] | None:
     """The view of a branch and its number there: by its table of files, else by the files that are listed."""
     if branch.parts is not None:
         text = str(branch.parts["extra_info"])
+        view = next((view for view in views if view.helper in text), None)
+        if view is None or view.parts is None:
+            return None
+        # Where all files there are of one branch, DuckDB does not ask for it.
         found = _OF_BRANCH.search(text)
-        return next(((v, int(found[1])) for v in views if v.helper in text and found is not None), None)
+        return view, int(found[1]) if found is not None else view.parts.column("branch")[0].as_py()
     listed = branch.scan["extra_info"]["Filename(s)"]
     for view in views:
         paths, store = view.files.column("path"), view.snapshot.store
@@ -188,6 +199,7 @@ def _place(branch: _Branch, views: Sequence[ShownFiles]) -> tuple[ShownFiles, in
 def _explained(scan: _Scan) -> Explanation:
     view = scan.view
     skipped: dict[str, set[int]] = {}
+    unclear: list[str] = []
     absent = set[int]()
     for number, places in enumerate(view.branches):
         branch = scan.branches.get(number)
@@ -195,7 +207,10 @@ def _explained(scan: _Scan) -> Explanation:
             absent |= {*places}
         for text in [] if branch is None else branch.pruning:
             matching = _matching(view, number, text)
-            skipped.setdefault(text, set()).update({*places} - matching)
+            if matching is None:
+                unclear.append(text)
+            else:
+                skipped.setdefault(text, set()).update({*places} - matching)
     explanation = explain_scan(view.snapshot, columns=_columns(scan))
     gone = set[int]()
     for text, without in skipped.items():
@@ -208,6 +223,8 @@ def _explained(scan: _Scan) -> Explanation:
         explanation = explanation.then(
             words, "partition values", _taken(view, absent), _left(view, gone | absent)
         )
+    for text in dict.fromkeys(unclear):
+        explanation = explanation.idle(_shown(text, view), _UNCLEAR)
     for text in dict.fromkeys(t for branch in scan.branches.values() for t in _texts(branch.scan, "Filters")):
         explanation = explanation.idle(_shown(text, view), _LEFT_TO_DUCKDB)
     opened, scanned, total = (
@@ -222,8 +239,8 @@ def _explained(scan: _Scan) -> Explanation:
     return replace(explanation, notes=(note,))
 
 
-def _matching(view: ShownFiles, branch: int, text: str) -> set[int]:
-    """The places of the files of a branch that a filter on the table of files leaves.
+def _matching(view: ShownFiles, branch: int, text: str) -> set[int] | None:
+    """The places of the files of a branch that a filter on the table of files leaves; None if unknown.
 
     The text is DuckDB's; wherever the values in it come from, the sandbox reaches nothing else.
     """
@@ -234,7 +251,11 @@ def _matching(view: ShownFiles, branch: int, text: str) -> set[int]:
     mask = pc.equal(view.parts.column("branch"), branch)
     with sandbox_cursor() as cursor:
         cursor.register("parts", pa.table(values).filter(mask))
-        verdicts = cursor.sql(f"SELECT ({text}) AS verdict FROM parts").to_arrow_table().column("verdict")
+        try:
+            found = cursor.sql(f"SELECT ({text})::BOOLEAN AS verdict FROM parts").to_arrow_table()
+        except duckdb.Error:
+            return None  # a function of the caller's
+    verdicts = found.column("verdict")
     places = view.parts.column("file").filter(mask).filter(pc.fill_null(verdicts, fill_value=False))
     return set(places.to_pylist())
 

@@ -21,19 +21,30 @@ INSTALL = ['pip install ".[all]" && deltaarrow demo', 'pip install ".[test]" && 
 def test_blocks_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    commands = []
+    commands, shown = [], []
     for language, text, line in BLOCKS:
         if language == "python":
             # The line numbers of a failure are those of the README.
             exec(compile("\n" * line + text, str(ROOT / "README.md"), "exec"), namespace)
+        elif language == "text":
+            shown.append(text)
         else:
             assert language == "sh"
             commands += [command for command in text.splitlines() if command.startswith("deltaarrow ")]
     assert commands
+    printed = ""
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command)[1:])
         assert result.exit_code == 0, f"{command}: {result.output}"
         assert result.stdout.strip(), command
+        printed += result.stdout
+    for text in shown:
+        # The first line names the folder, and the size of files is a matter of versions.
+        assert _without_sizes(text.partition("\n")[2]) in _without_sizes(printed)
+
+
+def _without_sizes(text):
+    return re.sub(r"\d[\d.]* k?B\b", "# B", text)
 
 
 def test_commands_of_the_set_up_are_written_exactly():

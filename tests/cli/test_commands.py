@@ -47,6 +47,15 @@ def test_files_lists_the_files_of_a_version(path):
     assert ".parquet" in run("files", path).stdout
 
 
+def test_explain_tells_the_files_that_are_skipped(path):
+    found = json.loads(run("explain", path, "--where", "id > 1", "--column", "name", "--json").stdout)
+    assert (found["files"], found["left_files"], found["columns"]) == (2, 1, ["name", "id"])
+    assert "id > 1  statistics: skips 1 file, 1 left" in run("explain", path, "--where", "id > 1").stdout
+    assert "reads 1 of 1 file" in run("explain", path, "--version", "0").stdout
+    refused = run("explain", path, "--where", "nowhere = 1")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+
+
 def test_verify_ends_with_the_verdict(path, tmp_path):
     healthy = run("verify", path, "--deep", "--json")
     assert (healthy.exit_code, json.loads(healthy.stdout)["ok"]) == (0, True)
