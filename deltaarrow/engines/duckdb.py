@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import duckdb
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines.dataset import DeltaDataset
+from deltaarrow.engines.changes import ChangeDataset
+from deltaarrow.engines.dataset import DeltaDataset, LogDataset
 from deltaarrow.engines.scanner import Columns
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
@@ -60,6 +61,11 @@ def _annotated(field: pa.Field, data_type: DataType) -> pa.Field:
     return field
 
 
+def _annotated_schema(schema: pa.Schema, logical: StructType) -> pa.Schema:
+    pairs = zip(schema, logical.fields, strict=True)
+    return pa.schema([_annotated(field, column.type) for field, column in pairs])
+
+
 class _AnnotatedScanner:
     def __init__(self, scanner: Any, schema: pa.Schema) -> None:
         self._scanner = scanner
@@ -79,14 +85,28 @@ class DatasetForDuckDB(DeltaDataset):
     @property
     def schema(self) -> pa.Schema:
         """The schema of the table, its variants marked."""
-        fields = zip(super().schema, self._logical.fields, strict=True)
-        return pa.schema([_annotated(field, logical.type) for field, logical in fields])
+        return _annotated_schema(super().schema, self._logical)
 
     def scanner(self, columns: Columns = None, filter: Any = None, **options: Any) -> Any:
         """Return a scan as `DeltaDataset.scanner` does."""
         if self.scanned is not None:
             self.scanned.append(self.explain(columns, filter))
         return _AnnotatedScanner(super().scanner(columns, filter, **options), self.schema)
+
+
+class _ChangesForDuckDB(ChangeDataset):
+    """The change data feed in which DuckDB sees variants."""
+
+    @classmethod
+    def of(cls, feed: ChangeDataset) -> Self:
+        return cls(feed._changes, feed._condition)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return _annotated_schema(super().schema, self.logical_schema)
+
+    def scanner(self, *arguments: Any, **options: Any) -> Any:
+        return _AnnotatedScanner(super().scanner(*arguments, **options), self.schema)
 
 
 # --- plan ------------------------------------------------------------------------------------------
@@ -180,7 +200,7 @@ _SUFFIX_LENGTH = 16
 def register(
     con: duckdb.DuckDBPyConnection | ModuleType,
     name: str,
-    table: TableSource,
+    table: TableSource | ChangeDataset,
     native: Native = "auto",
     *,
     row_tracking: bool = False,
@@ -197,7 +217,8 @@ def register(
     Args:
         con: the connection; ``duckdb`` itself stands for the default one.
         name: the name of the view. A temporary view of that name is replaced.
-        table: a `DeltaTable`, a `Snapshot`, or the place of a table.
+        table: a `DeltaTable`, a `Snapshot`, or the place of a table; or a change data feed as
+            `DeltaTable.change_data_feed` returns it, which comes through Arrow.
         native: ``"auto"`` lets DuckDB's own reader read the files and turns to the Arrow dataset where
             that cannot be done, for very many files, or where a file may hold variants that are null,
             which DuckDB's reader takes for NULL; False always takes the dataset, which plans files
@@ -206,7 +227,8 @@ def register(
 
     Raises:
         SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
-        UnsupportedFeatureError: `native` is True, and DuckDB's reader cannot show the table.
+        UnsupportedFeatureError: `native` is True, and DuckDB's reader cannot show the table; or the
+            columns of row tracking are wanted of a change data feed.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -220,29 +242,62 @@ def register(
     if native not in ("auto", True, False):
         raise ValueError(f"native is 'auto', True or False, not {native!r}")
     connection = duckdb.default_connection() if isinstance(con, ModuleType) else con
-    snapshot = snapshot_of(table)
     prefix = f"{_HELPER}:{name}:"
     earlier = _helpers(connection, prefix)
     # A name of its own, so that the view in use never meets the helper table of another version.
     helper = prefix + secrets.token_hex(_SUFFIX_LENGTH // 2)
-    if native is False:
-        _show_dataset(connection, name, helper, snapshot, with_row_ids=row_tracking)
+    if isinstance(table, ChangeDataset):
+        _show_changes(connection, name, helper, table, native=native, row_tracking=row_tracking)
     else:
-        try:
-            relation, files = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
-            _show_files(connection, name, helper, relation)
-            parts = None if relation.parts is None else relation.parts.drop_columns("keep")
-            view = ShownFiles(snapshot, helper, files, relation.branches, relation.part_names, parts)
-            _views.setdefault(connection, {})[name] = view
-        except BeyondDuckDBError:
-            if native is True:
-                raise
-            _show_dataset(connection, name, helper, snapshot, with_row_ids=row_tracking)
+        _show_snapshot(connection, name, helper, snapshot_of(table), native=native, row_tracking=row_tracking)
     for old, is_table in earlier:
         if is_table:
             connection.execute(f"DROP TABLE temp.main.{quote_identifier(old)}")
         else:
             connection.unregister(old)
+
+
+def _show_snapshot(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    helper: str,
+    snapshot: Snapshot,
+    *,
+    native: Native,
+    row_tracking: bool,
+) -> None:
+    views = _views.setdefault(connection, {})
+    if native is not False:
+        try:
+            relation, files = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
+            _show_files(connection, name, helper, relation)
+        except BeyondDuckDBError:
+            if native is True:
+                raise
+        else:
+            parts = None if relation.parts is None else relation.parts.drop_columns("keep")
+            views[name] = ShownFiles(snapshot, helper, files, relation.branches, relation.part_names, parts)
+            return
+    dataset = DatasetForDuckDB(snapshot, with_row_ids=row_tracking)
+    _show_dataset(connection, name, helper, dataset)
+    views[name] = dataset
+
+
+def _show_changes(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    helper: str,
+    feed: ChangeDataset,
+    *,
+    native: Native,
+    row_tracking: bool,
+) -> None:
+    if native is True:
+        raise BeyondDuckDBError("a change data feed comes through Arrow", feature="changeDataFeed")
+    if row_tracking:
+        raise UnsupportedFeatureError("a change data feed has no row ids", feature="rowTracking")
+    _show_dataset(connection, name, helper, _ChangesForDuckDB.of(feed))
+    _views.get(connection, {}).pop(name, None)
 
 
 def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, relation: Relation) -> None:
@@ -263,10 +318,7 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
         raise
 
 
-def _show_dataset(
-    connection: duckdb.DuckDBPyConnection, name: str, helper: str, snapshot: Snapshot, *, with_row_ids: bool
-) -> None:
-    dataset = DatasetForDuckDB(snapshot, with_row_ids=with_row_ids)
+def _show_dataset(connection: duckdb.DuckDBPyConnection, name: str, helper: str, dataset: LogDataset) -> None:
     connection.register(helper, dataset)
     try:
         view = f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS FROM {quote_identifier(helper)}"
@@ -274,7 +326,6 @@ def _show_dataset(
     except duckdb.Error:
         connection.unregister(helper)
         raise
-    _views.setdefault(connection, {})[name] = dataset
 
 
 def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader:

@@ -141,6 +141,29 @@ def test_variants_inside_of_other_types(tmp_path):
     assert (second["l"], second["s"], second["m"]) == ([None], {"v": None}, [("k", None)])
 
 
+def test_a_change_data_feed_shows_variants_as_the_table_does(tmp_path):
+    configuration = {"delta.enableChangeDataFeed": "true"}
+    table = TableBuilder(tmp_path).features("variantType", writer_only=["changeDataFeed"])
+    table.metadata(SCHEMA, configuration=configuration)
+    values = [None, NOTHING, {"a": 1}]
+    rows = pa.table({"id": [0, 1, 2], "v": variants(values)})
+    table.commit([table.add_file(rows, stats=False)])
+    with duckdb.connect() as connection:
+        feed = da.DeltaTable(tmp_path).change_data_feed()
+        for _ in range(2):
+            da.register(connection, "feed", feed)
+        assert values_of(connection.sql("FROM feed").to_arrow_table()) == values
+        assert connection.sql("SELECT id FROM feed WHERE v IS NULL").fetchall() == [(1,)]
+        assert connection.sql("SELECT v.a::BIGINT FROM feed WHERE id = 2").fetchall() == [(1,)]
+        assert connection.sql("SELECT DISTINCT _change_type FROM feed").fetchall() == [("insert",)]
+        da.register(connection, "feed", tmp_path)
+        assert connection.sql("SELECT count(*) FROM feed").fetchall() == [(3,)]
+        with pytest.raises(UnsupportedFeatureError, match="comes through Arrow"):
+            da.register(connection, "feed", feed, native=True)
+        with pytest.raises(UnsupportedFeatureError, match="no row ids"):
+            da.register(connection, "feed", feed, row_tracking=True)
+
+
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from(["", "x" * 70, "y"])
 VALUES = st.recursive(
     LEAVES,
