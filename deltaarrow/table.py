@@ -455,7 +455,8 @@ class DeltaTable:
     ) -> "ChangeDataset":
         """Return what changed in a range of versions as a `pyarrow.dataset.Dataset`.
 
-        DuckDB takes it by ``connection.register(name, feed)``; ``feed.to_polars()`` is a lazy frame.
+        DuckDB takes it by ``deltaarrow.register(connection, name, feed)``; ``feed.to_polars()`` is a lazy
+        frame.
         Arguments and errors are those of `load_cdf`.
         """
         newest = self._snapshot.update()

@@ -96,7 +96,7 @@ def relation_sql(plan: ScanPlan, parts_name: str, *, locate: bool = False) -> Re
 
     Raises:
         BeyondDuckDBError: DuckDB's reader cannot show these files as the table. With `locate`, that is so
-            for any variant: DuckDB takes the JSON null in one for NULL, which must not be written back.
+            for any variant, which DuckDB would not write back as it was, byte for byte.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
     """
     if locate and any(holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
