@@ -15,6 +15,7 @@ from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.engines.polars_filters import arrow_expression
 from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
 from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
@@ -45,7 +46,6 @@ else:
 __all__ = [
     "DeltaResolver",
     "Resolution",
-    "arrow_expression",
     "matching_partitions",
     "resolutions",
     "scan_delta",
@@ -61,15 +61,6 @@ def _predicate(filters: Sequence["FilterExpr"]) -> Predicate | None:
     """What can be told of the filters, for leaving out files; Polars applies them all the same."""
     expressions = [found for each in filters if (found := arrow_expression(each)) is not None]
     return And(tuple(from_arrow(expression) for expression in expressions)) if expressions else None
-
-
-def arrow_expression(condition: "FilterExpr") -> Any:
-    """A filter as a pyarrow expression; None where Polars has none for it."""
-    try:
-        return condition.pyarrow_expr
-    except Exception:
-        # Polars raises what its conversion came upon. Nothing is lost but the skipping of files.
-        return None
 
 
 def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predicate | None:

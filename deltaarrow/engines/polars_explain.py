@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.engines.polars import Resolution, arrow_expression, matching_partitions, resolutions
+from deltaarrow.engines.polars import Resolution, matching_partitions, resolutions
+from deltaarrow.engines.polars_filters import arrow_expression
 from deltaarrow.expressions import And, Column, Opaque, Predicate, from_arrow
 from deltaarrow.scan import Explanation, FileTask, explain_scan, plan_scan
 

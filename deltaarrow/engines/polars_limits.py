@@ -3,12 +3,12 @@
 Polars finds columns by their exact names and fills those that a file lacks with NULL. That is wrong
 where a column is there under another name: found by field id, or, without column mapping, spelled in
 another case, as files of foreign writers are. It also widens fewer types than Delta does. So the footer
-of a file is read first; Polars reads it as well, and on a disk it costs less than that. Two kinds of
-tables do without, as long as no type of theirs was widened:
+of a file is read first; Polars reads it as well, and on a disk it costs less than that. In an object
+store, where it costs a round trip, two kinds of tables do without, as long as no type of theirs was widened:
 
 * columns are mapped by name: the physical names are those of the files;
-* in an object store, where a footer costs a round trip, statistics that count values of every column
-  are taken for a proof that it is there, and Polars is told to fail if it is not.
+* statistics that count values of every column are taken for a proof that it is there, and Polars is told
+  to fail if it is not.
 
 The other obstacles are those of whole tables.
 """
@@ -156,7 +156,8 @@ class FileBinder:
 
     @property
     def _may_trust_names(self) -> bool:
-        return self._layout.mapping_mode == "name" and not self._is_widened
+        is_near = self._layout.store.is_local
+        return self._layout.mapping_mode == "name" and not is_near and not self._is_widened
 
     @property
     def _may_trust_statistics(self) -> bool:

@@ -211,3 +211,18 @@ def test_statistics_that_name_a_column_wrongly_show_no_nulls(tmp_path, s3_option
     assert scan_delta(tmp_path).collect()["id"].to_list() == [1]
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         scan_delta(f"s3://{BUCKET}/polars/v", storage_options=s3_options).collect()
+
+
+@pytest.mark.feature("columnMapping")
+def test_a_file_of_other_rows_than_the_log_says_is_refused(tmp_path):
+    """Columns that are mapped by name need no footer to be found; the rows are counted all the same."""
+    name = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c-1"}
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": name}
+    properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    builder = TableBuilder(tmp_path).features("columnMapping")
+    builder.metadata({"type": "struct", "fields": [field]}, configuration=properties)
+    builder.commit([builder.add_file(pa.table({"c-1": [1, 2]}))])
+    assert scan_delta(tmp_path).collect()["id"].to_list() == [1, 2]
+    builder.commit([builder.add_file(pa.table({"c-1": [3]}), stats={"numRecords": 2})])
+    with pytest.raises(CorruptDataFileError, match="has 1 rows; the log says 2"):
+        scan_delta(tmp_path).collect()

@@ -29,7 +29,15 @@ VALUES = {
     "p": (pa.int64(), st.integers(-2, 2)),
     "q": (pa.string(), st.sampled_from(["x", "y z", "%"])),
 }
-SCHEMA = pa.schema([(name, kind) for name, (kind, _) in VALUES.items()])
+NESTED = [name for name in VALUES if name not in "pq"]
+"""The columns that are there a second time, as fields of the struct ``st``."""
+
+SCHEMA = pa.schema(
+    [
+        *((name, kind) for name, (kind, _) in VALUES.items()),
+        ("st", pa.struct([(name, VALUES[name][0]) for name in NESTED])),
+    ]
+)
 PARTITIONS = ["p", "q"]
 
 
@@ -40,9 +48,8 @@ def literal(name, value):
     return pl.lit(value, dtype=dtype)
 
 
-def comparisons(name):
+def comparisons(name, column):
     values = VALUES[name][1]
-    column = pl.col(name)
     comparison = st.tuples(
         st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge", "eq_missing", "ne_missing"]), values
     )
@@ -69,7 +76,10 @@ def comparisons(name):
 
 
 CONDITIONS = st.recursive(
-    st.one_of(*map(comparisons, VALUES)),
+    st.one_of(
+        *(comparisons(name, pl.col(name)) for name in VALUES),
+        *(comparisons(name, pl.col("st").struct.field(name)) for name in NESTED),
+    ),
     lambda inner: st.one_of(
         inner.map(lambda condition: ~condition),
         st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
@@ -77,9 +87,12 @@ CONDITIONS = st.recursive(
     ),
     max_leaves=4,
 )
-DATA = [name for name in VALUES if name not in PARTITIONS]
+DATA = [name for name in SCHEMA.names if name not in PARTITIONS]
+FIELDS = {name: VALUES[name][1] | st.none() for name in NESTED}
 ROWS = st.lists(
-    st.fixed_dictionaries({name: VALUES[name][1] | st.none() for name in DATA}), min_size=1, max_size=4
+    st.fixed_dictionaries({**FIELDS, "st": st.fixed_dictionaries(FIELDS) | st.none()}),
+    min_size=1,
+    max_size=4,
 )
 FILES = st.lists(
     st.tuples(
