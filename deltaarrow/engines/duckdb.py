@@ -137,6 +137,10 @@ _views: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, ShownFile
 _views = weakref.WeakKeyDictionary()
 
 
+_defaults: set[duckdb.DuckDBPyConnection] = set()
+"""The default connection, whose object DuckDB forgets where nobody holds it."""
+
+
 def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, ShownFiles | DatasetForDuckDB]:
     """Return what the views show that were made on a connection."""
     return _views.get(connection, {})
@@ -242,12 +246,15 @@ def register(
     if native not in ("auto", True, False):
         raise ValueError(f"native is 'auto', True or False, not {native!r}")
     connection = duckdb.default_connection() if isinstance(con, ModuleType) else con
+    if isinstance(con, ModuleType):
+        _defaults.add(connection)
     prefix = f"{_HELPER}:{name}:"
     earlier = _helpers(connection, prefix)
     # A name of its own, so that the view in use never meets the helper table of another version.
     helper = prefix + secrets.token_hex(_SUFFIX_LENGTH // 2)
     if isinstance(table, ChangeDataset):
         _show_changes(connection, name, helper, table, native=native, row_tracking=row_tracking)
+        _views.get(connection, {}).pop(name, None)
     else:
         _show_snapshot(connection, name, helper, snapshot_of(table), native=native, row_tracking=row_tracking)
     for old, is_table in earlier:

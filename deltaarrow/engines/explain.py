@@ -1,5 +1,6 @@
 """One question to every engine: which files a query reads, and what leaves out the others."""
 
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -16,7 +17,9 @@ __all__ = ["explain"]
 _of_polars = lazy_attributes(__name__, {"explain_frame": "deltaarrow.engines.polars_explain"})
 
 
-def explain(query: "pl.LazyFrame | duckdb.DuckDBPyConnection", sql: str | None = None) -> list[Explanation]:
+def explain(
+    query: "pl.LazyFrame | duckdb.DuckDBPyConnection | ModuleType", sql: str | None = None
+) -> list[Explanation]:
     """Return which files of Delta tables a query of Polars or DuckDB reads, and why not the others.
 
     ``explain(frame)`` explains a `polars.LazyFrame` that `scan_delta` is in. It opens no data file; the
@@ -31,7 +34,7 @@ def explain(query: "pl.LazyFrame | duckdb.DuckDBPyConnection", sql: str | None =
     For pyarrow there are `DeltaTable.explain` and `DeltaDataset.explain`.
 
     Args:
-        query: the lazy frame, or the DuckDB connection.
+        query: the lazy frame, or the DuckDB connection; ``duckdb`` itself stands for the default one.
         sql: the query, where DuckDB runs it; one SELECT.
 
     Returns:
@@ -49,6 +52,8 @@ def explain(query: "pl.LazyFrame | duckdb.DuckDBPyConnection", sql: str | None =
     >>> found.left_files, found.files
     (1, 2)
     """
+    if query is duckdb:
+        query = duckdb.default_connection()
     if isinstance(query, duckdb.DuckDBPyConnection):
         if sql is None:
             raise TypeError("explain(connection, sql) needs the query as SQL text")

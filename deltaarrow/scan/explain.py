@@ -30,6 +30,7 @@ from deltaarrow.expressions import (
     columns_of,
     conjuncts,
     resolve_column,
+    variant_paths,
 )
 from deltaarrow.notebook import html_rows, html_table
 from deltaarrow.scan.plan import plan_scan, scan_schema
@@ -218,7 +219,7 @@ def explain_scan(
         deletion_vectors=vectors,
         deleted_rows=deleted,
     )
-    given = [] if predicate is None else _spoken(conjuncts(predicate))
+    given = [] if predicate is None else _spoken(snapshot, conjuncts(predicate))
     left, parts = whole, []
     for number, each in enumerate(given, start=1):
         alone = _amount(snapshot, each)
@@ -234,12 +235,14 @@ def explain_scan(
     return replace(explanation, parts=tuple(parts))
 
 
-def _spoken(parts: Sequence[Predicate]) -> list[Predicate]:
-    """The parts, each once, and without IS NOT NULL where another part says as much of the column."""
+def _spoken(snapshot: Snapshot, parts: Sequence[Predicate]) -> list[Predicate]:
+    """The parts, each once, and without IS NOT NULL where another part decides as much of the column."""
     known = set()
     for part in parts:
         match part:
-            case Compare(_, Column() as column, _) | IsIn(column, _, _) | StartsWith(column, _):
+            case (
+                Compare(_, Column() as column, _) | IsIn(Column() as column, _, _) | StartsWith(column, _)
+            ) if _is_decided(snapshot, part):
                 known.add(column)
     implied = {Not(IsNull(column)) for column in known}
     return [part for part in dict.fromkeys(parts) if part not in implied]
@@ -334,10 +337,12 @@ def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
         return "it is not understood"
     if _is_decided(snapshot, condition):
         return None
+    if variant_paths(condition):
+        return "the statistics of the variant rule out no file"
     for path in sorted(columns_of(condition)):
         name = ".".join(path)
         if _evidence_of(snapshot, path[0]) == ROW_IDS:
-            return f"{name} is not in the log"
+            return f"the log decides nothing of {name}"
         try:
             field = resolve_column(scan_schema(snapshot), path)[-1]
         except InvalidPredicateError:
@@ -358,7 +363,8 @@ def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
 def _why_idle(snapshot: Snapshot, part: Predicate) -> str | None:
     """Why the statistics rule out no file for a part, where that is because of what they lack."""
     columns = [path for path in sorted(columns_of(part)) if _evidence_of(snapshot, path[0]) == STATISTICS]
-    wants_bounds = not any(isinstance(each, IsNull) for each in _conditions(part))
+    # Of variants there are bounds of parts, which may say nothing of the wanted one.
+    wants_bounds = not any(isinstance(each, IsNull) for each in _conditions(part)) and not variant_paths(part)
     stats = snapshot.files(columns=["stats"])
     reasons = [_why_silent(snapshot, path, stats, wants_bounds=wants_bounds) for path in columns]
     decision = _decision(snapshot, part) or ""

@@ -23,6 +23,7 @@ from deltaarrow.expressions import (
     Or,
     Predicate,
     StartsWith,
+    VariantGet,
 )
 
 __all__ = ["plain_text", "worded"]
@@ -99,6 +100,8 @@ def _operand(operand: object) -> str:
             return _value(value)
         case Cast(column, target):
             return f"cast({_operand(column)} AS {target})"
+        case VariantGet(column, json_path, data_type):
+            return f"variant_get({_operand(column)}, {_value(json_path)}, '{data_type.type}')"
         case _:
             return str(operand)
 

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deltaarrow
+from deltaarrow.deletion_vectors import encode_z85
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.engines.dataset import LogDataset
 from deltaarrow.expressions import bind, from_sql, to_arrow
+from deltaarrow.variant import variant_array
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -282,6 +284,15 @@ def test_conditions_on_data_are_left_to_duckdb(path):
     assert set(found.columns) == {"id", "name", "day"}
 
 
+def test_the_default_connection(path):
+    register(duckdb, "of_explain", open_snapshot(path))
+    try:
+        (found,) = deltaarrow.explain(duckdb, "SELECT id FROM of_explain WHERE id > 35")
+    finally:
+        duckdb.sql("DROP VIEW of_explain")
+    assert (found.version, found.files) == (6, 7)
+
+
 def test_views_are_told_apart(path):
     with duckdb.connect() as connection:
         register(connection, "earlier", open_snapshot(path, 2))
@@ -366,3 +377,25 @@ def test_arguments_are_those_of_a_scan(path):
 def test_what_is_no_query(query):
     with pytest.raises(TypeError):
         deltaarrow.explain(query)
+
+
+@pytest.mark.feature("variantType")
+def test_parts_of_variants(tmp_path):
+    def bound(number):
+        (variant,) = variant_array([{"$['a']": number}]).to_pylist()
+        return encode_z85(variant["metadata"] + variant["value"])
+
+    table = TableBuilder(tmp_path).features("variantType", "variantShredding")
+    column = {"name": "v", "type": "variant", "nullable": True, "metadata": {}}
+    table.metadata({"type": "struct", "fields": [column]})
+    for low, high in ((1, 9), (20, 30)):
+        bounds = {"minValues": {"v": bound(low)}, "maxValues": {"v": bound(high)}}
+        table.commit([table.add_file(10, {}, {"numRecords": 10, "nullCount": {"v": 0}} | bounds)])
+    where = "variant_get(v, '$.a', 'int') > 15"
+    dataset = deltaarrow.DeltaTable(tmp_path).to_pyarrow_dataset(file_pruning_predicate=where)
+    (part,) = dataset.explain().parts
+    assert (part.condition, part.evidence) == (
+        "variant_get(v, '$.a', 'integer') > 15",
+        ("statistics",),
+    )
+    assert part.left_files == len(plan_files(dataset.plan())) == 1
