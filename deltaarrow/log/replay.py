@@ -37,7 +37,7 @@ from deltaarrow.actions import (
 from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, key_table
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, open_checkpoint
+from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead
 from deltaarrow.log.checksums import (
     VersionChecksum,
     find_contradiction,
@@ -45,6 +45,7 @@ from deltaarrow.log.checksums import (
     read_version_checksum,
 )
 from deltaarrow.log.commits import read_commit, read_commits
+from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import LogFile, LogFileKind, checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.storage.store import Store
@@ -171,11 +172,13 @@ class LogState:
     segment: LogSegment
     protocol: Protocol
     metadata: Metadata
-    _read_log: Callable[[], tuple[CheckpointHead, LogTail]]
+    _read_log: Callable[[], "_Contents"]
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
-        return self._read_log()
+        # Another segment of the version, where the checkpoint of the first one is broken.
+        self.segment, head, tail = self._read_log()
+        return head, tail
 
     @property
     def _head(self) -> CheckpointHead:
@@ -337,24 +340,25 @@ def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:
     return f"SELECT {columns} FROM {source}" + (f" WHERE {kept}" if kept else "")
 
 
-def _read(store: Store, segment: LogSegment, known: LogState | None) -> tuple[CheckpointHead, LogTail]:
+_Contents = tuple[LogSegment, CheckpointHead, LogTail]
+
+
+def _read(store: Store, segment: LogSegment, known: LogState | None, *, falls_back: bool) -> _Contents:
     """Read a checkpoint and the commits after it, but for what is known of both."""
     if known is not None and known.store == store and known.segment.checkpoint == segment.checkpoint:
         held = known.segment.deltas
         if segment.deltas[: len(held)] == held:
             tail = read_tail(store, segment.deltas[len(held) :])
             tail.take_older_tail(known._tail)
-            return known._head, tail
+            return segment, known._head, tail
         head = known._head
-    elif segment.checkpoint is None:
-        head = CheckpointHead()
     else:
-        head = open_checkpoint(store, segment.checkpoint)
+        segment, head = open_segment(store, segment, falls_back=falls_back)
     tail = read_tail(store, segment.deltas)
     if head.json_actions and segment.checkpoint is not None:
         # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
         tail.take_older(segment.checkpoint.files[0].name, head.json_actions)
-    return head, tail
+    return segment, head, tail
 
 
 def _is_complete(files: pa.Table, action: str) -> bool:
@@ -395,25 +399,31 @@ def _decide(
     return protocol, metadata
 
 
-def _read_checked(store: Store, segment: LogSegment, said: VersionChecksum) -> tuple[CheckpointHead, LogTail]:
+def _read_checked(store: Store, segment: LogSegment, said: VersionChecksum, falls_back: bool) -> _Contents:
     """Read a segment whose checksum was believed so far; raise if it should not have been."""
-    head, tail = _read(store, segment, None)
+    segment, head, tail = _read(store, segment, None, falls_back=falls_back)
     if what := find_contradiction(said, *_decide(store, segment, head, tail)):
         raise CorruptLogError(
             f"{checksum_name(segment.version)} says another {what} than the log; it is advisory,"
             " and the table is read without it once it is deleted"
         )
-    return head, tail
+    return segment, head, tail
 
 
 def replay(
-    store: Store, segment: LogSegment, known: LogState | None = None, *, by_checksum: bool = True
+    store: Store,
+    segment: LogSegment,
+    known: LogState | None = None,
+    *,
+    by_checksum: bool = True,
+    falls_back: bool = True,
 ) -> LogState:
     """Read what a segment says, but for the file actions of its checkpoint.
 
     `known` is another version of the same table; what its segment has in common with this one, the
     checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
-    long log may be left unread for now where its version checksum tells protocol and metadata.
+    long log may be left unread for now where its version checksum tells protocol and metadata, and
+    `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened.
 
     Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
     """
@@ -421,7 +431,8 @@ def replay(
         known = None
     if by_checksum and known is None and (shortcut := _shortcut(store, segment)) is not None:
         said, protocol, metadata = shortcut
-        return LogState(store, segment, protocol, metadata, partial(_read_checked, store, segment, said))
-    head, tail = _read(store, segment, known)
-    protocol, metadata = _decide(store, segment, head, tail)
-    return LogState(store, segment, protocol, metadata, lambda: (head, tail)).loaded()
+        read_log = partial(_read_checked, store, segment, said, falls_back)
+        return LogState(store, segment, protocol, metadata, read_log)
+    contents = _read(store, segment, known, falls_back=falls_back)
+    protocol, metadata = _decide(store, *contents)
+    return LogState(store, contents[0], protocol, metadata, lambda: contents).loaded()

@@ -17,9 +17,11 @@ KINDS = ["classic", "v2-parquet", "v2-json"]
 
 
 def checkpointed(tmp_path, kind, **options):
-    """A table whose newest version has a checkpoint, and the files of that."""
+    """A table whose newest version only a checkpoint leads to, and the files of that."""
     builder = write_small_table(tmp_path / "t", "commits")
-    return builder, builder.checkpoint(kind=kind, **options)
+    files = builder.checkpoint(kind=kind, **options)
+    builder.delete_commits(0, 1, 2)
+    return builder, files
 
 
 def refused(builder, file):
@@ -199,6 +201,7 @@ def test_a_file_that_is_gone_once_it_was_listed_is_named(tmp_path, kind, ending)
     builder = write_small_table(tmp_path / "t", "commits")
     if kind is not None:
         file = builder.checkpoint(kind=kind, hint=False)[-1]
+        builder.delete_commits(0, 1, 2)
         ending = file.name
     with pytest.raises(CorruptLogError) as caught:
         Snapshot.load(CleanedUp(builder.path, ending))
@@ -224,5 +227,6 @@ def test_history_names_a_commit_that_is_gone(tmp_path):
 
 def test_a_broken_domain_is_refused_where_it_is_asked_for(tmp_path):
     builder = write_small_table(tmp_path / "t", "commits")
-    builder.commit([builder.domain("delta.clustering", "[7]")])
+    writers = ["deletionVectors", "v2Checkpoint", "clustering", "domainMetadata"]
+    builder.protocol(3, 7, writers[:2], writers).commit([builder.domain("delta.clustering", "[7]")])
     assert {question for question, _ in refusals(builder.path)} == {"detail"}

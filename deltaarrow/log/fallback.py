@@ -1,0 +1,58 @@
+"""What to begin with when a checkpoint cannot be opened: an earlier one, or the commits alone.
+
+A checkpoint only repeats what commits have said, so any other way to the same version gives the same
+table; delta-spark goes it as well. What is broken is logged as a warning, and `verify` reports it. Where
+nothing else leads to the version, the error of the newest checkpoint is raised.
+"""
+
+import logging
+
+from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
+from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
+from deltaarrow.log.listing import list_log
+from deltaarrow.log.segment import LogSegment, select_segment
+from deltaarrow.storage.store import Store
+
+__all__ = ["open_segment"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def open_segment(
+    store: Store, segment: LogSegment, *, falls_back: bool = True
+) -> tuple[LogSegment, CheckpointHead]:
+    """Open the checkpoint of a segment, or that of another segment of its version if it is broken.
+
+    Raises `CorruptLogError`, naming the file, when there is none that can be opened or, without
+    `falls_back`, when the first one cannot.
+    """
+    failures: list[CorruptLogError] = []
+    broken: set[str] = set()
+    while segment.checkpoint is not None:
+        try:
+            head = open_checkpoint(store, segment.checkpoint)
+        except CorruptLogError as error:
+            failures.append(error)
+            if not falls_back:
+                raise
+            # One broken part is enough, and parts are of one checkpoint only.
+            broken.add(segment.checkpoint.files[0].name)
+            other = _without(store, segment.version, broken)
+            if other is None:
+                raise failures[0] from None
+            segment = other
+        else:
+            break
+    else:
+        head = CheckpointHead()
+    for failure in failures:
+        base = "the first commit" if segment.checkpoint is None else segment.checkpoint.files[0].name
+        _LOGGER.warning("version %d is read from %s on, since %s", segment.version, base, failure)
+    return segment, head
+
+
+def _without(store: Store, version: int, broken: set[str]) -> LogSegment | None:
+    try:
+        return select_segment([file for file in list_log(store) if file.name not in broken], version)
+    except (CorruptLogError, TableNotFoundError, VersionNotFoundError):
+        return None
