@@ -25,7 +25,7 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.damage import READ_ERRORS, ensure_rows, reading
 from deltaarrow.scan.pushdown import pushed_filter
-from deltaarrow.scan.row_tracking import ROW_ID, filled
+from deltaarrow.scan.row_tracking import ROW_ID, filled, may_hold
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
@@ -156,6 +156,8 @@ class BatchReader:
     def _rows_without_data(self, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         for file in files:
             total = file.fragment.metadata.num_rows
+            if not self._may_match(file, range(total)):
+                continue
             rows = total - (file.deleted.cardinality if file.deleted else 0)
             if not self._wants_positions:
                 for start in range(0, rows, self.batch_size):
@@ -167,6 +169,16 @@ class BatchReader:
                     positions = positions[file.deleted.mask(start, len(positions))]
                 if len(positions):
                     yield self._logical(file.task, file.binding, None, len(positions), positions)
+
+    def _may_match(self, file: _Opened, positions: range) -> bool:
+        """Whether the row ids of rows, where they follow from the positions, may be among those wanted."""
+        first = file.task.base_row_id
+        if not self._wants_positions or first is None:
+            return True
+        sources = dict(zip((f.name for f in self._data_fields), file.binding.sources, strict=True))
+        if sources[ROW_ID] is not None:
+            return True
+        return may_hold(self.pushdown, range(first + positions.start, first + positions.stop))
 
     def _scanner(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Any:
         store = self.layout.store
@@ -214,6 +226,8 @@ class BatchReader:
             if condition is not None:
                 wanted = wanted.subset(filter=condition, schema=binding.scan_schema)
             for group in wanted.row_groups:
+                if not self._may_match(file, range(starts[group.id], starts[group.id] + group.num_rows)):
+                    continue
                 if file.deleted is not None and file.deleted.covers(starts[group.id], group.num_rows):
                     continue
                 fragments.append(file.fragment.subset(row_group_ids=[group.id]))

@@ -12,14 +12,28 @@ column                            in the file, where it is not NULL       otherw
 ================================  ======================================  =============================
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.expressions import (
+    And,
+    Column,
+    Compare,
+    CompareOp,
+    IsIn,
+    IsNull,
+    Literal,
+    LiteralValue,
+    Or,
+    Predicate,
+)
 from deltaarrow.schema import Field, PrimitiveType, Schema
 
 __all__ = [
@@ -30,6 +44,7 @@ __all__ = [
     "RowTracking",
     "ensure_recorded",
     "filled",
+    "may_hold",
     "recorded_columns",
     "with_row_tracking",
 ]
@@ -76,6 +91,44 @@ def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
         if column.null_count:
             path = files.column("path").filter(column.is_null())[0].as_py()
             raise CorruptLogError(f"rowTracking is enabled, and the file {path} has no {_SPELLED[recorded]}")
+
+
+def may_hold(predicate: Predicate | None, row_ids: range) -> bool:
+    """Whether a row with one of these ids, none of them materialised, may match a predicate.
+
+    The log does not tell which files have materialised row ids, so this can be asked of opened files only.
+
+    >>> from deltaarrow.expressions import from_filters
+    >>> wanted = from_filters([("_metadata.row_id", ">=", 20)])
+    >>> may_hold(wanted, range(10, 20)), may_hold(wanted, range(10, 21))
+    (False, True)
+    """
+    match predicate:
+        case And(operands):
+            return all(may_hold(each, row_ids) for each in operands)
+        case Or(operands):
+            return any(may_hold(each, row_ids) for each in operands)
+        case Compare(op, Column((name,)), Literal(value)) if name == ROW_ID and _is_number(value):
+            return bool(row_ids) and _COMPARISONS[op](row_ids, value)
+        case IsIn(Column((name,)), values) if name == ROW_ID and all(map(_is_number, values)):
+            return any(row_ids[0] <= value <= row_ids[-1] for value in values) if row_ids else False  # type: ignore[operator]
+        case IsNull(Column((name,))) if name == ROW_ID:
+            return False
+    return True
+
+
+def _is_number(value: LiteralValue) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == value
+
+
+_COMPARISONS: dict[CompareOp, Callable[[range, Any], bool]] = {
+    "=": lambda ids, value: ids[0] <= value <= ids[-1],
+    "!=": lambda ids, value: ids[0] != value or ids[-1] != value,
+    "<": lambda ids, value: ids[0] < value,
+    "<=": lambda ids, value: ids[0] <= value,
+    ">": lambda ids, value: ids[-1] > value,
+    ">=": lambda ids, value: ids[-1] >= value,
+}
 
 
 def filled(materialized: pa.Array | None, default: int, positions: np.ndarray | None, rows: int) -> pa.Array:

@@ -18,7 +18,7 @@ SCHEMA = pa.schema(
     ]
 )
 A, B = pl.col("s").struct.field("a"), pl.col("s").struct.field("b").struct
-AT = pl.col("s").struct.field("at")
+moment = pl.col("s").struct.field("at")
 
 
 def value(number):
@@ -53,8 +53,8 @@ def table(request, tmp_path):
         B.field("c").str.starts_with("c"),
         B.field("d") < dt.date(2026, 1, 3),
         B.field("d").is_in([dt.date(2026, 1, 3)]),
-        AT > dt.datetime(2026, 3, 1, tzinfo=dt.UTC),
-        AT < dt.datetime(2026, 1, 3, tzinfo=dt.UTC),
+        moment > dt.datetime(2026, 3, 1, tzinfo=dt.UTC),
+        moment < dt.datetime(2026, 1, 3, tzinfo=dt.UTC),
         (A < 5) & (pl.col("id") >= 0),
         (A < 2) | (B.field("c") == "c3"),
     ],

@@ -1,13 +1,21 @@
 """Row ids and row commit versions, the same from every engine."""
 
+import math
+import operator
+import re
+
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
-from tests.support.engines import open_snapshot
+from deltaarrow.expressions import Column, Compare, IsIn, Literal, Or
+from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID, may_hold
+from tests.support.engines import ENGINES, open_snapshot
 from tests.support.row_tracking import TRACKED, tracked_table
 from tests.support.tables import TableBuilder
 
@@ -86,3 +94,49 @@ def test_polars_reads_the_files_itself_where_row_ids_are_not_used(tmp_path):
     assert "deltaarrow" not in frame.select("id").explain()
     assert "where rows stand" in frame.select(ROW_ID).explain()
     assert frame.head(3).collect().height == 3
+
+
+@pytest.mark.parametrize("engine_name", ["dataset", "polars"])
+def test_row_groups_of_other_row_ids_are_not_read(tmp_path, engine_name):
+    """Unless the file has ids of its own; what the log says of it is then no more than a default."""
+    table = tracked_table(tmp_path)
+    (plain, *_) = (add for add in table.live_files().values() if add["baseRowId"] == 300)
+    file = tmp_path / plain["path"]
+    group = pq.read_metadata(file).row_group(1).column(0)
+    content = bytearray(file.read_bytes())
+    start = group.data_page_offset if group.dictionary_page_offset is None else group.dictionary_page_offset
+    content[start : start + group.total_compressed_size] = bytes(group.total_compressed_size)
+    file.write_bytes(content)
+
+    def found(where):
+        return ENGINES[engine_name](open_snapshot(tmp_path), ["id"], where, row_tracking=True)[
+            "id"
+        ].to_pylist()
+
+    for where, ids in (
+        ("< 302", [1, 3, 4, 5, 10, 11, 13, 20, 21]),
+        ("= 300", [20]),
+        ("IN (2, 301)", [13, 21]),
+    ):
+        assert sorted(found(f'"{ROW_ID}" {where}')) == ids
+    for where in (">= 302", "= 302", "IN (2, 302)", "!= 301"):
+        with pytest.raises(Exception, match=re.escape(plain["path"])):
+            found(f'"{ROW_ID}" {where}')
+
+
+@given(
+    st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
+    st.integers(-3, 8) | st.floats(-3, 8) | st.just(math.nan),
+    st.integers(0, 4),
+    st.integers(0, 3),
+)
+def test_what_row_ids_may_match(op, value, first, count):
+    ids = range(first, first + count)
+    compare = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[op]
+    expected = any(getattr(operator, compare)(each, value) for each in ids)
+    found = may_hold(Compare(op, Column((ROW_ID,)), Literal(value)), ids)
+    assert found == expected or (math.isnan(value) and found)
+    either = Or((Compare(op, Column((ROW_ID,)), Literal(value)), Compare("=", Column(("id",)), Literal(1))))
+    assert may_hold(either, ids)
+    if not math.isnan(value):
+        assert may_hold(IsIn(Column((ROW_ID,)), (value,)), ids) >= any(each == value for each in ids)
