@@ -60,6 +60,8 @@ ROW_TRACKING_FIELDS = tuple(Field(name, PrimitiveType("long")) for name in ROW_T
 
 _RECORDED = {ROW_ID: "base_row_id", ROW_COMMIT_VERSION: "default_row_commit_version"}
 _SPELLED = {"base_row_id": "baseRowId", "default_row_commit_version": "defaultRowCommitVersion"}
+# The ids of a file, which are fewer than 2**40, follow on its first one and have 64 bits as well.
+_GREATEST = {"base_row_id": 2**63 - 2**40, "default_row_commit_version": 2**63 - 1}
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
         if column.null_count:
             path = files.column("path").filter(column.is_null())[0].as_py()
             raise CorruptLogError(f"rowTracking is enabled, and the file {path} has no {_SPELLED[recorded]}")
+        impossible = pc.or_(pc.less(column, 0), pc.greater(column, _GREATEST[recorded]))
+        if pc.any(impossible).as_py():
+            bad = files.filter(impossible)
+            path, value = bad.column("path")[0].as_py(), bad.column(recorded)[0].as_py()
+            raise CorruptLogError(f"the file {path} has a {_SPELLED[recorded]} of {value}")
 
 
 def may_hold(predicate: Predicate | None, row_ids: range) -> bool:
