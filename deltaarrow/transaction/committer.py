@@ -4,6 +4,7 @@ A commit is tried, and what comes of it is a value: `Committed` or `Conflict`. W
 decides so with the conflict in hand. Chapter "Delta Log Entries" of the protocol.
 """
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,9 +54,19 @@ class FileSystemCommitter:
         try:
             self.store.put_if_absent(name, data)
         except FileExistsError:
-            return Committed(version) if self.store.read(name) == data else Conflict(version)
-        except OSError:
-            if self.store.exists(name) and self.store.read(name) == data:
-                return Committed(version)
+            return Committed(version) if self._holds(name, data) else Conflict(version)
+        except StorageError:
+            raise
+        except Exception:
+            # Libraries of remote stores raise errors of their own. The look may fail like the put did.
+            with contextlib.suppress(Exception):
+                if self._holds(name, data):
+                    return Committed(version)
             raise
         return Committed(version)
+
+    def _holds(self, name: str, data: bytes) -> bool:
+        try:
+            return self.store.read(name) == data
+        except FileNotFoundError:
+            return False

@@ -2,9 +2,10 @@
 
 The rules are those of delta-spark, and a function's name is the rule it holds. Each looks at one winning
 commit and raises the exception that delta-spark raises; where none does, the transaction may go after the
-commit as if it had begun there. In one point they let more pass: whether an added file should have been read
-is asked of its statistics too and not of its partition values alone. A file that provably holds no row of
-what was read would have changed nothing.
+commit as if it had begun there. Two differ. Whether an added file should have been read is asked of its
+statistics too and not of its partition values alone: a file that provably holds no row of what was read
+would have changed nothing. And of the changes of protocol and metadata that delta-spark takes over into the
+later transaction, only those pass here that need no taking over.
 
 A transaction's reads hold for the version that it began with, so its own predicates are judged by the
 schema of that version. The metadata has not changed since, or `ensure_no_metadata_update` has raised.
@@ -40,7 +41,7 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.features import properties
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
-from deltaarrow.transaction.isolation import IsolationLevel
+from deltaarrow.transaction.isolation import ROW_TRACKING_DOMAIN, IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet
 from deltaarrow.transaction.winning_commit import WinningCommit
 
@@ -57,7 +58,6 @@ __all__ = [
     "ensure_unrelated",
 ]
 
-_ROW_TRACKING_DOMAIN = "delta.rowTracking"
 _ROW_TRACKING_PROPERTIES = frozenset(
     {
         "delta.enableRowTracking",
@@ -178,7 +178,7 @@ def _without_marks(schema_string: str) -> Any:
 def ensure_no_domain_metadata_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
     """A domain that both set has one value too many; the row id high water mark is assigned anew."""
     own = {action.domain for action in intent.actions if isinstance(action, DomainMetadata)}
-    if both := sorted((own & winner.domains) - {_ROW_TRACKING_DOMAIN}):
+    if both := sorted((own & winner.domains) - {ROW_TRACKING_DOMAIN}):
         raise ConcurrentTransactionException(
             f"the domain metadata of {', '.join(both)} was written by {winner} too"
         )

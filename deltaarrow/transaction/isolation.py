@@ -6,13 +6,16 @@ transaction that did not read it. *Snapshot isolation* is what a commit that cha
 compaction: rows that others append do not touch it. It is never the value of the table property.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from deltaarrow.actions import Action, AddFile, RemoveFile
+from deltaarrow.actions import Action, AddCDCFile, AddFile, DomainMetadata, RemoveFile
 from deltaarrow.features import properties
 
-__all__ = ["IsolationLevel", "isolation_level"]
+__all__ = ["ROW_TRACKING_DOMAIN", "IsolationLevel", "isolation_level"]
+
+ROW_TRACKING_DOMAIN = "delta.rowTracking"
+"""The domain of the highest row id, which every commit assigns anew when it goes after another."""
 
 
 class IsolationLevel(StrEnum):
@@ -29,14 +32,21 @@ _TABLE_LEVELS = {
 }
 
 
-def isolation_level(configuration: Mapping[str, str], actions: Iterable[Action]) -> IsolationLevel:
+def isolation_level(configuration: Mapping[str, str], actions: Sequence[Action]) -> IsolationLevel:
     """Return the level at which `actions` are committed to a table of this configuration.
 
     A table that already has WriteSerializable is taken at its word, though delta-spark no longer lets
-    anybody set it; the stricter level stands for whatever else it has.
+    anybody set it; the stricter level stands for whatever else it has. A commit with anything but file
+    actions is never at snapshot isolation: others would have seen, for one, its change of the metadata.
     """
-    files = [action for action in actions if isinstance(action, AddFile | RemoveFile)]
-    if files and not any(file.data_change for file in files):
+    if all(map(_only_moves_rows, actions)):
         return IsolationLevel.SNAPSHOT_ISOLATION
     text = configuration.get(properties.ISOLATION_LEVEL.name, "").lower()
     return _TABLE_LEVELS.get(text, IsolationLevel.SERIALIZABLE)
+
+
+def _only_moves_rows(action: Action) -> bool:
+    """Whether an action leaves the rows of the table as they are, and all else that a query may see."""
+    if isinstance(action, AddFile | RemoveFile | AddCDCFile):
+        return not action.data_change
+    return isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN

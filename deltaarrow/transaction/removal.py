@@ -14,13 +14,15 @@ from pyroaring import BitMap64
 from deltaarrow.actions import AddFile, RemoveFile
 from deltaarrow.deletion_vectors import (
     DeletionVectorDescriptor,
-    read_deletion_vector,
+    read_deletion_vectors,
     write_deletion_vectors,
 )
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.features import properties
+from deltaarrow.partitions import random_prefix
 from deltaarrow.storage import Store
 
-__all__ = ["RowRemoval", "remove_file", "remove_rows"]
+__all__ = ["RowRemoval", "deletion_vector_prefix", "remove_file", "remove_rows"]
 
 FileRow = Mapping[str, Any]
 """A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
@@ -69,46 +71,66 @@ def _num_records(file: FileRow) -> int:
     return count
 
 
+def deletion_vector_prefix(configuration: Mapping[str, str]) -> str:
+    """Return the folder for a new file of deletion vectors: a random one where the table has these."""
+    if not properties.RANDOMIZE_FILE_PREFIXES.parse(configuration):
+        return ""
+    return random_prefix(properties.RANDOM_PREFIX_LENGTH.parse(configuration))
+
+
 def remove_rows(
     store: Store, removals: Sequence[RowRemoval], now: int, *, prefix: str = ""
 ) -> tuple[list[RemoveFile], list[AddFile], list[str]]:
     """Write the deletion vectors of one operation and return what takes the files' place.
 
     The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file all of
-    whose rows are gone is removed and not added again.
+    whose rows are gone is removed and not added again, and one whose rows were all gone before stays.
 
     Returns the removes, the adds and the store names of the vector files that were written. Raises
     `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
     """
+    present = _present_vectors(store, removals)
     removes, kept, vectors = [], [], []
     for removal in removals:
         file, count = removal.file, _num_records(removal.file)
         if removal.positions and removal.positions.max() >= count:
             raise ValueError(f"{file['path']} has {count} rows, and none at {removal.positions.max()}")
-        present = _descriptor(file)
-        deleted = removal.positions.copy()
-        if present is not None:
-            deleted |= read_deletion_vector(store, present).bitmap
+        before = present.get(file["path"], BitMap64())
+        deleted = before | removal.positions
+        if len(deleted) == len(before):
+            continue
         removes.append(remove_file(file, now))
         if len(deleted) < count:
             kept.append(file)
             vectors.append(deleted)
     descriptors = write_deletion_vectors(store, vectors, prefix=prefix)
-    adds = [
-        AddFile(
-            path=file["log_path"],
-            partition_values=file["partition_values"],
-            size=file["size"],
-            modification_time=file["modification_time"],
-            data_change=True,
-            stats=_with_wide_bounds(file["stats"]),
-            tags=file["tags"],
-            deletion_vector=descriptor,
-            base_row_id=file["base_row_id"],
-            default_row_commit_version=file["default_row_commit_version"],
-            clustering_provider=file["clustering_provider"],
-        )
-        for file, descriptor in zip(kept, descriptors, strict=True)
-    ]
+    adds = [_marked(file, descriptor) for file, descriptor in zip(kept, descriptors, strict=True)]
     names = {name for each in descriptors if (name := each.file_name()) is not None}
     return removes, adds, sorted(names)
+
+
+def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, BitMap64]:
+    descriptors = {
+        removal.file["path"]: descriptor
+        for removal in removals
+        if (descriptor := _descriptor(removal.file)) is not None
+    }
+    found = read_deletion_vectors(store, list(descriptors.values()))
+    return {path: rows.bitmap for path, rows in zip(descriptors, found, strict=True)}
+
+
+def _marked(file: FileRow, descriptor: DeletionVectorDescriptor) -> AddFile:
+    """Return a live file with another deletion vector, and all else as it was."""
+    return AddFile(
+        path=file["log_path"],
+        partition_values=file["partition_values"],
+        size=file["size"],
+        modification_time=file["modification_time"],
+        data_change=True,
+        stats=_with_wide_bounds(file["stats"]),
+        tags=file["tags"],
+        deletion_vector=descriptor,
+        base_row_id=file["base_row_id"],
+        default_row_commit_version=file["default_row_commit_version"],
+        clustering_provider=file["clustering_provider"],
+    )

@@ -35,9 +35,6 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentWriteException,
-    DeltaError,
-    DeltaProtocolError,
-    StorageError,
     TableNotFoundError,
     UnsupportedFeatureError,
     VersionExistsError,
@@ -52,8 +49,12 @@ from deltaarrow.transaction.conflicts import CommitIntent, ensure_no_conflict, e
 from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
-from deltaarrow.transaction.removal import RowRemoval, remove_file, remove_rows
-from deltaarrow.transaction.validity import ensure_valid_commit
+from deltaarrow.transaction.removal import RowRemoval, deletion_vector_prefix, remove_file, remove_rows
+from deltaarrow.transaction.validity import (
+    ensure_commit_metadata,
+    ensure_replaced_files_are_removed,
+    ensure_valid_commit,
+)
 from deltaarrow.transaction.winning_commit import read_winning_commits
 from deltaarrow.version import ENGINE_INFO
 
@@ -117,13 +118,15 @@ class OptimisticTransaction:
     _actions: list[Action] = field(default_factory=list, init=False)
     _row_removals: dict[str, RowRemoval] = field(default_factory=dict, init=False)
     _written: list[str] = field(default_factory=list, init=False)
-    _is_tried: bool = field(default=False, init=False)
+    _is_closed: bool = field(default=False, init=False)
+    _is_in_doubt: bool = field(default=False, init=False)
     _id: str = field(default_factory=lambda: str(uuid.uuid4()), init=False)
 
     def __post_init__(self) -> None:
         """Refuse early: no data file is written for a commit that cannot be made."""
         self._committer = FileSystemCommitter(self.store)
         self._committer.ensure_able()
+        ensure_commit_metadata(self.commit_metadata)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -160,6 +163,14 @@ class OptimisticTransaction:
     # --- staging ----------------------------------------------------------------------------------
 
     @property
+    def configuration(self) -> Mapping[str, str]:
+        """The table properties as the commit leaves them."""
+        staged = next((action for action in self._actions if isinstance(action, Metadata)), None)
+        if staged is not None:
+            return staged.configuration
+        return {} if self.snapshot is None else self.snapshot.configuration
+
+    @property
     def actions(self) -> Sequence[Action]:
         """What is staged so far, in order; rows that are removed not included."""
         return tuple(self._actions)
@@ -170,9 +181,13 @@ class OptimisticTransaction:
         self._actions.extend(actions)
 
     def add_files(self, files: Sequence[AddFile | AddCDCFile]) -> None:
-        """Add files that were written for this transaction; they go when it comes to nothing."""
-        self._written.extend(decode_path(file.path) for file in files)
+        """Add files that were written for this transaction; they are deleted when it comes to nothing.
+
+        What is there for another reason as well, such as a file of the table that gets another deletion
+        vector, is for `stage`.
+        """
         self.stage(files)
+        self._written.extend(decode_path(file.path) for file in files)
 
     def remove_files(self, files: pa.Table, *, data_change: bool = True) -> list[RemoveFile]:
         """Remove live files, given as rows of `Snapshot.files` with all columns; return the tombstones."""
@@ -203,7 +218,7 @@ class OptimisticTransaction:
                 feature="deletionVectors",
             )
         present = self._row_removals.get(file["path"])
-        both = positions if present is None else present.positions | positions
+        both = positions.copy() if present is None else present.positions | positions
         self._row_removals[file["path"]] = RowRemoval(file, both)
         self.read.files.add(file["path"])
 
@@ -244,8 +259,8 @@ class OptimisticTransaction:
         return True
 
     def _ensure_open(self) -> None:
-        if self._is_tried:
-            raise CommitFailedError("a transaction is committed once; begin another one")
+        if self._is_closed:
+            raise CommitFailedError("a transaction is committed or given up once; begin another one")
 
     # --- committing -------------------------------------------------------------------------------
 
@@ -257,17 +272,18 @@ class OptimisticTransaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Commit what is staged, or, after an error, delete what was written."""
-        if self._is_tried:
+        if self._is_closed:
             return
-        if error is None and (self._actions or self._row_removals):
-            self.commit()
-        elif isinstance(error, Exception):
+        if error is not None:
             self.abort()
+        elif self._actions or self._row_removals:
+            self.commit()
 
     def abort(self) -> None:
-        """Delete the files that were written for this transaction, which nothing refers to."""
+        """Give the transaction up and delete the files written for it; a commit that is made stays made."""
+        self._is_closed = True
         for name in self._written:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):
                 self.store.delete(name)
         self._written.clear()
 
@@ -279,21 +295,17 @@ class OptimisticTransaction:
         `DeltaProtocolError` when what is staged may not stand in one commit.
         """
         self._ensure_open()
+        self._is_closed = True
         try:
             self._apply_row_removals()
-            self._is_tried = True
             done = self._commit()
-        except (OSError, StorageError):
-            # The put failed, or else the look at what came of it: the log tells. Where that cannot be
-            # read, as after an interrupt, which may come at any point, the files stay: one too many is
-            # waste, and one too few a table that is broken.
-            with contextlib.suppress(OSError, StorageError):
-                if self._written and not self._is_committed():
-                    self.abort()
-            raise
-        except DeltaError:
+        except BaseException:
+            if self._may_be_made():
+                # One file too many is waste, and one too few a table that is broken.
+                self._written.clear()
             self.abort()
             raise
+        self._written.clear()
         self.version = done.version
         for hook in self.hooks:
             self._call(hook, done)
@@ -312,65 +324,44 @@ class OptimisticTransaction:
         if not self._row_removals:
             return
         removals = list(self._row_removals.values())
-        removes, adds, written = remove_rows(self.store, removals, self.clock())
+        prefix = deletion_vector_prefix(self.configuration)
+        removes, adds, written = remove_rows(self.store, removals, self.clock(), prefix=prefix)
         self._row_removals.clear()
         self._written.extend(written)
-        self.stage([*removes, *adds])
+        self._actions.extend([*removes, *adds])
 
     def _commit(self) -> CommittedTransaction:
-        isolation = isolation_level(self._configuration(), self._actions)
+        isolation = isolation_level(self.configuration, self._actions)
+        newest = self.snapshot
         for attempt in range(self.max_commit_retries + 1):
-            newest = self._newest(isolation)
+            if attempt:
+                longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
+                time.sleep(random.random() * longest)
+            newest = self._catch_up(newest, isolation)
             version = 0 if newest is None else newest.version + 1
             actions = self._prepare(newest, isolation)
+            self._is_in_doubt = True
             if isinstance(self._committer.commit(version, actions), Committed):
                 return CommittedTransaction(self.store, version, newest, actions)
-            time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt))
+            self._is_in_doubt = False
         raise ConcurrentWriteException(
             f"the commit was tried {self.max_commit_retries + 1} times,"
             " and another writer was first each time"
         )
 
-    def _configuration(self) -> Mapping[str, str]:
-        staged = next((action for action in self._actions if isinstance(action, Metadata)), None)
-        if staged is not None:
-            return staged.configuration
-        return {} if self.snapshot is None else self.snapshot.configuration
-
     def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:
         """Return the whole commit that goes after `newest`."""
-        append_only = newest is not None and properties.APPEND_ONLY.parse(newest.configuration)
-        ensure_valid_commit(self._actions, is_append_only=append_only)
-        if newest is not None:
-            self._ensure_replaced_files_are_removed(newest)
+        if newest is None:
+            ensure_valid_commit(self._actions)
+        else:
+            ensure_valid_commit(self._actions, newest.protocol, newest.metadata)
+            ensure_replaced_files_are_removed(self._actions, newest, self._written)
         now = self.clock()
         commit_info, actions = stamp(self._commit_info(isolation, now), self._actions, newest, now)
         return [commit_info, *actions]
 
-    def _ensure_replaced_files_are_removed(self, newest: Snapshot) -> None:
-        """Raise where a live file is added again with another deletion vector and stays beside it."""
-        written = set(self._written)
-        adds = {
-            path: action
-            for action in self._actions
-            if isinstance(action, AddFile) and (path := decode_path(action.path)) not in written
-        }
-        if not adds:
-            return
-        removed = {_key(action) for action in self._actions if isinstance(action, RemoveFile)}
-        rows = newest.files(columns=["path", "deletion_vector"]).to_pylist()
-        for row in rows:
-            if (add := adds.get(row["path"])) is None:
-                continue
-            vector = row["deletion_vector"]
-            live = None if vector is None else (vector["path_or_inline_dv"], vector["offset"])
-            if (row["path"], live) not in removed and _key(add) != (row["path"], live):
-                raise DeltaProtocolError(
-                    f"{row['path']} is live, and is added with another deletion vector without being removed"
-                )
-
     def _commit_info(self, isolation: IsolationLevel, now: int) -> CommitInfo:
-        only_adds = not any(isinstance(action, RemoveFile) for action in self._actions)
+        only_adds = not any(isinstance(action, RemoveFile | AddCDCFile) for action in self._actions)
         return CommitInfo(
             timestamp=now,
             operation=self.operation,
@@ -384,43 +375,49 @@ class OptimisticTransaction:
             extra=dict(self.commit_metadata),
         )
 
-    def _newest(self, isolation: IsolationLevel) -> Snapshot | None:
-        """Return the version to go after, or raise the conflict with what others have committed.
+    def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
+        """Return the version to go after, or raise the conflict with what was committed since `known`.
 
         The log is asked and not the snapshot: the version after it may be free because the log was
         cleaned up, or made anew, since the table was read.
         """
-        read = self.snapshot
-        if read is None:
+        if known is None:
             if list_log(self.store):
                 raise VersionExistsError(f"{self.store.uri} is a Delta table already")
             return None
         try:
-            newest = read.update()
+            newest = known.update()
         except TableNotFoundError as error:
             raise CommitFailedError(f"{self.store.uri} was deleted since it was read") from error
-        if newest.version < read.version or newest.metadata.id != read.metadata.id:
+        if newest.version > known.version:
+            self._ensure_no_conflicts(known.version, newest, isolation)
+        if newest.version < known.version or newest.metadata.id != known.metadata.id:
             raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
-        if newest.version > read.version:
-            self._check_conflicts(read, newest, isolation)
         return newest
 
-    def _check_conflicts(self, read: Snapshot, newest: Snapshot, isolation: IsolationLevel) -> None:
-        winners = read_winning_commits(self.store, read.version, newest.version)
-        intent = CommitIntent(read, self.read, self._actions, isolation)
-        if len(winners) < newest.version - read.version:
+    def _ensure_no_conflicts(self, after: int, newest: Snapshot, isolation: IsolationLevel) -> None:
+        winners = read_winning_commits(self.store, after, newest.version)
+        intent = CommitIntent(self._need_snapshot(), self.read, self._actions, isolation)
+        if len(winners) < newest.version - after:
             ensure_unrelated(intent, newest)
         for winner in winners:
             ensure_no_conflict(intent, winner)
 
+    def _may_be_made(self) -> bool:
+        """Whether a commit that did not end well may be, or may yet become, part of the table.
+
+        A put that failed or was interrupted may have taken place, and then the log has it. Only of a
+        local file is it certain that none comes later: a remote store may still be at work on a request.
+        """
+        if not self._is_in_doubt or not self._written:
+            return False
+        try:
+            return not self.store.is_local or self._is_committed()
+        except Exception:
+            return True
+
     def _is_committed(self) -> bool:
-        """Whether a commit since the snapshot adds the files. They are committed at once, so one tells."""
         first = 0 if self.snapshot is None else self.snapshot.version + 1
         token = orjson.dumps(self._id)
         commits = (file for file in list_log(self.store, first) if file.kind is LogFileKind.COMMIT)
         return any(token in self.store.read(commit.name) for commit in commits)
-
-
-def _key(action: AddFile | RemoveFile) -> tuple[str, tuple[str, int | None] | None]:
-    vector = action.deletion_vector
-    return decode_path(action.path), None if vector is None else (vector.path_or_inline_dv, vector.offset)

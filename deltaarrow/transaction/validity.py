@@ -1,10 +1,14 @@
 """What a commit must be like, whoever staged it: chapter "Actions" of the protocol.
 
-A commit that breaks one of these rules could not be reconciled, so it is never written.
+A commit that breaks one of these rules could not be reconciled or read, so it is never written.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.actions import (
     Action,
@@ -16,44 +20,151 @@ from deltaarrow.actions import (
     RemoveFile,
     SetTransaction,
 )
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError
+from deltaarrow.features import ensure_readable, is_supported, properties
+from deltaarrow.schema import Schema
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 
-__all__ = ["ensure_valid_commit"]
+__all__ = ["ensure_commit_metadata", "ensure_replaced_files_are_removed", "ensure_valid_commit"]
+
+_OF_THE_COMMIT_ITSELF = frozenset({"inCommitTimestamp", "isBlindAppend", "txnId"})
+"""Keys of `commitInfo` that others rely on."""
+
+_UNIQUE: dict[type, Callable[[Any], str]] = {
+    Metadata: lambda action: "the table",
+    Protocol: lambda action: "the table",
+    SetTransaction: lambda action: str(action.app_id),
+    DomainMetadata: lambda action: str(action.domain),
+    AddFile: lambda action: decode_path(action.path),
+    RemoveFile: lambda action: decode_path(action.path),
+    AddCDCFile: lambda action: decode_path(action.path),
+}
+"""The actions that a transaction may stage, and that of which a commit has at most one of each kind."""
 
 
-def ensure_valid_commit(actions: Sequence[Action], *, is_append_only: bool = False) -> None:
+def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
+    """Raise `ValueError` or `TypeError` for further keys of `commitInfo` that it cannot have.
+
+    >>> ensure_commit_metadata({"txnId": "mine"})
+    Traceback (most recent call last):
+    ...
+    ValueError: the commit metadata txnId is set by the commit itself
+    """
+    if reserved := sorted(_OF_THE_COMMIT_ITSELF & extra.keys()):
+        raise ValueError(f"the commit metadata {', '.join(reserved)} is set by the commit itself")
+    orjson.dumps(dict(extra))
+
+
+def ensure_valid_commit(
+    actions: Sequence[Action], protocol: Protocol | None = None, metadata: Metadata | None = None
+) -> None:
     """Raise `DeltaProtocolError`, naming what is to blame, unless `actions` may stand in one commit.
 
     At most one `metaData` and one `protocol`; one `txn` an application and one `domainMetadata` a
-    domain; one `add` and one `remove` a path. An `add` and a `remove` of one path are the same file
-    with another deletion vector. `is_append_only` says that rows may not be removed.
+    domain; one `add` and one `remove` a path, and the two are not the same logical file. What the
+    actions need of the table is there: see the functions below. `protocol` and `metadata` are those
+    of the version before; a new table has to bring both.
 
-    >>> ensure_valid_commit([SetTransaction(app_id="a", version=1), SetTransaction(app_id="a", version=2)])
+    >>> twice = [SetTransaction(app_id="etl", version=version) for version in (1, 2)]
+    >>> ensure_valid_commit(twice, Protocol(min_reader_version=1, min_writer_version=2))
     Traceback (most recent call last):
     ...
-    deltaarrow.errors.DeltaProtocolError: a commit has two txn actions of a
+    deltaarrow.errors.DeltaProtocolError: a commit has two txn actions of etl
     """
-    adds = {decode_path(each.path): each for each in actions if isinstance(each, AddFile)}
-    removes = {decode_path(each.path): each for each in actions if isinstance(each, RemoveFile)}
-    for kind in (Metadata, Protocol):
-        if sum(isinstance(each, kind) for each in actions) > 1:
-            raise DeltaProtocolError(f"a commit has two {kind.KEY} actions")
-    _ensure_single("txn", (each.app_id for each in actions if isinstance(each, SetTransaction)))
-    _ensure_single("domainMetadata", (each.domain for each in actions if isinstance(each, DomainMetadata)))
-    _ensure_single("add", (decode_path(each.path) for each in actions if isinstance(each, AddFile)))
-    _ensure_single("remove", (decode_path(each.path) for each in actions if isinstance(each, RemoveFile)))
-    _ensure_single("cdc", (decode_path(each.path) for each in actions if isinstance(each, AddCDCFile)))
+    by_kind: dict[type, dict[str, Any]] = {kind: {} for kind in _UNIQUE}
+    for action in actions:
+        kind = type(action)
+        if kind not in _UNIQUE:
+            raise DeltaProtocolError(f"a {kind.__name__} cannot be staged for a commit")
+        name = _UNIQUE[kind](action)
+        if name in by_kind[kind]:
+            raise DeltaProtocolError(f"a commit has two {action.KEY} actions of {name}")
+        by_kind[kind][name] = action
+    adds, removes = by_kind[AddFile], by_kind[RemoveFile]
     for path in adds.keys() & removes.keys():
-        if adds[path].deletion_vector == removes[path].deletion_vector:
+        if _vector_id(adds[path].deletion_vector) == _vector_id(removes[path].deletion_vector):
             raise DeltaProtocolError(f"a commit adds and removes {path} with the same deletion vector")
-    if is_append_only and any(remove.data_change for remove in removes.values()):
+    (new_metadata,) = by_kind[Metadata].values() or (None,)
+    (new_protocol,) = by_kind[Protocol].values() or (None,)
+    metadata, protocol = new_metadata or metadata, new_protocol or protocol
+    if protocol is None or metadata is None:
+        missing = "protocol" if protocol is None else "metaData"
+        raise DeltaProtocolError(f"the first commit of a table has no {missing} action")
+    if new_metadata is not None or new_protocol is not None:
+        Schema.from_json(metadata.schema_string)
+        ensure_readable(protocol, metadata)
+    _ensure_supported(protocol, adds.values(), by_kind[DomainMetadata])
+    _ensure_partition_values(metadata, adds)
+    if properties.APPEND_ONLY.parse(metadata.configuration):
+        _ensure_no_rows_are_removed(removes.values())
+
+
+def _ensure_supported(
+    protocol: Protocol, adds: Collection[AddFile], domains: Mapping[str, DomainMetadata]
+) -> None:
+    """Raise unless the protocol lists the features that the actions themselves are of."""
+    if domains and not is_supported(protocol, "domainMetadata"):
+        raise DeltaProtocolError(
+            f"the metadata of the domain {min(domains)} needs the table feature domainMetadata"
+        )
+    if any(add.deletion_vector for add in adds) and not is_supported(protocol, "deletionVectors"):
+        raise DeltaProtocolError("a deletion vector needs the table feature deletionVectors")
+
+
+def _ensure_partition_values(metadata: Metadata, adds: Mapping[str, AddFile]) -> None:
+    """Raise unless every file has one value for each partition column."""
+    columns = set(metadata.partition_columns)
+    is_mapped = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration) != "none"
+    for path, add in adds.items():
+        if len(add.partition_values) != len(columns) or not (
+            is_mapped or columns == add.partition_values.keys()
+        ):
+            raise DeltaProtocolError(
+                f"{path} has partition values for {sorted(add.partition_values)},"
+                f" and the table is partitioned by {sorted(columns)}"
+            )
+
+
+def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:
+    if any(remove.data_change for remove in removes):
         raise DeltaProtocolError(
             "the table is append-only (delta.appendOnly): rows cannot be deleted or overwritten"
         )
 
 
-def _ensure_single(kind: str, names: Iterable[str]) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise DeltaProtocolError(f"a commit has two {kind} actions of {name}")
+def ensure_replaced_files_are_removed(
+    actions: Sequence[Action], newest: Snapshot, written: Collection[str]
+) -> None:
+    """Raise where a live file is added with another deletion vector, and its present one is not removed.
+
+    Both would be live, and the rows of the file in the table twice. `written` are the names of files
+    that cannot be live since they are new; for them the live files need not be listed.
+    """
+    new = set(written)
+    adds = {
+        path: _vector_id(action.deletion_vector)
+        for action in actions
+        if isinstance(action, AddFile) and (path := decode_path(action.path)) not in new
+    }
+    if not adds:
+        return
+    removed = {
+        (decode_path(action.path), _vector_id(action.deletion_vector))
+        for action in actions
+        if isinstance(action, RemoveFile)
+    }
+    files = newest.files(columns=["path", "deletion_vector"])
+    live = files.filter(pc.is_in(files.column("path"), pa.array(list(adds), pa.string())))
+    for row in live.to_pylist():
+        path, vector = row["path"], row["deletion_vector"]
+        present = _vector_id(None if vector is None else DeletionVectorDescriptor(**vector))
+        if adds[path] != present and (path, present) not in removed:
+            raise DeltaProtocolError(
+                f"{path} is live, and is added with another deletion vector without being removed"
+            )
+
+
+def _vector_id(vector: DeletionVectorDescriptor | None) -> str:
+    return "" if vector is None else vector.unique_id

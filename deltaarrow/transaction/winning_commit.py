@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from deltaarrow.actions import FileActionKey
@@ -24,7 +25,7 @@ class WinningCommit:
         """Return the insides of the actions of one kind, in the order of the commit."""
         return [action[key] for action in self.actions if action.get(key) is not None]
 
-    @property
+    @cached_property
     def commit_info(self) -> Mapping[str, Any]:
         """The inside of `commitInfo`; empty where there is none."""
         return next(iter(self.bodies("commitInfo")), {})
@@ -34,7 +35,7 @@ class WinningCommit:
         """Whether the writer says that it read nothing of the table; unsaid, it may have."""
         return self.commit_info.get("isBlindAppend") is True
 
-    @property
+    @cached_property
     def removed_paths(self) -> set[str]:
         """The canonical paths of the files that are removed, with whatever deletion vector."""
         return {FileActionKey.from_json(dict(body)).path for body in self.bodies("remove")}
