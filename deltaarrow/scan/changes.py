@@ -28,6 +28,7 @@ from deltaarrow.errors import (
     ChangeDataNotRecordedError,
     CorruptLogError,
     SchemaMismatchError,
+    UnsupportedFeatureError,
     VersionNotFoundError,
 )
 from deltaarrow.expressions import Predicate, columns_of
@@ -38,6 +39,7 @@ from deltaarrow.notebook import html_table
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.plan import ensure_columns, table_layout
+from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.tasks import CHANGE_TYPE, FileTask, TableLayout
 from deltaarrow.schema import PHYSICAL_NAME_KEY, Field, PrimitiveType, Schema, column_mapping_mode
 from deltaarrow.snapshot import Snapshot
@@ -111,13 +113,14 @@ class ChangePlan:
     ) -> "ChangePlan":
         """Plan reading `columns` (None: as before) of the changes that may match `predicate`.
 
-        Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there.
+        Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
+        `UnsupportedFeatureError` for the columns of row tracking.
         """
         wanted = self.columns if columns is None else tuple(columns)
-        ensure_columns(self.schema, wanted)
+        self._ensure_columns(wanted)
         if predicate is None:
             return replace(self, columns=wanted)
-        ensure_columns(self.schema, sorted({path[0] for path in columns_of(predicate)}))
+        self._ensure_columns(sorted({path[0] for path in columns_of(predicate)}))
         recorded = [task for task in self.tasks if is_recorded(task)]
         derived = [task for task in self.tasks if not is_recorded(task)]
         kept = heapq.merge(
@@ -126,6 +129,16 @@ class ChangePlan:
             key=lambda task: int(task.partition_values[COMMIT_VERSION] or 0),
         )
         return replace(self, columns=wanted, tasks=tuple(kept))
+
+    def _ensure_columns(self, names: Sequence[str]) -> None:
+        own = {field.name for field in self.schema.fields}
+        if tracked := [name for name in names if name in ROW_TRACKING_COLUMNS and name not in own]:
+            raise UnsupportedFeatureError(
+                f"a change data feed has no {tracked[0]}: row ids and commit versions cannot be read from"
+                " change data files",
+                feature="rowTracking",
+            )
+        ensure_columns(self.schema, names)
 
 
 def is_recorded(task: FileTask) -> bool:

@@ -7,7 +7,12 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.errors import CorruptDataFileError, CorruptLogError, SchemaMismatchError
+from deltaarrow.errors import (
+    CorruptDataFileError,
+    CorruptLogError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.expressions import bind, from_filters, to_arrow
 from tests.support.tables import EPOCH_MS, TableBuilder
 
@@ -227,6 +232,28 @@ def test_an_absent_column_is_refused(table):
     started(table).commit([table.add_file(rows(1))])
     with pytest.raises(SchemaMismatchError, match="'x'"):
         changes(table, columns=["x"])
+
+
+@pytest.mark.feature("rowTracking")
+@pytest.mark.parametrize("column", ["_metadata.row_id", "_metadata.row_commit_version"])
+def test_row_ids_cannot_be_read_from_change_data_files(tmp_path, column):
+    table = TableBuilder(tmp_path).protocol(
+        1, 7, writer_features=["rowTracking", "domainMetadata", "changeDataFeed"]
+    )
+    hidden = {
+        f"delta.rowTracking.materializedRow{what}ColumnName": f"_row-{what}"
+        for what in ("Id", "CommitVersion")
+    }
+    started(table, **hidden, **{"delta.enableRowTracking": "true"})
+    table.commit([table.add_file(rows(1), baseRowId=0, defaultRowCommitVersion=0)])
+    recorded = {"_row-Id": pa.array([7]), "_change_type": pa.array(["delete"])}
+    table.commit([table.cdc(rows(1, **recorded))])
+    feed = da.DeltaTable(table.path).change_data_feed()
+    assert feed.schema.names == ["id", "s", "_change_type", "_commit_version", "_commit_timestamp"]
+    assert feed.to_table().num_rows == 2
+    with pytest.raises(UnsupportedFeatureError, match=f"has no {column}") as caught:
+        changes(table, columns=["id", column])
+    assert caught.value.feature == "rowTracking"
 
 
 # --- what is read ----------------------------------------------------------------------------------
