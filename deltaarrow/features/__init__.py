@@ -25,6 +25,7 @@ from deltaarrow.features.registry import (
     TableFeature,
     find_feature,
 )
+from deltaarrow.features.upgrade import upgraded_protocol
 
 __all__ = [
     "FEATURES",
@@ -44,4 +45,5 @@ __all__ = [
     "properties",
     "readme_table",
     "supported_features",
+    "upgraded_protocol",
 ]

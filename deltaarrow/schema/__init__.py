@@ -13,6 +13,8 @@ from deltaarrow.schema.arrow import (
     to_arrow_type,
 )
 from deltaarrow.schema.arrow_cast import conform, ensure_conformable
+from deltaarrow.schema.column_ids import assign_column_ids
+from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 from deltaarrow.schema.mapping import (
     FIELD_ID_KEY,
@@ -52,6 +54,8 @@ __all__ = [
     "PrimitiveType",
     "Schema",
     "StructType",
+    "as_nullable",
+    "assign_column_ids",
     "column_mapping_mode",
     "conform",
     "data_type_from_json",
@@ -61,7 +65,9 @@ __all__ = [
     "from_arrow_field",
     "from_arrow_schema",
     "from_arrow_type",
+    "keeps_types",
     "leaf_paths",
+    "merge_schemas",
     "parse_json",
     "physical_name",
     "physical_path",

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 
-__all__ = ["conform", "ensure_conformable"]
+__all__ = ["conform", "ensure_conformable", "is_conformable"]
 
 _Data = TypeVar("_Data", pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 
@@ -66,13 +66,25 @@ def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
     absent: list[str] = []
     _compare_fields(list(source), list(target), "", unknown, clashes, absent)
     if unknown:
-        clashes.insert(0, f"the table has no column {', '.join(map(repr, unknown))}")
+        names = ", ".join(map(repr, unknown))
+        clashes.insert(0, f"the table has no column {names} (schema_mode='merge' adds what is missing)")
     if clashes:
         raise SchemaMismatchError("the data does not fit the table: " + "; ".join(clashes))
     if absent:
         raise ConstraintViolationError(
             f"NOT NULL column {', '.join(map(repr, absent))} is missing in the data"
         )
+
+
+def is_conformable(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether values of one type may be stored as another, should they turn out to fit.
+
+    >>> is_conformable(pa.int64(), pa.int8()), is_conformable(pa.int64(), pa.string())
+    (True, False)
+    """
+    problems: list[str] = []
+    _compare(source, pa.field("", target), "", problems, problems, problems)
+    return not problems
 
 
 def _compare_fields(

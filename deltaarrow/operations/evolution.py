@@ -1,0 +1,189 @@
+"""The metadata of a table whose schema changes with a write: Spark's ``mergeSchema``, ``overwriteSchema``.
+
+Chapters *Change Metadata*, *Protocol Evolution*, *Column Mapping* and *Type Widening* of the protocol. The
+new schema is held to the rules for a new table and to what the table itself relies on: its properties,
+constraints and generated columns. Nothing is read or written here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+
+from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.features import properties, supported_features, upgraded_protocol
+from deltaarrow.schema import (
+    Schema,
+    as_nullable,
+    assign_column_ids,
+    ensure_valid_for_write,
+    from_arrow_schema,
+    keeps_types,
+    merge_schemas,
+    physical_name,
+    resolve_partition_columns,
+    resolve_path,
+    without_table_metadata,
+)
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["SchemaMode", "evolve"]
+
+SchemaMode: TypeAlias = Literal["merge", "overwrite"]
+"""Whether the schema takes in what the data has more, or becomes that of the data."""
+
+_CHANGE_DATA_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+_CONSTRAINT_PREFIX = "delta.constraints."
+_COLUMN_EXPRESSIONS = ("delta.generationExpression", "delta.invariants")
+_CLUSTERING_DOMAIN = "delta.clustering"
+_WIDENING_PREVIEW = "typeWidening-preview"
+
+
+def evolve(
+    snapshot: Snapshot,
+    data: pa.Schema,
+    *,
+    schema_mode: SchemaMode,
+    partition_by: Sequence[str] | None = None,
+) -> tuple[Metadata, Protocol | None] | None:
+    """Return the metadata with which a table can hold the data, None where it has it already.
+
+    Beside it stands the protocol, where that must grow as well. With ``merge``, columns and members of
+    structs are added, and types widened where the table enables that; see `merge_schemas`. With
+    ``overwrite``, which goes with replacing all rows, the schema becomes that of the data, every column
+    nullable, and `partition_by` the partitioning, which stays where it is None. Properties stay in
+    either case; so do ids and physical names of columns that do.
+
+    Raises `SchemaMismatchError` for a schema that the table cannot have, and `UnsupportedFeatureError`
+    for one that needs a table feature which is not added by itself, or not written by this release.
+    """
+    if schema_mode == "merge":
+        schema, partitions = _merged(snapshot, data, partition_by)
+    else:
+        schema, partitions = _replaced(snapshot, data, partition_by)
+    configuration = dict(snapshot.configuration)
+    if snapshot.mapping_mode != "none":
+        record = properties.COLUMN_MAPPING_MAX_COLUMN_ID
+        previous = snapshot.schema if schema_mode == "overwrite" else None
+        schema, highest = assign_column_ids(schema, record.parse(configuration), previous=previous)
+        configuration[record.name] = str(highest)
+    if schema == snapshot.schema and partitions == snapshot.partition_columns:
+        return None
+    ensure_valid_for_write(schema, partitions, snapshot.mapping_mode)
+    _ensure_not_reserved(schema, snapshot)
+    _ensure_expressions_hold(snapshot.schema, schema, configuration)
+    _ensure_statistics_columns(schema, configuration)
+    operation: Literal["append", "overwrite"] = "append" if schema_mode == "merge" else "overwrite"
+    protocol = upgraded_protocol(snapshot.protocol, schema, configuration, operation)
+    metadata = replace(
+        snapshot.metadata,
+        schema_string=schema.to_json(),
+        partition_columns=partitions,
+        configuration=configuration,
+    )
+    return metadata, None if protocol == snapshot.protocol else protocol
+
+
+def _merged(
+    snapshot: Snapshot, data: pa.Schema, partition_by: Sequence[str] | None
+) -> tuple[Schema, tuple[str, ...]]:
+    partitions = snapshot.partition_columns
+    if partition_by is not None:
+        wanted = resolve_partition_columns(snapshot.schema, partition_by)
+        if wanted != partitions:
+            raise SchemaMismatchError(
+                f"the table is partitioned by {list(partitions)}, not by {list(wanted)};"
+                " only schema_mode='overwrite' changes that"
+            )
+    in_preview = _WIDENING_PREVIEW in supported_features(snapshot.protocol)
+    merged = merge_schemas(
+        snapshot.schema,
+        from_arrow_schema(data),
+        widen=properties.ENABLE_TYPE_WIDENING.parse(snapshot.configuration),
+        table_version=snapshot.version + 1 if in_preview else None,
+    )
+    return merged, partitions
+
+
+def _replaced(
+    snapshot: Snapshot, data: pa.Schema, partition_by: Sequence[str] | None
+) -> tuple[Schema, tuple[str, ...]]:
+    if _CLUSTERING_DOMAIN in snapshot.domains:
+        raise UnsupportedFeatureError(
+            "cannot overwrite the schema: the table is laid out by clustering columns", feature="clustering"
+        )
+    schema = as_nullable(without_table_metadata(from_arrow_schema(data)))
+    if partition_by is None:
+        lost = [name for name in snapshot.partition_columns if schema.find(name) is None]
+        if lost:
+            raise SchemaMismatchError(
+                f"the data has no partition column {', '.join(map(repr, lost))};"
+                " give partition_by to partition the table in another way, or [] for not at all"
+            )
+        partition_by = snapshot.partition_columns
+    return schema, resolve_partition_columns(schema, partition_by)
+
+
+def _ensure_not_reserved(schema: Schema, snapshot: Snapshot) -> None:
+    configuration = snapshot.configuration
+    reserved = {
+        record.parse(configuration): "row tracking"
+        for record in (
+            properties.MATERIALIZED_ROW_ID_COLUMN_NAME,
+            properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME,
+        )
+    }
+    if properties.ENABLE_CHANGE_DATA_FEED.parse(configuration):
+        reserved |= dict.fromkeys(_CHANGE_DATA_COLUMNS, "the change data feed")
+    for field in schema.fields:
+        for name in (field.name.lower(), field.name, physical_name(field, snapshot.mapping_mode)):
+            if name in reserved:
+                raise SchemaMismatchError(
+                    f"the column name {field.name!r} is reserved for {reserved[name]} of the table"
+                )
+
+
+def _ensure_expressions_hold(old: Schema, new: Schema, configuration: Mapping[str, str]) -> None:
+    """Refuse to drop a column, or change its type, under an expression of the table that speaks of it."""
+    changed = [
+        field.name
+        for field in old.fields
+        if (kept := new.find(field.name)) is None or not keeps_types(field.type, kept.type)
+    ]
+    if not changed:
+        return
+    for owner, expression in _expressions(new, configuration):
+        affected = [name for name in changed if name == owner or _may_speak_of(expression, name)]
+        if affected:
+            raise SchemaMismatchError(
+                f"column {', '.join(map(repr, affected))} cannot be dropped or change its type:"
+                f" {owner} relies on it, which is {expression}"
+            )
+
+
+def _expressions(schema: Schema, configuration: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, expression in configuration.items():
+        if name.lower().startswith(_CONSTRAINT_PREFIX):
+            yield name, expression
+    for field in schema.fields:
+        for key in _COLUMN_EXPRESSIONS:
+            if key in field.metadata:
+                yield field.name, str(field.metadata[key])
+
+
+def _may_speak_of(expression: str, column: str) -> bool:
+    """Whether the name stands in the text; a literal that holds it counts too, so as to miss none."""
+    name = re.escape(column.replace("`", "``"))
+    return re.search(rf"(?<!\w){name}(?!\w)", expression, re.IGNORECASE) is not None
+
+
+def _ensure_statistics_columns(schema: Schema, configuration: Mapping[str, str]) -> None:
+    record = properties.DATA_SKIPPING_STATS_COLUMNS
+    for path in record.parse(configuration) or ():
+        try:
+            resolve_path(schema, path)
+        except SchemaMismatchError as error:
+            raise SchemaMismatchError(f"{record.name} names a column that is to go: {error}") from error

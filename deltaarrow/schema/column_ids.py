@@ -1,0 +1,99 @@
+"""Ids and physical names for the columns of a mapped table (PROTOCOL.md, *Column Mapping*).
+
+A column keeps both for as long as it lives; a new one gets the next id and a name that no column had
+before, so that a column dropped and made again never meets its old data.
+"""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+
+from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY, field_id
+from deltaarrow.schema.schema import Schema
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
+
+__all__ = ["assign_column_ids"]
+
+
+def assign_column_ids(
+    schema: Schema, max_id: int = 0, *, previous: Schema | None = None
+) -> tuple[Schema, int]:
+    """The schema with an id and a physical name for every field, and the highest id given out so far.
+
+    Args:
+        schema: the logical schema; fields that have an id or a physical name keep it.
+        max_id: ``delta.columnMapping.maxColumnId`` of the table, 0 for a new one.
+        previous: the schema that this one replaces, if any: a field whose type it has at the same path
+            goes on as that field.
+
+    >>> schema, max_id = assign_column_ids(Schema([Field("a", StructType([Field("b", "long")]))]))
+    >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
+    (1, 2, 2)
+    """
+    ids = _Ids(max([max_id, *_ids_of(schema)]))
+    return replace(schema, fields=ids.fields(schema, previous)), ids.highest
+
+
+class _Ids:
+    def __init__(self, highest: int) -> None:
+        self.highest = highest
+
+    def fields(self, struct: StructType, previous: DataType | None) -> tuple[Field, ...]:
+        old = previous if isinstance(previous, StructType) else StructType()
+        return tuple(self._field(each, old.find(each.name)) for each in struct.fields)
+
+    def _field(self, field: Field, old: Field | None) -> Field:
+        # Outer fields come before what is in them, as in Spark.
+        origin = old.metadata if old is not None and _goes_on(old.type, field.type) else JsonObject()
+        metadata = dict(field.metadata)
+        if FIELD_ID_KEY not in metadata:
+            metadata[FIELD_ID_KEY] = origin.get(FIELD_ID_KEY) or self._next()
+        if PHYSICAL_NAME_KEY not in metadata:
+            metadata[PHYSICAL_NAME_KEY] = origin.get(PHYSICAL_NAME_KEY) or f"col-{uuid.uuid4()}"
+        inner = self._type(field.type, None if old is None else old.type)
+        return replace(field, type=inner, metadata=JsonObject(metadata))
+
+    def _type(self, data_type: DataType, old: DataType | None) -> DataType:
+        if isinstance(data_type, StructType):
+            return replace(data_type, fields=self.fields(data_type, old))
+        if isinstance(data_type, ArrayType):
+            element = old.element_type if isinstance(old, ArrayType) else None
+            return replace(data_type, element_type=self._type(data_type.element_type, element))
+        if isinstance(data_type, MapType):
+            key, value = (old.key_type, old.value_type) if isinstance(old, MapType) else (None, None)
+            new_key = self._type(data_type.key_type, key)
+            return replace(data_type, key_type=new_key, value_type=self._type(data_type.value_type, value))
+        return data_type
+
+    def _next(self) -> int:
+        self.highest += 1
+        return self.highest
+
+
+def _goes_on(old: DataType, new: DataType) -> bool:
+    """Whether all that the old type holds is valid in the new one as it is."""
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        return len(old) == len(new) and all(
+            one.name == two.name and (two.nullable or not one.nullable) and _goes_on(one.type, two.type)
+            for one, two in zip(old, new, strict=True)
+        )
+    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        nulls = new.contains_null or not old.contains_null
+        return nulls and _goes_on(old.element_type, new.element_type)
+    if isinstance(old, MapType) and isinstance(new, MapType):
+        nulls = new.value_contains_null or not old.value_contains_null
+        return nulls and _goes_on(old.key_type, new.key_type) and _goes_on(old.value_type, new.value_type)
+    return old == new
+
+
+def _ids_of(data_type: DataType) -> Iterator[int]:
+    if isinstance(data_type, StructType):
+        for each in data_type.fields:
+            yield field_id(each) or 0
+            yield from _ids_of(each.type)
+    elif isinstance(data_type, ArrayType):
+        yield from _ids_of(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from _ids_of(data_type.key_type)
+        yield from _ids_of(data_type.value_type)

@@ -1,0 +1,174 @@
+"""A table's schema made to hold data that it does not fit yet, by the rules of Spark's ``mergeSchema``.
+
+Chapters *Schema Serialization Format*, *Type Widening* and *Column Mapping* of PROTOCOL.md. What the table
+has stays as it is: order, spelling, nullability and metadata. What the data has and the table has not
+comes last in its struct and may be NULL, since the data's own word on that is not trusted. Names match
+whatever their case. A type changes only where the table lets types be widened and no value changes by it;
+the change is recorded beside the column. Data of another type that can be stored in the column as it is
+(`conform` looks at the values) leaves the type alone, as when Spark inserts.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema.arrow import to_arrow_type
+from deltaarrow.schema.arrow_cast import is_conformable
+from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.schema import Schema, without_table_metadata
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+
+__all__ = ["as_nullable", "keeps_types", "merge_schemas"]
+
+_Struct = TypeVar("_Struct", bound=StructType)
+
+_TYPE_CHANGES_KEY = "delta.typeChanges"
+_WHOLE_NUMBERS = ("byte", "short", "integer", "long")
+
+
+def merge_schemas(table: Schema, data: Schema, *, widen: bool, table_version: int | None = None) -> Schema:
+    """The schema that holds what is in the table and what is in the data.
+
+    Args:
+        table: the schema of the table.
+        data: the schema of the data; what it says of nullability, and metadata that only means
+            something in the table it comes from, are left out.
+        widen: whether columns may take the wider type of the data.
+        table_version: the version that is about to be made, where type changes are to name it: in tables
+            with the preview of type widening.
+
+    Raises:
+        SchemaMismatchError: types that do not go together, with the path and both types, or names in
+            the data that differ in case alone.
+
+    >>> table = Schema([Field("id", "integer"), Field("at", StructType([Field("x", "long")]))])
+    >>> data = Schema([Field("AT", StructType([Field("y", "long")])), Field("ID", "long")])
+    >>> merged = merge_schemas(table, data, widen=False)
+    >>> merged.names, merged.field("at").type.names, merged.field("id").type
+    (['id', 'at'], ['x', 'y'], PrimitiveType("integer"))
+    >>> merge_schemas(table, data, widen=True).field("id").metadata
+    {'delta.typeChanges': [{'fromType': 'integer', 'toType': 'long'}]}
+    """
+    version = {} if table_version is None else {"tableVersion": table_version}
+    return _Merge(widen, version).structs(table, as_nullable(without_table_metadata(data)), "")
+
+
+def as_nullable(schema: Schema) -> Schema:
+    """The schema with NULL allowed at every level."""
+    return replace(schema, fields=_nullable_fields(schema.fields))
+
+
+def keeps_types(old: DataType, new: DataType) -> bool:
+    """Whether every part of the old type is in the new one with the same type; members may have come."""
+    match old, new:
+        case StructType(), StructType():
+            return all(
+                (kept := new.find(field.name)) is not None and keeps_types(field.type, kept.type)
+                for field in old.fields
+            )
+        case ArrayType(), ArrayType():
+            return keeps_types(old.element_type, new.element_type)
+        case MapType(), MapType():
+            return keeps_types(old.key_type, new.key_type) and keeps_types(old.value_type, new.value_type)
+    return old == new
+
+
+class _Merge:
+    def __init__(self, widen: bool, version: dict[str, int]) -> None:
+        self._widen = widen
+        self._version = version
+
+    def structs(self, table: _Struct, data: StructType, path: str) -> _Struct:
+        incoming: dict[str, Field] = {}
+        for field in data.fields:
+            other = incoming.setdefault(field.name.lower(), field)
+            if other is not field:
+                raise SchemaMismatchError(
+                    f"the data has column {_join(path, other.name)!r} and {_join(path, field.name)!r},"
+                    " which are one to the table"
+                )
+        fields = []
+        for field in table.fields:
+            found = incoming.pop(field.name.lower(), None)
+            fields.append(field if found is None else self._field(field, found.type, _join(path, field.name)))
+        return replace(table, fields=(*fields, *incoming.values()))
+
+    def _field(self, field: Field, data: DataType, path: str) -> Field:
+        changes: list[dict[str, Any]] = []
+        merged = self._types(field.type, data, path, (), changes)
+        if not changes:
+            return replace(field, type=merged)
+        recorded = [*field.metadata.get(_TYPE_CHANGES_KEY, ()), *changes]
+        metadata = JsonObject({**field.metadata, _TYPE_CHANGES_KEY: recorded})
+        return replace(field, type=merged, metadata=metadata)
+
+    def _types(
+        self,
+        table: DataType,
+        data: DataType,
+        path: str,
+        inside: tuple[str, ...],
+        changes: list[dict[str, Any]],
+    ) -> DataType:
+        """The merged type; `inside` leads from the column into its arrays and maps."""
+
+        def part(name: str, old: DataType, new: DataType) -> DataType:
+            return self._types(old, new, f"{path}.{name}", (*inside, name), changes)
+
+        match table, data:
+            case StructType(), StructType():
+                return self.structs(table, data, path)
+            case ArrayType(), ArrayType():
+                element = part("element", table.element_type, data.element_type)
+                return replace(table, element_type=element)
+            case MapType(), MapType():
+                key = part("key", table.key_type, data.key_type)
+                value = part("value", table.value_type, data.value_type)
+                return replace(table, key_type=key, value_type=value)
+            case PrimitiveType("void"), _:
+                return data
+            case PrimitiveType(), PrimitiveType() if self._widen and _is_wider(table, data):
+                change = {**self._version, "fromType": table.type, "toType": data.type}
+                changes.append(change | ({"fieldPath": ".".join(inside)} if inside else {}))
+                return data
+        if not is_conformable(to_arrow_type(data), to_arrow_type(table)):
+            raise SchemaMismatchError(
+                f"column {path!r} is {_spell(table)} in the table, with which {_spell(data)} in the data"
+                " does not go together"
+            )
+        return table
+
+
+def _is_wider(old: PrimitiveType, new: PrimitiveType) -> bool:
+    """Whether Spark widens a column by itself: to more digits, but never to another kind of number."""
+    if old.type in _WHOLE_NUMBERS and new.type in _WHOLE_NUMBERS:
+        return _WHOLE_NUMBERS.index(old.type) < _WHOLE_NUMBERS.index(new.type)
+    if old.decimal is not None and new.decimal is not None:
+        (old_precision, old_scale), (precision, scale) = old.decimal, new.decimal
+        return old != new and scale >= old_scale and precision - scale >= old_precision - old_scale
+    return (old.type, new.type) in (("float", "double"), ("date", "timestamp_ntz"))
+
+
+def _nullable_fields(fields: Iterable[Field]) -> tuple[Field, ...]:
+    return tuple(replace(field, type=_nullable(field.type), nullable=True) for field in fields)
+
+
+def _nullable(data_type: DataType) -> DataType:
+    match data_type:
+        case StructType():
+            return replace(data_type, fields=_nullable_fields(data_type.fields))
+        case ArrayType():
+            return replace(data_type, element_type=_nullable(data_type.element_type), contains_null=True)
+        case MapType():
+            key, value = _nullable(data_type.key_type), _nullable(data_type.value_type)
+            return replace(data_type, key_type=key, value_type=value, value_contains_null=True)
+    return data_type
+
+
+def _spell(data_type: DataType) -> str:
+    return data_type.type if isinstance(data_type, PrimitiveType) else repr(data_type)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
