@@ -204,12 +204,3 @@ def test_a_column_of_that_name_is_the_tables_own(tmp_path):
     assert dataset.to_table(columns=[ROW_ID])[ROW_ID].to_pylist() == ["mine"]
     with pytest.raises(SchemaMismatchError, match="of its own"):
         DeltaDataset(open_snapshot(tmp_path), with_row_ids=True)
-
-
-def test_change_feeds_have_no_row_ids(tmp_path):
-    table = TableBuilder(tmp_path).features(writer_only=["rowTracking", "changeDataFeed", "domainMetadata"])
-    schema = pa.schema([("id", pa.int64())])
-    table.metadata(schema, (), PROPERTIES | {"delta.enableChangeDataFeed": "true"})
-    table.commit([table.add_file(pa.table({"id": [1]}), baseRowId=0, defaultRowCommitVersion=0)])
-    with pytest.raises(SchemaMismatchError, match="no column"):
-        da.DeltaTable(tmp_path).load_cdf(columns=[ROW_ID]).read_all()
