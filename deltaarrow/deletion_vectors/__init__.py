@@ -7,6 +7,7 @@ engines. Chapters "Deletion Vectors" and "Deletion Vector Format" of the protoco
 from deltaarrow.deletion_vectors.bitmap import decode_bitmap, encode_bitmap
 from deltaarrow.deletion_vectors.descriptor import DeletionVectorDescriptor, deletion_vector_file_name
 from deltaarrow.deletion_vectors.files import (
+    inline_deletion_vector,
     read_deletion_vector,
     read_deletion_vectors,
     write_deletion_vectors,
@@ -22,6 +23,7 @@ __all__ = [
     "deletion_vector_file_name",
     "encode_bitmap",
     "encode_z85",
+    "inline_deletion_vector",
     "read_deletion_vector",
     "read_deletion_vectors",
     "write_deletion_vectors",

@@ -25,10 +25,16 @@ from pyroaring import BitMap64
 from deltaarrow.deletion_vectors.bitmap import decode_bitmap, encode_bitmap
 from deltaarrow.deletion_vectors.descriptor import DeletionVectorDescriptor, deletion_vector_file_name
 from deltaarrow.deletion_vectors.masks import DeletedRows
+from deltaarrow.deletion_vectors.z85 import encode_z85
 from deltaarrow.errors import CorruptDeletionVectorError
 from deltaarrow.storage import Store
 
-__all__ = ["read_deletion_vector", "read_deletion_vectors", "write_deletion_vectors"]
+__all__ = [
+    "inline_deletion_vector",
+    "read_deletion_vector",
+    "read_deletion_vectors",
+    "write_deletion_vectors",
+]
 
 _VERSION = b"\x01"
 _UINT = struct.Struct(">I")
@@ -171,6 +177,17 @@ def _deleted_rows(bitmap: BitMap64, descriptor: DeletionVectorDescriptor, where:
             f"{where} deletes {len(bitmap)} rows; its descriptor says {descriptor.cardinality}"
         )
     return DeletedRows(bitmap, where)
+
+
+def inline_deletion_vector(positions: BitMap64) -> DeletionVectorDescriptor:
+    """Return a descriptor (type ``i``) that holds the vector itself; nothing is written.
+
+    >>> read_deletion_vector(None, inline_deletion_vector(BitMap64([1, 5]))).positions().to_pylist()
+    [1, 5]
+    """
+    payload = encode_bitmap(positions)
+    text = encode_z85(payload + bytes(-len(payload) % 4))
+    return DeletionVectorDescriptor("i", text, None, len(payload), len(positions))
 
 
 def write_deletion_vectors(

@@ -7,14 +7,19 @@ from deltaarrow.operations.commit_properties import (
     Transaction,
 )
 from deltaarrow.operations.create import NewTable, create_table
-from deltaarrow.operations.write import write_table
+from deltaarrow.operations.write import WriteResult, stage_write, write_table
+from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
 
 __all__ = [
     "CommitProperties",
     "NewTable",
     "PostCommitHookProperties",
     "Transaction",
+    "WriteOptions",
+    "WriteResult",
     "create_checkpoint",
     "create_table",
+    "parse_spark_options",
+    "stage_write",
     "write_table",
 ]

@@ -25,7 +25,8 @@ class CommitProperties:
     Args:
         custom_metadata: further keys of `commitInfo`, shown by history.
         max_commit_retries: how often a commit is tried again after another writer was first; 15 if None.
-        app_transactions: not supported yet and refused.
+        app_transactions: how far applications have got. A write whose transactions the table has already
+            is not repeated.
     """
 
     custom_metadata: Mapping[str, Any] | None = None
@@ -33,11 +34,7 @@ class CommitProperties:
     app_transactions: Sequence[Transaction] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would be left undone."""
-        if self.app_transactions:
-            raise UnsupportedFeatureError(
-                "app_transactions are not written yet (SetTransaction)", feature="app_transactions"
-            )
+        """Refuse a number that means nothing."""
         if self.max_commit_retries is not None and self.max_commit_retries < 0:
             raise ValueError("max_commit_retries must not be negative")
 

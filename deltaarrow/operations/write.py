@@ -1,21 +1,32 @@
-"""Appending to a table and overwriting one: data files first, then one commit of them."""
+"""Writing rows to a table: what they replace goes, data files come, and one commit has it all.
 
-from collections.abc import Mapping, Sequence
+The order is that of safety. Whatever speaks against a write is found before a file is written; what rows
+it replaces is staged beside them; and when the commit is refused or fails, the files that were written
+for it are deleted again.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions import Action, AddFile, Metadata, Protocol, RemoveFile
+from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.features import Operation, ensure_writable, is_supported
+from deltaarrow.errors import CommitFailedError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
+from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
+from deltaarrow.operations.deletion import Deletion, stage_deletion
+from deltaarrow.operations.replacement import checked_rows, stage_partition_removal, stage_removal_of_all
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.schema import (
     Schema,
-    column_mapping_mode,
+    conform,
     ensure_conformable,
     from_arrow_schema,
     resolve_partition_columns,
@@ -24,122 +35,11 @@ from deltaarrow.schema import (
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction, PostCommitHook
-from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties, write_files
+from deltaarrow.write import write_files
 
-__all__ = ["write_table"]
+__all__ = ["WriteResult", "stage_write", "write_table"]
 
-
-@dataclass(frozen=True)
-class _Target:
-    """The table as it is written to: one that exists, or the one that the write makes."""
-
-    protocol: Protocol
-    metadata: Metadata
-    schema: Schema
-    snapshot: Snapshot | None
-
-    def plan(
-        self, store: Store, target_file_size: int | None, properties: WriterProperties | None
-    ) -> WritePlan:
-        return WritePlan(
-            store=store,
-            schema=self.schema,
-            partition_columns=tuple(self.metadata.partition_columns),
-            mapping_mode=column_mapping_mode(
-                self.protocol.min_reader_version,
-                self.protocol.reader_features,
-                self.protocol.writer_features,
-                self.metadata.configuration,
-            ),
-            configuration=self.metadata.configuration,
-            tight_bounds=is_supported(self.protocol, "deletionVectors"),
-            target_file_size=DEFAULT_TARGET_FILE_SIZE if target_file_size is None else target_file_size,
-            properties=WriterProperties() if properties is None else properties,
-        )
-
-
-def _existing_target(snapshot: Snapshot, partition_by: Sequence[str] | None, operation: Operation) -> _Target:
-    ensure_writable(snapshot.protocol, snapshot.metadata, operation)
-    if partition_by is not None:
-        wanted = resolve_partition_columns(snapshot.schema, partition_by)
-        if wanted != snapshot.partition_columns:
-            raise SchemaMismatchError(
-                f"the table is partitioned by {list(snapshot.partition_columns)}, not by {list(wanted)}"
-            )
-    return _Target(snapshot.protocol, snapshot.metadata, snapshot.schema, snapshot)
-
-
-def write_table(
-    store: Store,
-    snapshot: Snapshot | None,
-    data: pa.RecordBatchReader,
-    *,
-    mode: str,
-    partition_by: Sequence[str] | None = None,
-    name: str | None = None,
-    description: str | None = None,
-    configuration: Mapping[str, str] | None = None,
-    target_file_size: int | None = None,
-    writer_properties: WriterProperties | None = None,
-    commit_properties: CommitProperties | None = None,
-    hook_properties: PostCommitHookProperties | None = None,
-    clock: Clock = system_clock,
-) -> int:
-    """Write a stream to the table of `snapshot`, or to a new one where it is None; return the version.
-
-    `mode` is ``append`` or ``overwrite`` for a table that exists and only shows in history for a new
-    one. Whatever speaks against the write is found before a file is written; when the commit is
-    refused or fails, the files that were written for it are deleted again.
-    """
-    commit_properties = commit_properties or CommitProperties()
-    hook_properties = hook_properties or PostCommitHookProperties()
-    actions: list[Action] = []
-    if snapshot is None:
-        new = NewTable(
-            schema=from_arrow_schema(data.schema),
-            partition_by=tuple(partition_by or ()),
-            name=name,
-            description=description,
-            configuration=configuration or {},
-        )
-        protocol, metadata = new.actions(clock)
-        target = _Target(protocol, metadata, new.schema, None)
-        actions += [metadata, protocol]
-    else:
-        target = _existing_target(snapshot, partition_by, "overwrite" if mode == "overwrite" else "append")
-    retries = commit_properties.max_commit_retries
-    transaction = OptimisticTransaction(
-        store=store,
-        snapshot=snapshot,
-        operation="WRITE",
-        parameters={
-            "mode": _SPARK_MODES[mode],
-            "partitionBy": orjson.dumps(list(partition_by or ())).decode(),
-        },
-        commit_metadata=commit_properties.custom_metadata or {},
-        max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES if retries is None else retries,
-        hooks=_hooks(target, hook_properties),
-        clock=clock,
-    )
-    ensure_conformable(data.schema, to_arrow_schema(target.schema))
-    with transaction:
-        transaction.stage(actions)
-        removed: list[RemoveFile] = []
-        if snapshot is not None and mode == "overwrite":
-            removed = transaction.remove_files(transaction.read_files())
-        files = write_files(target.plan(store, target_file_size, writer_properties), data)
-        transaction.add_files(files)
-        transaction.metrics.update(_metrics(files, removed, mode))
-        return transaction.commit()
-
-
-def _hooks(target: _Target, properties: PostCommitHookProperties) -> list[PostCommitHook]:
-    if not properties.create_checkpoint:
-        return []
-    write_due_checkpoint = checkpoint_hook(target.metadata.configuration)
-    return [lambda done: write_due_checkpoint(done.store, done.version)]
-
-
+_LOGGER = logging.getLogger(__name__)
 _SPARK_MODES = {
     "append": "Append",
     "overwrite": "Overwrite",
@@ -148,14 +48,180 @@ _SPARK_MODES = {
 }
 
 
-def _metrics(files: Sequence[AddFile], removed: Sequence[RemoveFile], mode: str) -> dict[str, str]:
+@dataclass(frozen=True)
+class WriteResult:
+    """What a write has done.
+
+    `version` is the one that was made, None where nothing was committed; `is_replay` says that this was
+    because the table has the write of this application already. `num_files` and `num_rows` are what was
+    written, `num_removed_files` and `num_deleted_rows` what was replaced; the rows of files that were
+    removed unread are not counted.
+    """
+
+    version: int | None
+    num_files: int = 0
+    num_rows: int = 0
+    num_removed_files: int = 0
+    num_deleted_rows: int = 0
+    is_replay: bool = False
+
+
+def write_table(
+    store: Store,
+    snapshot: Snapshot | None,
+    data: pa.RecordBatchReader,
+    options: WriteOptions,
+    *,
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+    clock: Clock = system_clock,
+) -> WriteResult:
+    """Write a stream to the table of `snapshot`, or to a new one where it is None, and commit it."""
+    commit_properties = commit_properties or CommitProperties()
+    if snapshot is not None:
+        _ensure_writable(snapshot, options)
+    retries = commit_properties.max_commit_retries
+    transaction = OptimisticTransaction(
+        store=store,
+        snapshot=snapshot,
+        commit_metadata=commit_properties.custom_metadata or {},
+        max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES if retries is None else retries,
+        clock=clock,
+    )
+    with transaction:
+        result = stage_write(transaction, data, options)
+        if result.is_replay:
+            return result
+        transaction.hooks = _hooks(transaction, hook_properties or PostCommitHookProperties())
+        version = transaction.commit()
+    return WriteResult(
+        version, result.num_files, result.num_rows, result.num_removed_files, result.num_deleted_rows
+    )
+
+
+def _hooks(
+    transaction: OptimisticTransaction, hook_properties: PostCommitHookProperties
+) -> list[PostCommitHook]:
+    if not hook_properties.create_checkpoint:
+        return []
+    write_due_checkpoint = checkpoint_hook(transaction.configuration)
+    return [lambda done: write_due_checkpoint(done.store, done.version)]
+
+
+def stage_write(
+    transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
+) -> WriteResult:
+    """Write a stream and stage what it does to the table; nothing is committed.
+
+    Raises what `deltaarrow.write_deltalake` raises.
+    """
+    if _is_replay(transaction, options):
+        _LOGGER.info("%s has this write already; nothing is written", transaction.store.uri)
+        return WriteResult(None, is_replay=True)
+    snapshot = transaction.snapshot
+    target = (
+        _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
+    )
+    arrow_schema = to_arrow_schema(target.schema)
+    ensure_conformable(data.schema, arrow_schema)
+    for action in target.changes:
+        transaction.stage([action])
+    plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
+    rows: Iterable[pa.RecordBatch] = data
+    if options.predicate is not None:
+        condition = _condition(options.predicate, target.schema)
+        rows = checked_rows(transaction.store, conform(data, arrow_schema), condition, options.predicate)
+    files = write_files(plan, rows, clock=transaction.clock)
+    transaction.add_files(files)
+    replaced = Deletion()
+    if snapshot is not None and options.replaces_rows:
+        if options.predicate is not None:
+            # Rows of the table as it is, which may lack columns that come with this write.
+            replaced = stage_deletion(
+                transaction, snapshot, _condition(options.predicate, snapshot.schema), plan
+            )
+        elif options.is_dynamic and snapshot.partition_columns:
+            replaced = stage_partition_removal(transaction, snapshot, files)
+        else:
+            replaced = stage_removal_of_all(transaction)
+    return _describe(transaction, options, files, replaced)
+
+
+def _condition(text: str, schema: Schema) -> Predicate:
+    predicate = bind(from_sql(text), schema)
+    to_duckdb(predicate)  # raises for what is not understood before anything is written
+    return predicate
+
+
+def _is_replay(transaction: OptimisticTransaction, options: WriteOptions) -> bool:
+    news = [
+        transaction.set_application(each.app_id, each.version, each.last_updated)
+        for each in options.applications
+    ]
+    if any(news) and not all(news):
+        raise CommitFailedError(
+            "some of the application transactions of this write are in the table already, and others are not"
+        )
+    return bool(news) and not any(news)
+
+
+def _new_table(data: pa.RecordBatchReader, options: WriteOptions, clock: Clock) -> WriteTarget:
+    new = NewTable(
+        schema=from_arrow_schema(data.schema),
+        partition_by=tuple(options.partition_by or ()),
+        name=options.name,
+        description=options.description,
+        configuration=options.configuration,
+    )
+    protocol, metadata = new.actions(clock)
+    return WriteTarget(protocol, metadata, [metadata, protocol])
+
+
+def _ensure_writable(snapshot: Snapshot, options: WriteOptions) -> None:
+    ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite" if options.replaces_rows else "append")
+
+
+def _target(snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOptions) -> WriteTarget:
+    _ensure_writable(snapshot, options)
+    if options.partition_by is not None and options.schema_mode != "overwrite":
+        wanted = resolve_partition_columns(snapshot.schema, options.partition_by)
+        if wanted != snapshot.partition_columns:
+            raise SchemaMismatchError(
+                f"the table is partitioned by {list(snapshot.partition_columns)}, not by {list(wanted)};"
+                " schema_mode='overwrite' with mode='overwrite' partitions it anew"
+            )
+    if options.schema_mode is None:
+        return WriteTarget.existing(snapshot)
+    raise UnsupportedFeatureError(
+        f"schema_mode={options.schema_mode!r} is not supported yet", feature="schema_mode"
+    )
+
+
+def _describe(
+    transaction: OptimisticTransaction, options: WriteOptions, files: Sequence[AddFile], replaced: Deletion
+) -> WriteResult:
+    """Tell history what the write does, in the words of delta-spark."""
     rows = sum(orjson.loads(file.stats)["numRecords"] for file in files if file.stats is not None)
-    metrics = {
-        "numFiles": str(len(files)),
-        "numOutputRows": str(rows),
-        "numOutputBytes": str(sum(file.size for file in files)),
+    transaction.operation = "WRITE"
+    transaction.parameters = {
+        "mode": _SPARK_MODES[options.mode],
+        "partitionBy": orjson.dumps(list(options.partition_by or ())).decode(),
+        **({} if options.predicate is None else {"predicate": options.predicate}),
     }
-    if mode == "overwrite":
-        metrics["numRemovedFiles"] = str(len(removed))
-        metrics["numRemovedBytes"] = str(sum(file.size or 0 for file in removed))
-    return metrics
+    written = [*files, *replaced.rewritten]
+    transaction.metrics.update(
+        numFiles=str(len(written)),
+        numOutputRows=str(rows + replaced.copied_rows),
+        numOutputBytes=str(sum(file.size for file in written)),
+    )
+    if options.replaces_rows:
+        transaction.metrics.update(
+            numRemovedFiles=str(replaced.removed_files), numRemovedBytes=str(replaced.removed_bytes)
+        )
+    if options.predicate is not None:
+        transaction.metrics.update(
+            numDeletedRows=str(replaced.deleted_rows), numCopiedRows=str(replaced.copied_rows)
+        )
+    return WriteResult(
+        None, len(written), rows, replaced.removed_files + replaced.marked_files, replaced.deleted_rows
+    )

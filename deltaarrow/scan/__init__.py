@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
     from deltaarrow.scan.explain import Explanation, explain_scan
+    from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
 
 __all__ = [
     "PLAN_COLUMNS",
@@ -28,12 +29,16 @@ __all__ = [
     "ChangePlan",
     "ChangeReader",
     "Explanation",
+    "FileMatches",
     "FileTask",
     "ScanPlan",
     "TableLayout",
+    "count_live_rows",
     "count_rows",
     "explain_scan",
     "file_tasks",
+    "find_matches",
+    "matching_files",
     "plan_changes",
     "plan_scan",
     "resolve_versions",
@@ -49,7 +54,11 @@ __getattr__ = lazy_attributes(
         "BatchReader": "deltaarrow.scan.batches",
         "ChangeReader": "deltaarrow.scan.change_reader",
         "Explanation": "deltaarrow.scan.explain",
+        "FileMatches": "deltaarrow.scan.matches",
+        "count_live_rows": "deltaarrow.scan.matches",
         "count_rows": "deltaarrow.scan.count",
         "explain_scan": "deltaarrow.scan.explain",
+        "find_matches": "deltaarrow.scan.matches",
+        "matching_files": "deltaarrow.scan.matches",
     },
 )

@@ -48,13 +48,13 @@ def test_files_stay_where_the_put_took_place_and_could_not_be_looked_at(tmp_path
     def put_and_lose_the_connection(store, put):
         put()
         # Only the first look fails: whoever asks again later finds the commit.
-        real = type(store).exists
+        real = type(store).read
 
         def fail_once(self, name):
-            monkeypatch.setattr(type(store), "exists", real)
+            monkeypatch.setattr(type(store), "read", real)
             raise OSError("connection lost")
 
-        monkeypatch.setattr(type(store), "exists", fail_once)
+        monkeypatch.setattr(type(store), "read", fail_once)
         raise OSError("connection lost")
 
     on_put(monkeypatch, tmp_path, put_and_lose_the_connection)

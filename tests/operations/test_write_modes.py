@@ -74,13 +74,6 @@ def test_an_unknown_mode_is_refused(tmp_path):
         write_deltalake(tmp_path, ROWS, mode="upsert")
 
 
-@pytest.mark.parametrize("argument", ["schema_mode", "predicate"])
-def test_what_is_not_supported_yet_is_refused_by_its_name(tmp_path, argument):
-    write_deltalake(tmp_path, ROWS)
-    with pytest.raises(UnsupportedFeatureError, match=argument):
-        write_deltalake(tmp_path, ROWS, mode="overwrite", **{argument: "merge"})
-
-
 def test_partitions_of_a_new_table(tmp_path):
     write_deltalake(tmp_path, ROWS, partition_by="day")
     table = DeltaTable(tmp_path)

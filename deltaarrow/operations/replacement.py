@@ -1,0 +1,111 @@
+"""Which rows an overwrite replaces: all of them, those of a condition, or those of the partitions written."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+import deltaarrow.scan as scan
+from deltaarrow.actions import AddFile
+from deltaarrow.compute import files_cursor
+from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.expressions import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    IsIn,
+    IsNull,
+    Literal,
+    Or,
+    Predicate,
+    bind,
+    to_duckdb,
+)
+from deltaarrow.operations.deletion import Deletion
+from deltaarrow.partitions import parse_partition_value
+from deltaarrow.schema import PrimitiveType, Schema, physical_name
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
+from deltaarrow.transaction import OptimisticTransaction
+
+__all__ = ["checked_rows", "partitions_predicate", "stage_partition_removal", "stage_removal_of_all"]
+
+
+def stage_removal_of_all(transaction: OptimisticTransaction) -> Deletion:
+    """Stage the removal of every live file."""
+    return _removal(transaction, transaction.read_files())
+
+
+def _removal(transaction: OptimisticTransaction, files: pa.Table) -> Deletion:
+    removed = transaction.remove_files(files)
+    return Deletion(removed_files=len(removed), removed_bytes=sum(each.size or 0 for each in removed))
+
+
+def stage_partition_removal(
+    transaction: OptimisticTransaction, snapshot: Snapshot, written: Sequence[AddFile]
+) -> Deletion:
+    """Stage the removal of every live file in a partition that one of the `written` files is in."""
+    predicate = partitions_predicate(snapshot, written)
+    files = transaction.read_files(predicate)
+    plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, (), files)
+    return _removal(transaction, files.take(pa.array(scan.matching_files(plan, predicate), pa.int64())))
+
+
+def partitions_predicate(snapshot: Snapshot, written: Iterable[AddFile]) -> Predicate:
+    """Return the predicate that holds in the partitions of files, and nowhere else."""
+    fields = [snapshot.schema.field(name) for name in snapshot.partition_columns]
+    names = [physical_name(field, snapshot.mapping_mode) for field in fields]
+    keys = dict.fromkeys(tuple(file.partition_values.get(name) for name in names) for file in written)
+    if not keys:
+        return Constant(False)
+    if len(fields) == 1:
+        return _is_one_of(fields[0].name, fields[0].type, [text for (text,) in keys], snapshot.schema)
+    return Or(
+        tuple(
+            And(
+                tuple(
+                    _is_one_of(field.name, field.type, [text], snapshot.schema)
+                    for field, text in zip(fields, key, strict=True)
+                )
+            )
+            for key in keys
+        )
+    )
+
+
+def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema: Schema) -> Predicate:
+    if not isinstance(data_type, PrimitiveType):
+        raise TypeError(f"the partition column {name!r} is of type {data_type!r}")
+    column = Column((name,))
+    parsed = [parse_partition_value(text, data_type, name) for text in texts]
+    values = tuple(value for value in parsed if value is not None)
+    parts: list[Predicate] = []
+    if len(values) == 1:
+        parts.append(Compare("=", column, Literal(values[0])))
+    elif values:
+        parts.append(IsIn(column, values))
+    if len(values) < len(parsed):
+        parts.append(IsNull(column))
+    return bind(parts[0] if len(parts) == 1 else Or(tuple(parts)), schema)
+
+
+def checked_rows(
+    store: Store, batches: Iterable[pa.RecordBatch], predicate: Predicate, text: str
+) -> Iterator[pa.RecordBatch]:
+    """Pass rows on for which the condition of an overwrite is true.
+
+    What replaces rows of a condition must be rows of it, or repeating the write would give another
+    table. Raises `ConstraintViolationError`, with `text`, for a row for which it is false or NULL.
+    """
+    condition = to_duckdb(predicate)
+    with files_cursor(store) as cursor:
+        for batch in batches:
+            cursor.register("written_rows", pa.Table.from_batches([batch]))
+            found = cursor.sql(
+                f"SELECT count(*) FROM written_rows WHERE ({condition}) IS NOT TRUE"
+            ).fetchall()
+            if found[0][0]:
+                raise ConstraintViolationError(
+                    f"{found[0][0]} rows do not fulfil the condition of the overwrite: {text}"
+                )
+            yield batch

@@ -1,0 +1,53 @@
+"""The table that a write goes to, as it will be once the write is committed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltaarrow.actions import Action, Metadata, Protocol
+from deltaarrow.features import is_supported
+from deltaarrow.schema import Schema, column_mapping_mode
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
+from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties
+
+__all__ = ["WriteTarget"]
+
+
+@dataclass(frozen=True)
+class WriteTarget:
+    """A table that exists, or the one that the write makes; `changes` is what must be committed for it."""
+
+    protocol: Protocol
+    metadata: Metadata
+    changes: Sequence[Action] = ()
+
+    @classmethod
+    def existing(cls, snapshot: Snapshot) -> "WriteTarget":
+        """The table of a snapshot as it is."""
+        return cls(snapshot.protocol, snapshot.metadata)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The logical schema."""
+        return Schema.from_json(self.metadata.schema_string)
+
+    def plan(
+        self, store: Store, target_file_size: int | None = None, properties: WriterProperties | None = None
+    ) -> WritePlan:
+        """Return how its data files are written."""
+        return WritePlan(
+            store=store,
+            schema=self.schema,
+            partition_columns=tuple(self.metadata.partition_columns),
+            mapping_mode=column_mapping_mode(
+                self.protocol.min_reader_version,
+                self.protocol.reader_features,
+                self.protocol.writer_features,
+                self.metadata.configuration,
+            ),
+            configuration=self.metadata.configuration,
+            tight_bounds=is_supported(self.protocol, "deletionVectors"),
+            target_file_size=DEFAULT_TARGET_FILE_SIZE if target_file_size is None else target_file_size,
+            properties=WriterProperties() if properties is None else properties,
+        )

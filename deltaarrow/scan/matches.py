@@ -1,0 +1,139 @@
+"""Finding the rows of a table that match a predicate: which file, and where in it.
+
+A predicate on partition columns alone holds for all rows of a file or for none, so no file is read for
+it; any other is put to DuckDB over the files that may hold a match.
+"""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from deltaarrow.compute import files_cursor
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.expressions import Predicate, columns_of, to_duckdb
+from deltaarrow.partitions import parse_partition_values
+from deltaarrow.scan.footers import read_row_counts
+from deltaarrow.scan.plan import ScanPlan
+from deltaarrow.scan.relation import FILE_COLUMN, ROW_COLUMN, relation_sql
+from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.schema import Field, PrimitiveType
+
+__all__ = ["FileMatches", "count_live_rows", "find_matches", "is_partition_predicate", "matching_files"]
+
+_PARTS = "deltaarrow_matches"
+_PLACE = "deltaarrow_place"
+
+
+@dataclass(frozen=True)
+class FileMatches:
+    """The matching live rows of one file: `place` is its row in ``plan.files``.
+
+    `positions` are those of the rows in the data file; None stands for every live row.
+    """
+
+    place: int
+    positions: BitMap64 | None
+
+    def __len__(self) -> int:
+        """How many rows are listed; 0 where every live row matches."""
+        return 0 if self.positions is None else len(self.positions)
+
+    def found(self) -> BitMap64:
+        """Return the listed positions as a set of the caller's own."""
+        return BitMap64() if self.positions is None else self.positions.copy()
+
+
+def is_partition_predicate(plan: ScanPlan, predicate: Predicate) -> bool:
+    """Whether a predicate, bound to the schema, is about partition columns and nothing else."""
+    return {path[0] for path in columns_of(predicate)} <= set(plan.layout.partition_columns)
+
+
+def matching_files(plan: ScanPlan, predicate: Predicate) -> list[int]:
+    """Return the places in ``plan.files`` of the files all of whose rows match a partition predicate."""
+    count = plan.files.num_rows
+    columns = {_PLACE: pa.chunked_array([_range(count)])}
+    for column in plan.layout.partition_fields:
+        columns[column.name] = _partition_values(plan, column)
+    with files_cursor(plan.store) as cursor:
+        cursor.register(_PARTS, pa.table(columns))
+        condition = to_duckdb(predicate)
+        return [
+            place for (place,) in cursor.sql(f"SELECT {_PLACE} FROM {_PARTS} WHERE {condition}").fetchall()
+        ]
+
+
+def _range(count: int) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(np.arange(count, dtype=np.int64))])
+
+
+def _partition_values(plan: ScanPlan, column: Field) -> pa.Array:
+    if not isinstance(column.type, PrimitiveType):
+        raise CorruptLogError(f"the partition column {column.name!r} is of type {column.type!r}")
+    physical = plan.layout.physical_name(column)
+    texts = pc.map_lookup(plan.files.column("partition_values"), physical, "first")
+    return parse_partition_values(texts, column.type, column.name)
+
+
+def find_matches(plan: ScanPlan, predicate: Predicate) -> Iterator[FileMatches]:
+    """Yield the files of a plan that hold a matching row, each once, with the places of such rows.
+
+    `plan` has the columns of the predicate, which is bound to the schema of the table. Files are in
+    no particular order. Memory grows with the matching rows of the files that one query reads.
+
+    Raises `InvalidPredicateError` for a predicate that is not understood wholly, and what reading the
+    files raises.
+    """
+    if is_partition_predicate(plan, predicate):
+        yield from (FileMatches(place, None) for place in matching_files(plan, predicate))
+    else:
+        yield from _found_in_files(plan, predicate, 0)
+
+
+def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterator[FileMatches]:
+    try:
+        relation = relation_sql(plan, _PARTS, locate=True)
+    except BeyondDuckDBError:
+        # Too many physical schemas for one query; fewer files have fewer.
+        half = plan.files.num_rows // 2
+        if not half:
+            raise
+        yield from _found_in_files(replace(plan, files=plan.files.slice(0, half)), predicate, offset)
+        yield from _found_in_files(replace(plan, files=plan.files.slice(half)), predicate, offset + half)
+        return
+    found: dict[int, BitMap64] = {}
+    with files_cursor(plan.store) as cursor:
+        if relation.parts is not None:
+            source = f"{_PARTS}_source"
+            cursor.register(source, relation.parts)
+            cursor.execute(relation.create_parts(source))
+        query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({relation.select}) WHERE {to_duckdb(predicate)}"
+        for batch in cursor.sql(query).to_arrow_reader():
+            _collect(batch, found)
+    yield from (FileMatches(offset + place, positions) for place, positions in found.items())
+
+
+def _collect(batch: pa.RecordBatch, found: dict[int, BitMap64]) -> None:
+    files = batch.column(0).cast(pa.int64()).to_numpy()
+    rows = batch.column(1).cast(pa.uint64()).to_numpy()
+    ends = np.flatnonzero(np.diff(files)) + 1
+    for run in np.split(np.arange(len(files)), ends):
+        if len(run):
+            positions = BitMap64(array("Q", rows[run[0] : run[-1] + 1].tobytes()))
+            found.setdefault(int(files[run[0]]), BitMap64()).__ior__(positions)
+
+
+def count_live_rows(plan: ScanPlan, places: list[int]) -> list[int]:
+    """Return the number of live rows of files, from the log or, where it does not tell, their footers."""
+    tasks = [plan.tasks[place] for place in places]
+    unknown = [task.path for task in tasks if task.num_records is None]
+    counts = read_row_counts(plan.store, unknown) if unknown else {}
+    return [
+        (counts[task.path] if task.num_records is None else task.num_records)
+        - (task.deletion_vector.cardinality if task.deletion_vector is not None else 0)
+        for task in tasks
+    ]
