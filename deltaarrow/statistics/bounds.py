@@ -81,17 +81,17 @@ class FileStatisticsSql:
 
     def _value(self, path: tuple[str, ...], field: Field) -> str:
         """A member as the column's type: a value that the writer found, or something near it."""
-        return self._first(self._typed(path, field), written_value(field, self.text(*path)))
+        return self._first(self.typed(path, field), written_value(field, self.text(*path)))
 
     def _count(self, path: tuple[str, ...], text: str) -> str:
-        return self._first(self._typed(path, _COUNT), f"TRY_CAST({text} AS BIGINT)")
+        return self._first(self.typed(path, _COUNT), f"TRY_CAST({text} AS BIGINT)")
 
     def _first(self, typed: str | None, read: str) -> str:
         if typed is None:
             return read
         return typed if self.json is None else f"coalesce({typed}, {read})"
 
-    def _typed(self, path: tuple[str, ...], field: Field) -> str | None:
+    def typed(self, path: tuple[str, ...], field: Field) -> str | None:
         """A member of the struct; None where there is none of a type that says something of the column."""
         if self.parsed is None or self.parsed_type is None:
             return None
@@ -214,15 +214,15 @@ def upper_bound(field: Field, value: str) -> str | None:
             return _let(value, later.format(_OLD))
         case "timestamp_ntz":
             # Writers drop what is below a millisecond.
-            return f"({value} + INTERVAL 1 MILLISECOND)"
+            return f"TRY({value} + INTERVAL 1 MILLISECOND)"
         case _ if field.type.decimal:
             return _decimal_bound(field.type, value, "+")
     return value
 
 
 def _let(value: str, body: str, name: str = "x") -> str:
-    """`body` with a name for the value, which is computed once."""
-    return f"list_transform([{value}], lambda {name}: {body})[1]"
+    """`body` with a name for the value, which is computed once; NULL where it is beyond its type."""
+    return f"TRY(list_transform([{value}], lambda {name}: {body})[1])"
 
 
 def _float_bound(field: Field, value: str, chosen: str) -> str:

@@ -458,6 +458,69 @@ def test_statistics_in_structs():
     assert not is_kept("ts = '2020-01-01 00:00:00.003'", stats_parsed=no_nulls)
 
 
+@pytest.mark.parametrize(
+    ("column", "stored", "inside", "outside"),
+    [
+        ("a", "7::INTEGER", "7", "8"),
+        ("f", "7::FLOAT", "7", "6"),
+        ("d", "7::FLOAT", "7", "6"),
+        ("d", "7::INTEGER", "7", "6"),
+        ("c", "7::DECIMAL(10,1)", "7.0", "7.1"),
+        ("c", "7::SMALLINT", "7.0", "7.1"),
+        ("s", "'x'", "'x'", "'y'"),
+        ("day", "DATE '2020-01-01'", "'2020-01-01'", "'2020-01-02'"),
+        ("ts", "TIMESTAMPTZ '2020-01-01 00:00:00Z'", "'2020-01-01'", "'2020-01-02'"),
+        ("ts", "TIMESTAMP_NS '2020-01-01'", "'2020-01-01'", "'2020-01-02'"),
+        ("ntz", "TIMESTAMP '2020-01-01'", "'2020-01-01'", "'2020-01-02'"),
+        ("ntz", "TIMESTAMP_NS '2020-01-01'", "'2020-01-01'", "'2020-01-02'"),
+        ("ntz", "DATE '2020-01-01'", "'2020-01-01'", "'2020-01-02'"),
+    ],
+)
+def test_a_struct_may_have_the_type_that_a_column_had(column, stored, inside, outside):
+    parsed = (
+        f"{{'numRecords': 1, 'minValues': {{'{column}': {stored}}}, 'maxValues': {{'{column}': {stored}}}}}"
+    )
+    assert is_kept(f"{column} = {inside}", stats_parsed=parsed, stats=None)
+    assert not is_kept(f"{column} = {outside}", stats_parsed=parsed, stats=None)
+
+
+@pytest.mark.parametrize(
+    ("column", "stored", "condition"),
+    [
+        ("a", "7.5::DOUBLE", "a = 100"),
+        ("a", "'7'", "a = 100"),
+        ("f", "7::DOUBLE", "f = 1"),
+        ("d", "7::BIGINT", "d = 1"),
+        ("c", "7::DECIMAL(20,3)", "c = 100.0"),
+        ("c", "7::DOUBLE", "c = 100.0"),
+        ("s", "'x'::BLOB", "s = 'y'"),
+        ("day", "TIMESTAMP '2020-01-01'", "day = '2020-01-02'"),
+        ("ts", "TIMESTAMP '2020-01-01'", "ts = '2021-01-02'"),
+        ("ts", "DATE '2020-01-01'", "ts = '2021-01-02'"),
+        ("ntz", "TIMESTAMPTZ '2020-01-01 00:00:00Z'", "ntz = '2021-01-02'"),
+        ("b", "FALSE", "b"),
+        ("a", "{'x': 1}", "a = 100"),
+        ("A", "7::BIGINT", "a = 100"),
+    ],
+)
+def test_a_struct_of_another_type_proves_nothing(column, stored, condition):
+    parsed = (
+        f"{{'numRecords': 1, 'minValues': {{'{column}': {stored}}}, 'maxValues': {{'{column}': {stored}}}}}"
+    )
+    assert is_kept(condition, stats_parsed=parsed, stats=None)
+
+
+def test_dates_beyond_four_digits():
+    """Texts of such dates are not read; a struct has them as days."""
+    text = stats("2020-01-02", "+10000-01-01", column="day")
+    assert is_kept("day = '9999-12-31'", text)
+    assert not is_kept("day < '2020-01-02'", text)
+    assert is_kept("day < '2020-01-02'", stats("-0001-01-01", "2020-01-02", column="day"))
+    far = "{'minValues': {'day': DATE '10000-01-01'}, 'maxValues': {'day': DATE '20000-01-01'}}"
+    assert not is_kept("day <= '9999-12-31'", stats_parsed=far, stats=None)
+    assert is_kept("day > '9999-12-31'", stats_parsed=far, stats=None)
+
+
 class TestPartitions:
     @pytest.mark.parametrize(
         ("predicate", "kept"),

@@ -44,6 +44,8 @@ PARTITION_COLUMNS = ("p", "q", "r", "t")
 
 SCHEMA = Schema(
     [
+        Field("tiny", "byte"),
+        Field("small", "short"),
         Field("i", "integer"),
         Field("l", "long"),
         Field("f", "float"),
@@ -51,6 +53,7 @@ SCHEMA = Schema(
         Field("d", "double", metadata={"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}),
         Field("c", "decimal(38,10)"),
         Field("money", "decimal(10,2)"),
+        Field("whole", "decimal(38,0)"),
         Field("s", "string"),
         Field("day", "date"),
         Field("ts", "timestamp"),
@@ -73,6 +76,7 @@ _FLOATS = [float(np.float32(each)) for each in _DOUBLES if abs(each) < 1e38 or n
 _WIDE = [Decimal(t) for t in ("0", "0.1", "-0.1", "1.0000000001", "7", "1234567890123456789.0000000001")]
 _DECIMALS = [*_WIDE, -_WIDE[-1], _WIDE[-1] + 1, Decimal("0.0000000001")]
 _MONEY = [Decimal("0.00"), Decimal("0.10"), Decimal("1.50"), Decimal("-99999999.99"), Decimal("99999999.99")]
+_WHOLE = [Decimal(n) for n in (0, 1, -1, 2**53 + 1, 10**37, 10**38 - 1, 10**38 - 2, -(10**38) + 1)]
 _STRINGS = [
     *("", "a", "b", "ab", "é", "\x7f", "\ufffd", "\U0001f600", "\U0010ffff", "a" * 31, "a" * 32, "a" * 33),
     *("a" * 32 + tail for tail in ("\x7f", "b", "\ufffd", "\U0001f600", "\U0010ffff" * 40, "é")),
@@ -95,12 +99,15 @@ _TIMES = [
 _INSTANTS = [each.replace(tzinfo=UTC) for each in _TIMES]
 
 VALUES: dict[tuple[str, ...], list[Any]] = {
+    ("tiny",): [0, 1, -1, 127, -128],
+    ("small",): [0, 1, -1, 128, 2**15 - 1, -(2**15)],
     ("i",): _INTEGERS,
     ("l",): _LONGS,
     ("f",): _FLOATS,
     ("d",): _DOUBLES,
     ("c",): _DECIMALS,
     ("money",): _MONEY,
+    ("whole",): _WHOLE,
     ("s",): _STRINGS,
     ("day",): _DAYS,
     ("ts",): _INSTANTS,
@@ -295,12 +302,15 @@ def _json(value: Any) -> str:
 # Literals of another kind than the column, with which it can be compared all the same.
 _NUMBERS = [2.5, Decimal("2.5"), 2, -1, 2**40, 0.1, Decimal("0.1"), math.inf, math.nan]
 _ALSO: dict[str, list[Any]] = {
+    "tiny": [*_NUMBERS, 128],
+    "small": [*_NUMBERS, 2**15],
     "i": _NUMBERS,
     "l": [*_NUMBERS, float(2**53), 1e300],
     "f": _NUMBERS,
     "d": _NUMBERS,
     "c": [1, 0.1, Decimal("0.00000000001")],
     "money": [1, 0.1, Decimal("0.105"), Decimal("1e20")],
+    "whole": [1, 1e37, 2**60],
     "day": ["2020-01-31", dt.datetime(2020, 1, 31, 12)],
     "ts": ["2020-01-31", "2020-01-31 01:00:00.0005+01:00"],
     "ntz": ["2020-01-31", dt.date(2020, 2, 1)],
