@@ -11,7 +11,7 @@ from deltaarrow.log.catalog import (
     is_catalog_store,
 )
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
-from deltaarrow.log.checkpoint_writer import write_classic_checkpoint
+from deltaarrow.log.checkpoint_writer import ManifestFormat, write_checkpoint
 from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
@@ -31,6 +31,7 @@ __all__ = [
     "LogFileKind",
     "LogSegment",
     "LogState",
+    "ManifestFormat",
     "RatifiedCommit",
     "RatifiedCommits",
     "VersionChecksum",
@@ -48,5 +49,5 @@ __all__ = [
     "read_version_checksum",
     "replay",
     "select_segment",
-    "write_classic_checkpoint",
+    "write_checkpoint",
 ]

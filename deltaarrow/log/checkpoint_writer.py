@@ -1,177 +1,233 @@
-"""Writing classic checkpoints: chapters "Checkpoints" and "Checkpoint Schema" of the protocol.
+"""Writing checkpoints: chapters "Checkpoints", "V2 Spec" and "Last Checkpoint File" of the protocol.
 
 A checkpoint is the replayed state of a version: its protocol and metadata, the newest `txn` of every
-application, the domains, the live files and the tombstones that have not expired. The hint in
-``_last_checkpoint`` follows only once the checkpoint is in place. A checkpoint has the columns that we
-know, so where an action has a field that we do not know none is written: commits keep such fields, and
-may be cleaned up once a checkpoint stands for them.
+application, the domains, the live files and the tombstones, but for what has expired. A classic one is one
+file. A V2 one is a file with all but the file actions, under a name of its own, and sidecars that hold
+these; they are written side by side, and the file that names them comes after them. The hint in
+``_last_checkpoint`` follows only once the checkpoint is in place. Multi-part checkpoints, which are not
+atomic, are never written.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from deltaarrow.actions import CHECKPOINT_SCHEMA, Action, render_action
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.actions.codec import camel_case
-from deltaarrow.compute import files_cursor, quote_file, quote_identifier
-from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.log.checkpoints import CheckpointFiles
-from deltaarrow.log.last_checkpoint import read_hint, render_hint, write_hint
-from deltaarrow.log.names import checkpoint_name
+from deltaarrow.actions import (
+    CHECKPOINT_SCHEMA,
+    Action,
+    AddFile,
+    CheckpointMetadata,
+    RemoveFile,
+    Sidecar,
+    render_json_lines,
+)
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import DeltaProtocolError
+from deltaarrow.features import is_supported, properties
+from deltaarrow.log.checkpoint_layout import CheckpointLayout
+from deltaarrow.log.checkpoint_losses import ensure_nothing_is_lost
+from deltaarrow.log.checkpoint_rows import action_rows, add_rows, remove_rows
+from deltaarrow.log.file_sources import FileSources
+from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, schema_json, write_hint
+from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
 from deltaarrow.log.replay import LogState
+from deltaarrow.storage.store import Store
 
-__all__ = ["write_classic_checkpoint"]
+__all__ = ["ManifestFormat", "write_checkpoint"]
 
-_COLUMNS = ("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
-_SCHEMA = pa.schema([CHECKPOINT_SCHEMA.field(name) for name in _COLUMNS])
-_ROWS_A_GROUP = 100_000
+ManifestFormat = Literal["parquet", "json"]
+"""What the file of a V2 checkpoint that names the sidecars is written as."""
 
-
-def _row_table(column: str, values: pa.Array) -> pa.Table:
-    """Return the rows of one kind of action; the columns of the other kinds are NULL."""
-    arrays = [values if f.name == column else pa.nulls(len(values), f.type) for f in _SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=_SCHEMA)
+_WRITERS = 2
+"""Sidecars that are encoded at a time; as many more wait in memory."""
 
 
-def _action_rows(actions: list[Action]) -> Iterator[pa.Table]:
-    for action in actions:
-        rendered = render_action(action)
-        for key, value in rendered.items():
-            yield _row_table(key, build_array([value], _SCHEMA.field(key).type))
-
-
-def _file_rows(column: str, files: pa.Table) -> Iterator[pa.Table]:
-    """Turn a table of files, which has snake_case columns, into rows of a checkpoint."""
-    wanted = _SCHEMA.field(column).type
-    sources = {camel_case(name): name for name in files.column_names} | {"path": "log_path"}
-    for batch in files.to_batches(max_chunksize=_ROWS_A_GROUP):
-        children = []
-        for child in wanted:
-            source = batch.column(sources[child.name])
-            # Deletion vectors differ in the names of their fields alone.
-            children.append(_renamed(source, child.type) if pa.types.is_struct(child.type) else source)
-        yield _row_table(column, pa.StructArray.from_arrays(children, fields=list(wanted)))
-
-
-def _renamed(array: pa.StructArray, data_type: pa.DataType) -> pa.StructArray:
-    return pa.StructArray.from_arrays(
-        [array.field(i) for i in range(array.type.num_fields)],
-        fields=list(data_type),
-        mask=array.is_null() if array.null_count else None,
-    )
-
-
-# What says nothing that the other fields do not say; delta-spark leaves these out as well.
-_DERIVED = {
-    "add": frozenset({"stats_parsed", "partitionValues_parsed"}),
-    "remove": frozenset({"stats_parsed", "partitionValues_parsed"}),
-    "deletionVector": frozenset({"maxRowIndex"}),
-}
-
-
-def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) -> Iterator[str]:
-    """Name the fields of an object, given as JSON, that a column of this type has no place for."""
-    known = {field.name: field.type for field in data_type}
-    for key, item in value.items():
-        if key not in known:
-            if item is not None and key not in _DERIVED.get(name, ()):
-                yield f"{name}.{key}"
-        elif pa.types.is_struct(known[key]) and isinstance(item, Mapping):
-            yield from _lost_fields(key, item, known[key])
-
-
-def _unplaced(
-    path: tuple[str, ...], found: pa.StructType, wanted: pa.StructType
-) -> Iterator[tuple[str, ...]]:
-    """Name the members of a column of an older checkpoint that the new one has no place for."""
-    known = {field.name: field.type for field in wanted}
-    for field in found:
-        inner = (*path, field.name)
-        if field.name not in known:
-            if field.name not in _DERIVED.get(path[-1], ()):
-                yield inner
-        elif pa.types.is_struct(known[field.name]) and pa.types.is_struct(field.type):
-            yield from _unplaced(inner, field.type, known[field.name])
-
-
-def _lost_columns(state: LogState, files: CheckpointFiles) -> Iterator[str]:
-    """Name the unknown fields that file actions of an older checkpoint have, in whichever row."""
-    paths = [
-        path
-        for column in files.schema
-        if column.name in ("add", "remove")
-        for path in _unplaced((column.name,), column.type, _SCHEMA.field(column.name).type)
-    ]
-    if not paths:
-        return
-    counts = ", ".join(f"count({'.'.join(map(quote_identifier, path))})" for path in paths)
-    listed = ", ".join(quote_file(state.store.location(name)) for name in files.names)
-    with files_cursor(state.store) as cursor:
-        query = f"SELECT {counts} FROM read_parquet([{listed}], hive_partitioning = false)"
-        (row,) = cursor.sql(query).fetchall()
-    for path, count in zip(paths, row, strict=True):
-        if count:
-            yield ".".join(path[-2:])
-
-
-def _ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_since: int) -> None:
-    removes = (
-        each for each in state.recent_removes() if (each.get("deletionTimestamp") or 0) > tombstones_since
-    )
-    actions: list[Mapping[str, Any]] = [render_action(action) for action in head]
-    actions += [{"add": add} for add in state.recent_adds()] + [{"remove": remove} for remove in removes]
-    lost = {
-        field
-        for action in actions
-        for key, value in action.items()
-        for field in _lost_fields(key, value, _SCHEMA.field(key).type)
-    }
-    lost.update(field for files in state.checkpoint_files for field in _lost_columns(state, files))
-    if lost:
-        names = ", ".join(sorted(lost))
-        raise UnsupportedFeatureError(
-            f"no checkpoint of version {state.segment.version} of {state.store.uri} can be written: it"
-            f" would lose fields that this release does not know: {names}",
-            feature=names,
-        )
-
-
-def write_classic_checkpoint(state: LogState, *, tombstones_since: int) -> str:
+def write_checkpoint(
+    state: LogState, *, manifest_format: ManifestFormat = "parquet", clock: Clock = system_clock
+) -> str:
     """Write the checkpoint of a replayed segment and the hint to it; return its store name.
 
-    Tombstones older than `tombstones_since` (milliseconds since the epoch) are left out. A checkpoint
-    that another writer has put there first is as good and is replaced by the same content.
+    The properties of the table say of which kind it is and what it holds. A classic checkpoint that
+    another writer has put there first is as good, and is replaced by the same content.
 
-    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here.
+    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here, and
+    `DeltaProtocolError` when V2 checkpoints are asked for by a table that does not have their feature.
     """
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    version = state.segment.version
-    name = checkpoint_name(version)
-    files = state.query_files()
-    tombstones = state.query_tombstones()
-    # A tombstone without a time counts as one of the epoch, as in delta-spark.
-    times = pc.fill_null(tombstones.column("deletion_timestamp"), 0)
-    tombstones = tombstones.filter(pc.greater(times, tombstones_since))
-    head: list[Action] = [state.protocol, state.metadata]
-    head += [*state.transactions.values(), *state.domains.values()]
-    # Last, because by now every file of the older checkpoint has been found to be readable.
-    _ensure_nothing_is_lost(state, head, tombstones_since)
-    sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, _SCHEMA, compression="snappy") as writer:
-        writer.write_table(pa.concat_tables(_action_rows(head)))
-        for rows in (*_file_rows("add", files), *_file_rows("remove", tombstones)):
-            writer.write_table(rows)
-    data = sink.getvalue().to_pybytes()
-    state.store.write(name, data)
-    hinted = read_hint(state.store)
-    if hinted is None or hinted <= version:
-        size = len(head) + files.num_rows + tombstones.num_rows
-        hint = render_hint(
-            version=version, size=size, size_in_bytes=len(data), num_of_add_files=files.num_rows
+    configuration = state.metadata.configuration
+    now = clock()
+    tombstones_since = now - _milliseconds(properties.DELETED_FILE_RETENTION.parse(configuration))
+    head = _head(state, now)
+    ensure_nothing_is_lost(state, head, tombstones_since)
+    layout = CheckpointLayout.of(state.protocol, state.metadata)
+    if properties.CHECKPOINT_POLICY.parse(configuration) == "classic":
+        schema = layout.schema
+        name, hint = _write_classic(state, head, schema, _files(state, layout, schema, tombstones_since))
+    else:
+        if not is_supported(state.protocol, "v2Checkpoint"):
+            raise DeltaProtocolError(
+                f"delta.checkpointPolicy of {state.store.uri} is v2, but its protocol does not list the"
+                " table feature v2Checkpoint"
+            )
+        schema = layout.sidecar_schema
+        writer = _SidecarWriter(state.store, state.segment.version, schema, clock)
+        name, hint = _write_v2(
+            state, head, writer, _files(state, layout, schema, tombstones_since), manifest_format
         )
+    hinted = read_hint(state.store)
+    if hinted is None or hinted <= state.segment.version:
         write_hint(state.store, hint)
     return name
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)
+
+
+def _head(state: LogState, now: int) -> list[Action]:
+    """Return the actions that are not about files."""
+    retention = properties.SET_TRANSACTION_RETENTION.parse(state.metadata.configuration)
+    transactions = list(state.transactions.values())
+    if retention is not None:
+        since = now - _milliseconds(retention)
+        # As delta-spark does: one without a time has expired.
+        transactions = [t for t in transactions if t.last_updated is not None and t.last_updated > since]
+    return [state.protocol, state.metadata, *transactions, *state.domains.values()]
+
+
+def _files(
+    state: LogState, layout: CheckpointLayout, schema: pa.Schema, tombstones_since: int
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of file actions, with the kind of action."""
+    files = FileSources(state)
+    for rows in add_rows(files, layout, schema):
+        yield AddFile.KEY, rows
+    for rows in remove_rows(files, layout, schema, tombstones_since):
+        yield RemoveFile.KEY, rows
+
+
+def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pq
+
+    # As Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
+    return pq.ParquetWriter(
+        sink, schema, compression="snappy", store_decimal_as_integer=True, store_schema=False
+    )
+
+
+def _write_classic(
+    state: LogState, head: Sequence[Action], schema: pa.Schema, files: Iterator[tuple[str, pa.Table]]
+) -> tuple[str, Hint]:
+    version = state.segment.version
+    name = checkpoint_name(version)
+    counts = {AddFile.KEY: 0, RemoveFile.KEY: 0}
+    # A file that replaces another one has to be there as a whole. Encoded, a million files are 40 MB.
+    sink = pa.BufferOutputStream()
+    with _parquet_writer(sink, schema) as writer:
+        pending = action_rows(head, schema)
+        for action, rows in files:
+            counts[action] += rows.num_rows
+            writer.write_table(pa.concat_tables([pending, rows]) if pending is not None else rows)
+            pending = None
+        if pending is not None:
+            writer.write_table(pending)
+    data = sink.getvalue()
+    state.store.write(name, data.to_pybytes())
+    hint = Hint(
+        version=version,
+        size=len(head) + sum(counts.values()),
+        size_in_bytes=data.size,
+        num_of_add_files=counts[AddFile.KEY],
+        checkpoint_schema=schema,
+    )
+    return name, hint
+
+
+@dataclass
+class _SidecarWriter:
+    """Writes sidecars, several at a time."""
+
+    store: Store
+    version: int
+    schema: pa.Schema
+    clock: Clock
+
+    def write(self, rows: pa.Table) -> Sidecar:
+        name = sidecar_name(self.version, str(uuid.uuid4()))
+        with self.store.open_output(f"{SIDECAR_FOLDER}/{name}") as output:
+            with _parquet_writer(output, self.schema) as writer:
+                writer.write_table(rows)
+            size = output.tell()
+        return Sidecar(path=name, size_in_bytes=size, modification_time=self.clock())
+
+    def write_all(self, parts: Iterator[tuple[str, pa.Table]]) -> tuple[list[Sidecar], dict[str, int]]:
+        """Write a sidecar for every part; return them, and how many actions of each kind they hold."""
+        counts = {AddFile.KEY: 0, RemoveFile.KEY: 0}
+        writing: list[Future[Sidecar]] = []
+        try:
+            with ThreadPoolExecutor(_WRITERS) as pool:
+                for action, rows in parts:
+                    if len(writing) >= 2 * _WRITERS:
+                        # What is under way is in memory.
+                        writing[-2 * _WRITERS].result()
+                    counts[action] += rows.num_rows
+                    writing.append(pool.submit(self.write, rows))
+                return [each.result() for each in writing], counts
+        except BaseException:
+            for each in writing:
+                if each.exception() is None:
+                    self.store.delete(f"{SIDECAR_FOLDER}/{each.result().path}")
+            raise
+
+
+def _write_v2(
+    state: LogState,
+    head: Sequence[Action],
+    writer: _SidecarWriter,
+    files: Iterator[tuple[str, pa.Table]],
+    manifest_format: ManifestFormat,
+) -> tuple[str, Hint]:
+    version = state.segment.version
+    sidecars, counts = writer.write_all(files)
+    sidecar_bytes = sum(sidecar.size_in_bytes for sidecar in sidecars)
+    metadata = CheckpointMetadata(
+        version=version,
+        # What delta-spark tells its readers here.
+        tags={
+            "sidecarNumActions": str(sum(counts.values())),
+            "sidecarSizeInBytes": str(sidecar_bytes),
+            "numOfAddFiles": str(counts[AddFile.KEY]),
+        }
+        | ({} if (text := schema_json(writer.schema)) is None else {"sidecarFileSchema": text}),
+    )
+    actions = [metadata, *sidecars, *head]
+    name = unique_checkpoint_name(version, str(uuid.uuid4()), manifest_format)
+    data = render_json_lines(actions) if manifest_format == "json" else _encoded(actions)
+    writer.store.write(name, data)
+    hint = Hint(
+        version=version,
+        size=len(actions) + sum(counts.values()),
+        size_in_bytes=len(data) + sidecar_bytes,
+        num_of_add_files=counts[AddFile.KEY],
+        checkpoint_schema=CHECKPOINT_SCHEMA if manifest_format == "parquet" else None,
+        manifest=HintedManifest(
+            path=name.rpartition("/")[2],
+            size_in_bytes=len(data),
+            modification_time=writer.clock(),
+            actions=(*head, metadata),
+            sidecars=tuple(sidecars),
+        ),
+    )
+    return name, hint
+
+
+def _encoded(actions: Sequence[Action]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with _parquet_writer(sink, CHECKPOINT_SCHEMA) as writer:
+        writer.write_table(action_rows(actions, CHECKPOINT_SCHEMA))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -25,7 +25,7 @@ from deltaarrow.log.segment import Checkpoint
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
-__all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint"]
+__all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint", "read_file_actions"]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
@@ -172,28 +172,27 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _holding_row_groups(metadata: Any, column: str) -> list[int]:
-    """Return the row groups in which `column` is set somewhere, as far as their statistics tell."""
-    if not metadata.num_row_groups:
-        return []
-    first = metadata.row_group(0)
-    leaves = [
-        i for i in range(metadata.num_columns) if first.column(i).path_in_schema.split(".")[0] == column
-    ]
+def _leaves_by_column(metadata: Any) -> dict[str, list[int]]:
+    """Return the numbers of the leaves below each column."""
+    leaves: dict[str, list[int]] = {}
+    for i in range(metadata.num_columns):
+        leaves.setdefault(metadata.schema.column(i).path.split(".")[0], []).append(i)
+    return leaves
 
-    def is_empty(group: Any) -> bool:
-        for i in leaves:
-            chunk = group.column(i)
-            statistics = chunk.statistics
-            if (
-                statistics is None
-                or not statistics.has_null_count
-                or statistics.null_count < chunk.num_values
-            ):
-                return False
-        return True
 
-    return [g for g in range(metadata.num_row_groups) if not is_empty(metadata.row_group(g))]
+def _is_empty(row_group: Any, leaves: Sequence[int]) -> bool:
+    """Whether the leaves are NULL in all rows of a row group, as far as its statistics tell."""
+    for i in leaves:
+        chunk = row_group.column(i)
+        statistics = chunk.statistics
+        if statistics is None or not statistics.has_null_count or statistics.null_count < chunk.num_values:
+            return False
+    return True
+
+
+def _holding_row_groups(metadata: Any, leaves: Sequence[int]) -> Iterator[int]:
+    """Yield the row groups in which one of the leaves is set somewhere, as far as statistics tell."""
+    return (g for g in range(metadata.num_row_groups) if not _is_empty(metadata.row_group(g), leaves))
 
 
 @contextlib.contextmanager
@@ -212,17 +211,24 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
 
     with pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
         schema = file.schema_arrow
+        leaves = _leaves_by_column(file.metadata)
         for column in _HEAD_COLUMNS:
             if schema.get_field_index(column) < 0:
                 continue
-            groups = _holding_row_groups(file.metadata, column)
+            groups = list(_holding_row_groups(file.metadata, leaves[column]))
             if groups:
                 values = file.read_row_groups(groups, columns=[column]).column(column).drop_null()
                 for value in values.to_pylist(maps_as_pydicts="strict"):
                     head.take(column, _without_nulls(value))
-    if not {"add", "sidecar"} & set(schema.names):
-        raise CorruptLogError("there is neither a column add nor a column sidecar")
-    _add_files(head, name, schema)
+        if not {"add", "sidecar"} & set(schema.names):
+            raise CorruptLogError("there is neither a column add nor a column sidecar")
+        # A part without rows of a kind need not be asked for them.
+        held = [
+            action
+            for action in ("add", "remove")
+            if action in leaves and any(True for _ in _holding_row_groups(file.metadata, leaves[action]))
+        ]
+    _add_files(head, name, pa.schema([field for field in schema if field.name in held]))
 
 
 def _take_json(head: CheckpointHead, actions: Sequence[Mapping[str, Any]]) -> None:
@@ -340,3 +346,33 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
                 raise CorruptLogError("there is neither a column add nor a column remove")
             _add_files(head, name, schema)
     return head
+
+
+def read_file_actions(store: Store, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
+    """Read the file actions of a Parquet file of this schema as a commit has them, without typed values.
+
+    For files with few of them: every one becomes an object. Raises `CorruptLogError`, naming the file.
+    """
+    import pyarrow.parquet as pq
+
+    columns = [
+        f"{action.name}.{member.name}"
+        for action in schema
+        for member in action.type
+        if not member.name.endswith("_parsed")
+    ]
+    with _reading(name), pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
+        table = file.read(columns=columns)
+        return [
+            {action: _file_action(value)}
+            for action in table.column_names
+            for value in table.column(action).drop_null().to_pylist(maps_as_pydicts="strict")
+            if value["path"] is not None
+        ]
+
+
+def _file_action(value: Mapping[str, Any]) -> dict[str, Any]:
+    # A map keeps its NULLs: they are partition values.
+    found = {key: item for key, item in value.items() if item is not None}
+    vector = _without_nulls(found.pop("deletionVector", {}))
+    return found | {"deletionVector": vector} if "storageType" in vector else found

@@ -7,16 +7,25 @@ describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import orjson
+import pyarrow as pa
 
+from deltaarrow.actions import Action, Sidecar, render_action
 from deltaarrow.log.names import LAST_CHECKPOINT
+from deltaarrow.schema import from_arrow_schema
 from deltaarrow.storage.store import Store
 
-__all__ = ["checksum", "read_hint", "render_hint", "write_hint"]
+__all__ = ["Hint", "HintedManifest", "checksum", "read_hint", "schema_json", "write_hint"]
+
+# Of more than this delta-spark leaves out a part as well.
+_LONGEST_SCHEMA = 20_000
+_MOST_ACTIONS = 30
+_MOST_SIDECARS = 30
 
 
 def _encode(text: str) -> str:
@@ -68,17 +77,68 @@ def read_hint(store: Store) -> int | None:
     return version
 
 
-def render_hint(*, version: int, size: int, size_in_bytes: int, num_of_add_files: int) -> bytes:
-    """Return the text of a hint for a classic checkpoint of `size` actions."""
-    hint: dict[str, Any] = {
-        "version": version,
-        "size": size,
-        "sizeInBytes": size_in_bytes,
-        "numOfAddFiles": num_of_add_files,
-    }
-    return orjson.dumps(hint | {"checksum": checksum(hint)})
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HintedManifest:
+    """The file of a V2 checkpoint that names the sidecars, and what stands in it."""
+
+    path: str
+    size_in_bytes: int
+    modification_time: int
+    actions: Sequence[Action]
+    sidecars: Sequence[Sidecar]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object ``v2Checkpoint``; what is much is left out, to be read from the file itself."""
+        found: dict[str, Any] = {
+            "path": self.path,
+            "sizeInBytes": self.size_in_bytes,
+            "modificationTime": self.modification_time,
+        }
+        if len(self.actions) <= _MOST_ACTIONS:
+            found["nonFileActions"] = [render_action(action) for action in self.actions]
+        if len(self.sidecars) <= _MOST_SIDECARS:
+            found["sidecarFiles"] = [render_action(sidecar)[Sidecar.KEY] for sidecar in self.sidecars]
+        return found
 
 
-def write_hint(store: Store, hint: bytes) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hint:
+    """What the hint says of a checkpoint of `size` actions; `manifest` for a V2 one alone."""
+
+    version: int
+    size: int
+    size_in_bytes: int
+    num_of_add_files: int
+    checkpoint_schema: pa.Schema | None = None
+    manifest: HintedManifest | None = None
+
+    def render(self) -> bytes:
+        """Return the text of the file."""
+        hint: dict[str, Any] = {
+            "version": self.version,
+            "size": self.size,
+            "sizeInBytes": self.size_in_bytes,
+            "numOfAddFiles": self.num_of_add_files,
+        }
+        if self.manifest is not None:
+            hint["v2Checkpoint"] = self.manifest.to_json()
+        if self.checkpoint_schema is not None:
+            text = schema_json(self.checkpoint_schema)
+            if text is not None:
+                hint["checkpointSchema"] = orjson.loads(text)
+        return orjson.dumps(hint | {"checksum": checksum(hint)})
+
+
+def schema_json(schema: pa.Schema) -> str | None:
+    """Return the columns of a checkpoint as Spark writes them; None where they are too many for a hint.
+
+    >>> schema_json(pa.schema([("a", pa.int64())]))
+    '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'
+    """
+    text = from_arrow_schema(schema).to_json()
+    return text if len(text) <= _LONGEST_SCHEMA else None
+
+
+def write_hint(store: Store, hint: Hint) -> None:
     """Replace the hint of a table."""
-    store.write(LAST_CHECKPOINT, hint)
+    store.write(LAST_CHECKPOINT, hint.render())

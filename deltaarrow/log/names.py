@@ -30,8 +30,11 @@ __all__ = [
     "checkpoint_name",
     "checksum_name",
     "commit_name",
+    "compaction_name",
     "parse_log_file",
+    "sidecar_name",
     "staged_version",
+    "unique_checkpoint_name",
     "version_prefix",
 ]
 
@@ -156,6 +159,25 @@ def commit_name(version: int) -> str:
 def checkpoint_name(version: int) -> str:
     """Return the store name of a classic checkpoint."""
     return f"{LOG_FOLDER}/{version_prefix(version)}.checkpoint.parquet"
+
+
+def unique_checkpoint_name(version: int, unique: str, suffix: str) -> str:
+    """Return the store name of a V2 checkpoint; `unique` is a UUID, `suffix` ``parquet`` or ``json``."""
+    return f"{LOG_FOLDER}/{version_prefix(version)}.checkpoint.{unique}.{suffix}"
+
+
+def sidecar_name(version: int, unique: str) -> str:
+    """Return the name of a sidecar within `SIDECAR_FOLDER`."""
+    return f"{version_prefix(version)}.checkpoint.{unique}.parquet"
+
+
+def compaction_name(first: int, last: int) -> str:
+    """Return the store name of a log compaction.
+
+    >>> compaction_name(4, 6)
+    '_delta_log/00000000000000000004.00000000000000000006.compacted.json'
+    """
+    return f"{LOG_FOLDER}/{version_prefix(first)}.{version_prefix(last)}.compacted.json"
 
 
 def checksum_name(version: int) -> str:

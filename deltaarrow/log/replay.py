@@ -237,6 +237,21 @@ class LogState:
         """The Parquet files that hold the file actions of the checkpoint."""
         return self._head.files
 
+    @property
+    def checkpoint_bytes(self) -> int:
+        """How large the files of the checkpoint are together; 0 where there is none."""
+        files = self.segment.checkpoint.files if self.segment.checkpoint is not None else ()
+        return sum(file.entry.size for file in files) + sum(s.size_in_bytes for s in self._head.sidecars)
+
+    @property
+    def tail(self) -> LogTail:
+        """What the commits after the checkpoint come to; it is not to be changed."""
+        return self._tail
+
+    def name_of(self, action: str, key: FileActionKey) -> str:
+        """Return the name of the newest file of the log with an action on a logical file; for errors."""
+        return self._find(action, key)
+
     def recent_adds(self) -> Iterable[Mapping[str, Any]]:
         """Return the live files that no Parquet checkpoint has, as JSON gives them, with all fields."""
         return self._tail.adds.values()
@@ -259,6 +274,11 @@ class LogState:
         tail = self._tail.removes
         removed = remove_table(list(tail.values()), list(tail), self._name_of_remove)
         return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
+
+    def blame_checkpoint(self, action: str) -> None:
+        """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
+        schema = FILE_SCHEMA if action == AddFile.KEY else REMOVE_SCHEMA
+        self._blame_checkpoint(action, [*dict.fromkeys([*schema.names, *KEY_COLUMNS])], schema)
 
     def _query(
         self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: Pruning | None

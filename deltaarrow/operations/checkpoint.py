@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.features import properties
-from deltaarrow.log import list_segment, replay, write_classic_checkpoint
+from deltaarrow.log import ManifestFormat, list_segment, replay, write_checkpoint
 from deltaarrow.storage import Store
 
 __all__ = ["checkpoint_hook", "create_checkpoint"]
@@ -14,16 +13,22 @@ __all__ = ["checkpoint_hook", "create_checkpoint"]
 _LOGGER = logging.getLogger(__name__)
 
 
-def create_checkpoint(store: Store, version: int, *, clock: Clock = system_clock) -> str:
-    """Write a classic checkpoint of `version` and the hint to it; return its store name.
+def create_checkpoint(
+    store: Store,
+    version: int,
+    *,
+    manifest_format: ManifestFormat = "parquet",
+    clock: Clock = system_clock,
+) -> str:
+    """Write a checkpoint of `version` and the hint to it; return its store name.
+
+    The table's properties say whether it is a classic or a V2 one, whose manifest is in the given
+    format, and which statistics it holds.
 
     Raises `UnsupportedFeatureError` when it would lose fields of actions that this release does not know.
     """
     state = replay(store, list_segment(store, version))
-    retention = properties.DELETED_FILE_RETENTION.parse(state.metadata.configuration) // timedelta(
-        milliseconds=1
-    )
-    return write_classic_checkpoint(state, tombstones_since=clock() - retention)
+    return write_checkpoint(state, manifest_format=manifest_format, clock=clock)
 
 
 def checkpoint_hook(configuration: Mapping[str, str]) -> Callable[[Store, int], None]:

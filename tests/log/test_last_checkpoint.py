@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from deltaarrow.log.last_checkpoint import checksum, read_hint, render_hint, write_hint
+from deltaarrow.log.last_checkpoint import Hint, checksum, read_hint, write_hint
 from deltaarrow.storage import open_store
 
 
@@ -24,7 +24,7 @@ def test_checksum_is_sorted_by_path_and_not_by_line():
 
 def test_a_written_hint_is_read(tmp_path):
     store = open_store(tmp_path)
-    write_hint(store, render_hint(version=7, size=3, size_in_bytes=100, num_of_add_files=1))
+    write_hint(store, Hint(version=7, size=3, size_in_bytes=100, num_of_add_files=1))
     assert read_hint(store) == 7
 
 

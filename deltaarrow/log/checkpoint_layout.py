@@ -1,0 +1,177 @@
+"""The columns of a checkpoint: chapter "Checkpoint Schema" of the protocol.
+
+Columns and types are those that delta-spark writes, but for one: a timestamp is a count of microseconds
+and not an INT96, which has no statistics, so that no row group could be left out by it. Which statistics
+and partition values a checkpoint holds is up to the properties of the table.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from deltaarrow.actions import CHECKPOINT_SCHEMA, Metadata, Protocol
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.features import is_supported, properties
+from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.partitions import duckdb_type
+from deltaarrow.schema import (
+    PrimitiveType,
+    Schema,
+    column_mapping_mode,
+    physical_name,
+    to_arrow_type,
+)
+from deltaarrow.statistics.typed import TypedStatistics
+
+__all__ = ["CheckpointLayout"]
+
+_ADD = {
+    "path": "log_path",
+    "partitionValues": "partition_values",
+    "size": "size",
+    "modificationTime": "modification_time",
+    "dataChange": "false",
+    "tags": "tags",
+    "deletionVector": "deletion_vector",
+    "baseRowId": "base_row_id",
+    "defaultRowCommitVersion": "default_row_commit_version",
+    "clusteringProvider": "clustering_provider",
+}
+"""The members of a checkpoint's `add`, each with the SQL of it over the columns of a file table."""
+
+_REMOVE = {
+    "path": "log_path",
+    "deletionTimestamp": "deletion_timestamp",
+    "dataChange": "false",
+    "extendedFileMetadata": "extended_file_metadata",
+    "partitionValues": "partition_values",
+    "size": "size",
+    "deletionVector": "deletion_vector",
+    "baseRowId": "base_row_id",
+    "defaultRowCommitVersion": "default_row_commit_version",
+}
+"""Those of a `remove`; its statistics and tags are left out, as the protocol has it."""
+
+# Of texts that DuckDB takes for times there are some that no other engine knows, such as 'infinity'.
+_TEMPORAL = ("date", "timestamp", "timestamp_ntz")
+
+
+@dataclass(frozen=True)
+class CheckpointLayout:
+    """What the checkpoints of a table hold.
+
+    Attributes:
+        statistics: the typed statistics; None where `delta.checkpoint.writeStatsAsStruct` is off.
+        partitions: physical name and type of the partition columns that are there as typed values.
+        has_json: whether statistics are there as texts.
+    """
+
+    statistics: TypedStatistics | None
+    partitions: Sequence[tuple[str, PrimitiveType]]
+    has_json: bool
+
+    @classmethod
+    def of(cls, protocol: Protocol, metadata: Metadata) -> "CheckpointLayout":
+        """The layout that the properties of a table ask for."""
+        configuration = metadata.configuration
+        has_json = properties.CHECKPOINT_WRITE_STATS_AS_JSON.parse(configuration)
+        if not properties.CHECKPOINT_WRITE_STATS_AS_STRUCT.parse(configuration):
+            return cls(None, (), has_json)
+        schema = Schema.from_json(metadata.schema_string)
+        mode = column_mapping_mode(
+            protocol.min_reader_version, protocol.reader_features, protocol.writer_features, configuration
+        )
+        statistics = TypedStatistics.of(
+            schema,
+            metadata.partition_columns,
+            configuration,
+            mode,
+            has_tight_bounds=is_supported(protocol, "deletionVectors"),
+        )
+        fields = [schema.field(name) for name in metadata.partition_columns]
+        partitions = [
+            (physical_name(field, mode), field.type)
+            for field in fields
+            if isinstance(field.type, PrimitiveType)
+        ]
+        return cls(statistics, tuple(partitions), has_json)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a classic checkpoint."""
+        return self._schema_of("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
+
+    @cached_property
+    def sidecar_schema(self) -> pa.Schema:
+        """The columns of a sidecar."""
+        return self._schema_of("add", "remove")
+
+    def _schema_of(self, *names: str) -> pa.Schema:
+        own = {"add": self._add_type, "remove": _members("remove", _REMOVE)}
+        return pa.schema([(name, own.get(name) or CHECKPOINT_SCHEMA.field(name).type) for name in names])
+
+    @cached_property
+    def _add_type(self) -> pa.DataType:
+        fields = list(_members("add", _ADD))
+        if self.has_json:
+            fields.append(pa.field("stats", pa.string()))
+        if self.partitions:
+            values = [(name, to_arrow_type(data_type)) for name, data_type in self.partitions]
+            fields.append(pa.field("partitionValues_parsed", pa.struct(values)))
+        if self.statistics is not None:
+            fields.append(pa.field("stats_parsed", self.statistics.type))
+        return pa.struct(fields)
+
+    def select_adds(self, source: str, files: CheckpointFiles | None) -> str:
+        """The SELECT of the members of `add` from that of a file table.
+
+        `files` is the part of an older checkpoint from which `source` selects, None for commits; where
+        it has statistics as a struct, these are the column ``stats_parsed`` of `source`.
+        """
+        members = dict(_ADD)
+        if self.has_json:
+            members["stats"] = "stats"
+        if self.partitions:
+            values = (
+                f"{quote_identifier(name)} := {_partition_value(name, data_type)}"
+                for name, data_type in self.partitions
+            )
+            members["partitionValues_parsed"] = f"struct_pack({', '.join(values)})"
+        if self.statistics is not None:
+            found = None if files is None else files.stats_parsed_type
+            if files is None or found is None or files.has_json_statistics:
+                source = f"SELECT *, {self.statistics.raw('stats')} AS raw_stats FROM ({source})"
+                members["stats_parsed"] = self.statistics.from_raw("raw_stats")
+            else:
+                members["stats_parsed"] = self.statistics.from_struct("stats_parsed", found)
+        return _select(members, source)
+
+    def select_removes(self, source: str, files: CheckpointFiles | None) -> str:
+        """The SELECT of the members of `remove` from that of a table of tombstones."""
+        return _select(_REMOVE, source)
+
+
+def _members(action: str, names: Iterable[str]) -> pa.StructType:
+    known = CHECKPOINT_SCHEMA.field(action).type
+    struct = pa.struct([known.field(name) for name in names])
+    assert pa.types.is_struct(struct)
+    return struct
+
+
+def _select(members: dict[str, str], source: str) -> str:
+    listed = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in members.items())
+    return f"SELECT {listed} FROM ({source})"
+
+
+def _partition_value(name: str, data_type: PrimitiveType) -> str:
+    text = f"partition_values[{quote_literal(name)}]"
+    match data_type.type:
+        case "string":
+            return text
+        case "binary":
+            return f"encode({text})"
+        case name if name in _TEMPORAL:
+            text = f"CASE WHEN regexp_matches({text}, '^[0-9]') THEN {text} END"
+    return f"TRY_CAST({text} AS {duckdb_type(data_type)})"

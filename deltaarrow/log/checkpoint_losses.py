@@ -1,0 +1,97 @@
+"""What a checkpoint would lose: fields that this release does not know.
+
+A checkpoint has the columns that are known, so where an action has another field none is written: the
+commits keep such fields, and may be cleaned up once a checkpoint stands for them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from deltaarrow.actions import CHECKPOINT_SCHEMA, Action, render_action
+from deltaarrow.compute import files_cursor, quote_file, quote_identifier
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.log.replay import LogState
+
+__all__ = ["ensure_nothing_is_lost"]
+
+# What says nothing that the other fields do not say; delta-spark leaves these out as well.
+_DERIVED = {
+    "add": frozenset({"stats_parsed", "partitionValues_parsed"}),
+    "remove": frozenset({"stats_parsed", "partitionValues_parsed"}),
+    "deletionVector": frozenset({"maxRowIndex"}),
+}
+
+
+def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) -> Iterator[str]:
+    """Name the fields of an object, given as JSON, that a column of this type has no place for."""
+    known = {field.name: field.type for field in data_type}
+    for key, item in value.items():
+        if key not in known:
+            if item is not None and key not in _DERIVED.get(name, ()):
+                yield f"{name}.{key}"
+        elif pa.types.is_struct(known[key]) and isinstance(item, Mapping):
+            yield from _lost_fields(key, item, known[key])
+
+
+def _unplaced(
+    path: tuple[str, ...], found: pa.StructType, wanted: pa.StructType
+) -> Iterator[tuple[str, ...]]:
+    """Name the members of a column of an older checkpoint that the new one has no place for."""
+    known = {field.name: field.type for field in wanted}
+    for field in found:
+        inner = (*path, field.name)
+        if field.name not in known:
+            if field.name not in _DERIVED.get(path[-1], ()):
+                yield inner
+        elif pa.types.is_struct(known[field.name]) and pa.types.is_struct(field.type):
+            yield from _unplaced(inner, field.type, known[field.name])
+
+
+def _lost_columns(state: LogState, files: CheckpointFiles) -> Iterator[str]:
+    """Name the unknown fields that file actions of an older checkpoint have, in whichever row."""
+    paths = [
+        path
+        for column in files.schema
+        if column.name in ("add", "remove")
+        for path in _unplaced((column.name,), column.type, CHECKPOINT_SCHEMA.field(column.name).type)
+    ]
+    if not paths:
+        return
+    counts = ", ".join(f"count({'.'.join(map(quote_identifier, path))})" for path in paths)
+    listed = ", ".join(quote_file(state.store.location(name)) for name in files.names)
+    with files_cursor(state.store) as cursor:
+        query = f"SELECT {counts} FROM read_parquet([{listed}], hive_partitioning = false)"
+        (row,) = cursor.sql(query).fetchall()
+    for path, count in zip(paths, row, strict=True):
+        if count:
+            yield ".".join(path[-2:])
+
+
+def ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_since: int) -> None:
+    """Raise `UnsupportedFeatureError`, naming them, when actions have fields that are not known here.
+
+    Looked at are the actions in `head`, and the files and tombstones of `state`, but for the tombstones
+    that are not newer than `tombstones_since`.
+    """
+    removes = (
+        each for each in state.recent_removes() if (each.get("deletionTimestamp") or 0) > tombstones_since
+    )
+    actions: list[Mapping[str, Any]] = [render_action(action) for action in head]
+    actions += [{"add": add} for add in state.recent_adds()] + [{"remove": remove} for remove in removes]
+    lost = {
+        field
+        for action in actions
+        for key, value in action.items()
+        for field in _lost_fields(key, value, CHECKPOINT_SCHEMA.field(key).type)
+    }
+    lost.update(field for files in state.checkpoint_files for field in _lost_columns(state, files))
+    if lost:
+        names = ", ".join(sorted(lost))
+        raise UnsupportedFeatureError(
+            f"no checkpoint of version {state.segment.version} of {state.store.uri} can be written: it"
+            f" would lose fields that this release does not know: {names}",
+            feature=names,
+        )

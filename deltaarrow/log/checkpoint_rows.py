@@ -1,0 +1,105 @@
+"""The rows of a checkpoint: chapter "Checkpoints" of the protocol, as a stream of bounded memory.
+
+The file actions of an older checkpoint pass from its Parquet files through one query into record batches;
+never are all of them in memory.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from deltaarrow.actions import Action, AddFile, RemoveFile, render_action
+from deltaarrow.actions.arrow import REQUIRED_OF_DELETION_VECTORS, build_array
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.log.checkpoint_layout import CheckpointLayout
+from deltaarrow.log.file_sources import FileSources
+
+__all__ = ["ROWS_A_GROUP", "action_rows", "add_rows", "remove_rows"]
+
+ROWS_A_GROUP = 50_000
+"""So many rows of files make a row group, or a sidecar: as many as in a sidecar of delta-spark's."""
+
+
+def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
+    """Return actions as rows of a checkpoint of this schema."""
+    return pa.concat_tables(
+        _rows(key, build_array([value], schema.field(key).type), schema)
+        for action in actions
+        for key, value in render_action(action).items()
+    )
+
+
+def add_rows(files: FileSources, layout: CheckpointLayout, schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the live files of a version, `ROWS_A_GROUP` at a time, as rows of a checkpoint."""
+    with files.open(AddFile.KEY) as (cursor, sources):
+        if sources:
+            query = " UNION ALL ".join(layout.select_adds(sql, part) for sql, part in sources)
+            batches = cursor.sql(query).to_arrow_reader(ROWS_A_GROUP)
+            yield from _file_rows(files, AddFile.KEY, batches, schema)
+
+
+def remove_rows(
+    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, tombstones_since: int
+) -> Iterator[pa.Table]:
+    """Yield the tombstones that are newer than `tombstones_since`, in milliseconds, likewise."""
+    with files.open(RemoveFile.KEY) as (cursor, sources):
+        if sources:
+            query = " UNION ALL ".join(layout.select_removes(sql, part) for sql, part in sources)
+            # A tombstone without a time counts as one of the epoch, as in delta-spark.
+            query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
+            batches = cursor.sql(query).to_arrow_reader(ROWS_A_GROUP)
+            yield from _file_rows(files, RemoveFile.KEY, batches, schema)
+
+
+def _file_rows(
+    files: FileSources, action: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema
+) -> Iterator[pa.Table]:
+    for batch in _regrouped(batches):
+        if not _is_complete(batch):
+            files.state.blame_checkpoint(action)
+            raise CorruptLogError(
+                f"an {action} action of {files.state.store.uri} lacks a field that it must have"
+            )
+        yield _rows(action, _conformed(batch.to_struct_array(), schema.field(action).type), schema)
+
+
+_REQUIRED = ("path", "size", "partitionValues")
+
+
+def _is_complete(batch: pa.RecordBatch) -> bool:
+    """Whether no file action lacks a field that it must have."""
+    required = _REQUIRED if "clusteringProvider" in batch.schema.names else _REQUIRED[:1]
+    if any(batch.column(name).null_count for name in required):
+        return False
+    vectors = batch.column("deletionVector").drop_null()
+    return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
+
+
+def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Put batches together to such of `ROWS_A_GROUP` rows, as near as whole batches come to it."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if held and sum(each.num_rows for each in held) + batch.num_rows > ROWS_A_GROUP * 5 // 4:
+            yield pa.concat_batches(held)
+            held = []
+        if batch.num_rows:
+            held.append(batch)
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _conformed(array: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """Return an array as one of a type that differs from its own in names alone, or as to NULLs."""
+    if array.type.equals(data_type):
+        return array
+    if not pa.types.is_struct(data_type):
+        return array.cast(data_type)
+    children = [_conformed(array.field(i), field.type) for i, field in enumerate(data_type)]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(data_type), mask=mask)
+
+
+def _rows(column: str, values: pa.Array, schema: pa.Schema) -> pa.Table:
+    """Return the rows of one kind of action; the columns of the other kinds are NULL."""
+    arrays = [values if f.name == column else pa.nulls(len(values), f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,152 @@
+"""Statistics as the struct that checkpoints have, as DuckDB SQL over the rows of a checkpoint.
+
+Implements ``stats_parsed`` of the chapter "Checkpoint Schema" of PROTOCOL.md, with the members and types
+that delta-spark gives it: those that the table's properties ask statistics of, under physical names.
+A value that is none of its column's type is NULL, which says nothing.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.partitions import duckdb_type
+from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
+from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
+from deltaarrow.statistics.columns import StatisticsColumn, statistics_columns
+
+__all__ = ["TypedStatistics"]
+
+# Java's texts for these are read by rules of their own, so that no bound is off by a time zone.
+_READ_AS_TEXT = ("date", "timestamp", "timestamp_ntz")
+
+_Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TypedStatistics:
+    """The typed statistics of a table.
+
+    Attributes:
+        columns: what has statistics.
+        has_tight_bounds: whether ``tightBounds`` is a member: it is where files may have deletion vectors.
+    """
+
+    columns: tuple[StatisticsColumn, ...]
+    has_tight_bounds: bool
+
+    @classmethod
+    def of(
+        cls,
+        schema: StructType,
+        partition_columns: Collection[str],
+        configuration: Mapping[str, str],
+        mapping_mode: str,
+        *,
+        has_tight_bounds: bool,
+    ) -> "TypedStatistics":
+        """The statistics that a table of this metadata has; arguments as for `statistics_columns`."""
+        columns = statistics_columns(schema, partition_columns, configuration, mapping_mode)
+        # DuckDB reads no member of an object whose key is empty.
+        return cls(tuple(column for column in columns if all(column.path)), has_tight_bounds)
+
+    @cached_property
+    def _leaves(self) -> Sequence[tuple[_Path, Field]]:
+        """Every leaf of the struct in order, with a field of its type."""
+        bounded = [column for column in self.columns if column.has_bounds]
+        leaves: list[tuple[_Path, Field]] = [(("numRecords",), Field("numRecords", "long"))]
+        for name in ("minValues", "maxValues"):
+            leaves += [((name, *each.path), Field(each.path[-1], each.type)) for each in bounded]
+        leaves += [(("nullCount", *each.path), Field(each.path[-1], "long")) for each in self.columns]
+        if self.has_tight_bounds:
+            leaves.append((("tightBounds",), Field("tightBounds", "boolean")))
+        return leaves
+
+    @cached_property
+    def type(self) -> pa.StructType:
+        """The Arrow type of the struct."""
+        tree = _tree([(path, to_arrow_type(field.type)) for path, field in self._leaves])
+        struct = _arrow_struct(tree)
+        assert pa.types.is_struct(struct)
+        return struct
+
+    def raw(self, stats: str) -> str:
+        """The SQL of a struct of these members out of that of a JSON text, for `from_raw`."""
+        structure = _tree([(path, _read_type(field)) for path, field in self._leaves])
+        return f"TRY(from_json({stats}, {quote_literal(json.dumps(structure))}))"
+
+    def from_raw(self, raw: str) -> str:
+        """The SQL of the struct out of that of what `raw` gives, best a column."""
+        if not any(_is_read_as_text(field) for _, field in self._leaves):
+            return raw
+        return _struct_sql(_tree([(path, field) for path, field in self._leaves]), raw)
+
+    def from_struct(self, parsed: str, found: pa.DataType) -> str:
+        """The SQL of the struct out of that of another checkpoint's, whose type is `found`."""
+        if found.equals(self.type):
+            return parsed
+        other = FileStatisticsSql(None, parsed, found)
+        members = _tree([(path, _typed_leaf(other, path, field)) for path, field in self._leaves])
+        return f"CASE WHEN {parsed} IS NOT NULL THEN {_pack(members)} END"
+
+
+def _is_read_as_text(field: Field) -> bool:
+    return isinstance(field.type, PrimitiveType) and field.type.type in _READ_AS_TEXT
+
+
+def _sql_type(field: Field) -> str:
+    assert isinstance(field.type, PrimitiveType)
+    return duckdb_type(field.type)
+
+
+def _read_type(field: Field) -> str:
+    return "VARCHAR" if _is_read_as_text(field) else _sql_type(field)
+
+
+def _typed_leaf(statistics: FileStatisticsSql, path: _Path, field: Field) -> str:
+    found = statistics.parsed_type
+    if path == ("tightBounds",):
+        has_it = found is not None and found.get_field_index("tightBounds") >= 0
+        typed = f"struct_extract({statistics.parsed}, 'tightBounds')" if has_it else None
+    else:
+        typed = statistics.typed(path, field)
+    return f"TRY_CAST({typed or 'NULL'} AS {_sql_type(field)})"
+
+
+def _tree(leaves: Sequence[tuple[_Path, Any]]) -> dict[str, Any]:
+    """Nest leaves by their paths, members in the order in which they come first."""
+    tree: dict[str, Any] = {}
+    for path, leaf in leaves:
+        inner = tree
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = leaf
+    return tree
+
+
+def _arrow_struct(tree: Any) -> pa.DataType:
+    if not isinstance(tree, dict):
+        return tree
+    return pa.struct([(name, _arrow_struct(inner)) for name, inner in tree.items()])
+
+
+def _struct_sql(tree: Any, sql: str) -> str:
+    if isinstance(tree, Field):
+        return f"({written_value(tree, sql)})::{_sql_type(tree)}" if _is_read_as_text(tree) else sql
+    members = {
+        name: _struct_sql(inner, f"struct_extract({sql}, {quote_literal(name)})")
+        for name, inner in tree.items()
+    }
+    return f"CASE WHEN {sql} IS NOT NULL THEN {_pack(members)} END"
+
+
+def _pack(tree: Any) -> str:
+    if not isinstance(tree, dict):
+        return str(tree)
+    return (
+        f"struct_pack({', '.join(f'{quote_identifier(n)} := {_pack(inner)}' for n, inner in tree.items())})"
+    )
