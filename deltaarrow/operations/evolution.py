@@ -61,7 +61,7 @@ def evolve(
     for one that needs a table feature which is not added by itself, or not written by this release.
     """
     if schema_mode == "merge":
-        schema, partitions = _merged(snapshot, data, partition_by)
+        schema, partitions = _merged(snapshot, data), snapshot.partition_columns
     else:
         schema, partitions = _replaced(snapshot, data, partition_by)
     configuration = dict(snapshot.configuration)
@@ -87,25 +87,14 @@ def evolve(
     return metadata, None if protocol == snapshot.protocol else protocol
 
 
-def _merged(
-    snapshot: Snapshot, data: pa.Schema, partition_by: Sequence[str] | None
-) -> tuple[Schema, tuple[str, ...]]:
-    partitions = snapshot.partition_columns
-    if partition_by is not None:
-        wanted = resolve_partition_columns(snapshot.schema, partition_by)
-        if wanted != partitions:
-            raise SchemaMismatchError(
-                f"the table is partitioned by {list(partitions)}, not by {list(wanted)};"
-                " only schema_mode='overwrite' changes that"
-            )
+def _merged(snapshot: Snapshot, data: pa.Schema) -> Schema:
     in_preview = _WIDENING_PREVIEW in supported_features(snapshot.protocol)
-    merged = merge_schemas(
+    return merge_schemas(
         snapshot.schema,
         from_arrow_schema(data),
         widen=properties.ENABLE_TYPE_WIDENING.parse(snapshot.configuration),
         table_version=snapshot.version + 1 if in_preview else None,
     )
-    return merged, partitions
 
 
 def _replaced(
