@@ -6,6 +6,16 @@ from functools import cache
 from deltaarrow.features import FEATURES, Support
 from tests.support.modules import ROOT
 
+NOT_OF_SPARK = {
+    "catalogManaged",
+    "coordinatedCommits-preview",
+    "icebergWriterCompatV1",
+    "icebergWriterCompatV3",
+    "redirectReaderWriter-preview",
+    "redirectWriterOnly-preview",
+}
+"""Features that need a catalog, a coordinator or another writer: their tables are written by hand."""
+
 
 def features_marked(tree: ast.AST) -> set[str]:
     """The names in ``pytest.mark.feature("name")`` under a node."""
@@ -40,6 +50,15 @@ def test_markers_name_features_of_the_registry():
 
 def test_every_feature_is_read_or_refused_in_a_test():
     assert set(FEATURES) - set(marked_tests()) == set()
+
+
+def test_every_feature_that_is_read_is_read_in_tables_of_spark():
+    """But for those that delta-spark does not make by itself."""
+    read = {name for name, feature in FEATURES.items() if feature.read is not Support.NO}
+    by_spark = {
+        name for name, tests in marked_tests().items() if any(t.startswith("tests/spark/") for t in tests)
+    }
+    assert read - by_spark == NOT_OF_SPARK
 
 
 def test_what_is_refused_is_refused_by_name_in_a_test():

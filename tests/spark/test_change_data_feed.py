@@ -166,3 +166,38 @@ def test_a_feed_that_was_off_is_refused_as_by_spark(spark, tmp_path):
         da.DeltaTable(tmp_path).load_cdf()
     check(spark, tmp_path, 0, 1)
     check(spark, tmp_path, 4)
+
+
+@pytest.mark.feature("changeDataFeed")
+def test_a_protocol_that_was_upgraded_inside_the_range(spark, tmp_path):
+    """Deletion vectors, row tracking, in-commit timestamps and mapping come to the table one by one."""
+    columns = "id INT, v INT, t TIMESTAMP_NTZ"
+    name = create(spark, tmp_path, columns, **{"delta.enableDeletionVectors": "false"})
+    spark.sql(f"INSERT INTO {name} SELECT CAST(id AS INT), 1, NULL FROM range(0, 20, 1, 1)")
+    for property_, change in {
+        "enableDeletionVectors": "DELETE FROM {} WHERE id = 2",
+        "enableRowTracking": "UPDATE {} SET v = 2 WHERE id = 3",
+        "enableInCommitTimestamps": (
+            "MERGE INTO {} AS t USING (SELECT CAST(id AS INT) AS id, 5 AS v, TIMESTAMP_NTZ '2026-01-01' AS t"
+            " FROM range(15, 25)) AS s ON t.id = s.id WHEN MATCHED AND s.id = 17 THEN DELETE"
+            " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+            " WHEN NOT MATCHED BY SOURCE AND t.id = 4 THEN DELETE"
+            " WHEN NOT MATCHED BY SOURCE AND t.id = 5 THEN UPDATE SET v = -1"
+        ),
+    }.items():
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.{property_}' = 'true')")
+        spark.sql(change.format(name))
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"UPDATE {name} SET v = 9 WHERE id = 6")
+    spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
+    check(spark, tmp_path)
+    check(spark, tmp_path, 2, 6)
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN v TO w")
+    renamed = da.DeltaTable(tmp_path).version()
+    spark.sql(f"UPDATE {name} SET w = 10 WHERE id = 7")
+    spark.sql(f"TRUNCATE TABLE {name}")
+    feed = check(spark, tmp_path, renamed)
+    assert kinds(feed) == {renamed + 1: IMAGES, renamed + 2: {"delete"}}
+    check(spark, tmp_path, 0, renamed - 1)
+    with pytest.raises(SchemaMismatchError, match=r"_metadata\.row_id"):
+        da.DeltaTable(tmp_path).load_cdf(renamed, columns=["id", "_metadata.row_id"])

@@ -2,10 +2,11 @@
 
 import pytest
 
+import deltaarrow as da
 from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.rows import assert_same_rows
-from tests.support.spark import delta_table, spark_rows
+from tests.support.spark import create_table, delta_table, spark_rows
 
 pytestmark = [
     pytest.mark.spark,
@@ -30,7 +31,7 @@ def check(spark, path):
     return wanted
 
 
-@pytest.mark.parametrize("mode", ["none", "name", "id"])
+@pytest.mark.parametrize("mode", ["none", pytest.param("name", marks=pytest.mark.slow), "id"])
 def test_rows_keep_their_ids(spark, tmp_path, mode):
     path = tmp_path / "t"
     name = delta_table(path)
@@ -51,3 +52,34 @@ def test_rows_keep_their_ids(spark, tmp_path, mode):
     last = check(spark, path)
     kept = {row["id"]: row[ROW_ID] for row in last.to_pylist() if row["id"] < 60}
     assert kept == {id: row_id for id, row_id in first.items() if id % 10 != 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "vectors"), [("none", "true"), ("name", "false")])
+def test_row_tracking_that_was_enabled_later(spark, tmp_path, mode, vectors):
+    """Files from before get ids by a backfill; merging and moving rows keeps them, a clone has its own."""
+    path, clone = tmp_path / "t", tmp_path / "clone"
+    properties = {"columnMapping__mode": mode, "enableDeletionVectors": vectors}
+    name = create_table(spark, path, "id BIGINT, p INT, v STRING", "PARTITIONED BY (p)", **properties)
+    spark.sql(f"INSERT INTO {name} SELECT id, id % 2, 'a' FROM range(0, 60, 1, 2)")
+    spark.sql(f"DELETE FROM {name} WHERE id IN (3, 44)")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    first = {row["id"]: row[ROW_ID] for row in check(spark, path).to_pylist()}
+    spark.sql(
+        f"MERGE INTO {name} AS t USING (SELECT id, id % 2 AS p, 'm' AS v FROM range(50, 70)) AS s"
+        " ON t.id = s.id WHEN MATCHED AND s.id = 57 THEN DELETE WHEN MATCHED THEN UPDATE SET *"
+        " WHEN NOT MATCHED THEN INSERT *"
+    )
+    merged = da.DeltaTable(path).version()
+    check(spark, path)
+    spark.sql(f"UPDATE {name} SET p = 1 - p WHERE id < 10")
+    spark.sql(f"OPTIMIZE {name}")
+    last = {row["id"]: row[ROW_ID] for row in check(spark, path).to_pylist()}
+    assert {id: last[id] for id in first if id in last} == {id: first[id] for id in first if id != 57}
+    spark.sql(f"CREATE TABLE {delta_table(clone)} SHALLOW CLONE {name}")
+    spark.sql(f"UPDATE {delta_table(clone)} SET v = 'z' WHERE id % 10 = 5")
+    spark.sql(f"INSERT INTO {delta_table(clone)} VALUES (1000, 1, 'new')")
+    check(spark, clone)
+    spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {merged}")
+    check(spark, path)
+    assert not list(da.DeltaTable(path).verify(deep=True))

@@ -15,10 +15,22 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from deltaarrow.table import DeltaTable
+from tests.support.engines import ENGINES, open_snapshot
+from tests.support.rows import assert_same_rows
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["delta_log_files", "delta_table", "spark", "spark_rows", "spark_table"]
+__all__ = [
+    "check_engines",
+    "create_table",
+    "delta_log_files",
+    "delta_table",
+    "spark",
+    "spark_rows",
+    "spark_table",
+]
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -87,6 +99,31 @@ def spark_table(
 def spark_rows(frame: "DataFrame") -> pa.Table:
     """What a Spark data frame holds, in Arrow."""
     return frame.toArrow()
+
+
+def create_table(
+    session: "SparkSession",
+    path: str | os.PathLike[str],
+    columns: str,
+    clauses: str = "",
+    **properties: str,
+) -> str:
+    """Make an empty table and return its name; ``__`` in the names of properties stands for a dot."""
+    listed = ", ".join(f"'delta.{key.replace('__', '.')}' = '{text}'" for key, text in properties.items())
+    given = f"TBLPROPERTIES ({listed})" if listed else ""
+    session.sql(f"CREATE TABLE {delta_table(path)} ({columns}) USING delta {clauses} {given}")
+    return delta_table(path)
+
+
+def check_engines(
+    session: "SparkSession", path: str | os.PathLike[str], version: int | None = None
+) -> pa.Table:
+    """Every engine reads what Spark reads, and verifying finds nothing wrong; return what it is."""
+    wanted = spark_table(session, path, version)
+    for read in ENGINES.values():
+        assert_same_rows(read(open_snapshot(path, version), None, None), wanted)
+    assert [str(finding) for finding in DeltaTable(path, version=version).verify(deep=True)] == []
+    return wanted
 
 
 def delta_log_files(path: str | os.PathLike[str], pattern: str) -> list[str]:
