@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions import AddFile
+from deltaarrow.actions import Action, AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import CommitFailedError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import CommitFailedError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, stage_deletion
+from deltaarrow.operations.evolution import SchemaMode, evolve
 from deltaarrow.operations.replacement import checked_rows, stage_partition_removal, stage_removal_of_all
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.write_options import WriteOptions
@@ -192,9 +193,15 @@ def _target(snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOption
             )
     if options.schema_mode is None:
         return WriteTarget.existing(snapshot)
-    raise UnsupportedFeatureError(
-        f"schema_mode={options.schema_mode!r} is not supported yet", feature="schema_mode"
-    )
+    mode: SchemaMode = "merge" if options.schema_mode == "merge" else "overwrite"
+    evolved = evolve(snapshot, data.schema, schema_mode=mode, partition_by=options.partition_by)
+    if evolved is None:
+        return WriteTarget.existing(snapshot)
+    metadata, protocol = evolved
+    changes: list[Action] = [metadata]
+    if protocol is not None:
+        changes.append(protocol)
+    return WriteTarget(protocol or snapshot.protocol, metadata, changes)
 
 
 def _describe(

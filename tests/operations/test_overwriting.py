@@ -223,3 +223,35 @@ def test_an_append_only_table_keeps_its_rows(tmp_path):
     write_deltalake(tmp_path, days((1, "a")), configuration={"delta.appendOnly": "true"})
     with pytest.raises(UnsupportedFeatureError, match="appendOnly"):
         write_deltalake(tmp_path, days((1, "a")), mode="overwrite", predicate="id = 1")
+
+
+# --- with another schema ---------------------------------------------------------------------------
+
+
+def test_columns_that_are_new_are_added_by_an_append(tmp_path):
+    write_deltalake(tmp_path, days((1, "a")))
+    more = pa.table({"ID": [2], "at": [Decimal("1.50")]})
+    write_deltalake(tmp_path, more, mode="append", schema_mode="merge")
+    assert rows(tmp_path) == [(1, "a", None), (2, None, Decimal("1.50"))]
+    assert [next(iter(action)) for action in actions(tmp_path, 1)] == ["commitInfo", "metaData", "add"]
+
+
+def test_columns_that_are_new_may_come_with_the_rows_of_a_condition(tmp_path):
+    write_deltalake(tmp_path, days((1, "a"), (2, "b")))
+    data = pa.table({"id": [3], "day": ["b"], "more": [True]})
+    write_deltalake(tmp_path, data, mode="overwrite", predicate="day = 'b'", schema_mode="merge")
+    assert rows(tmp_path) == [(1, "a", None), (3, "b", True)]
+
+
+def test_an_overwrite_may_give_the_table_another_schema_and_partitioning(tmp_path):
+    write_deltalake(tmp_path, days((1, "a")), partition_by="day")
+    data = pa.table({"day": [datetime.date(2026, 1, 1)], "n": ["x"]})
+    write_deltalake(tmp_path, data, mode="overwrite", schema_mode="overwrite", partition_by="n")
+    assert rows(tmp_path) == [(datetime.date(2026, 1, 1), "x")]
+    assert DeltaTable(tmp_path).metadata().partition_columns == ["n"]
+
+
+def test_a_merge_that_changes_nothing_commits_no_metadata(tmp_path):
+    write_deltalake(tmp_path, days((1, "a")))
+    write_deltalake(tmp_path, days((2, "a")), mode="append", schema_mode="merge")
+    assert [next(iter(action)) for action in actions(tmp_path, 1)] == ["commitInfo", "add"]
