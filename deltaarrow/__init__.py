@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import (
     CommitFailedError,
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
     ConstraintViolationError,
     DeltaError,
     DeltaProtocolError,
+    MetadataChangedException,
+    ProtocolChangedException,
     SchemaMismatchError,
     TableNotFoundError,
     UnsupportedFeatureError,
@@ -21,6 +28,7 @@ from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
 from deltaarrow.table import DeltaTable
+from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.version import VERSION
 from deltaarrow.write import ColumnProperties, WriterProperties
 from deltaarrow.writer import write_deltalake
@@ -37,6 +45,11 @@ __all__ = [
     "ColumnProperties",
     "CommitFailedError",
     "CommitProperties",
+    "ConcurrentAppendException",
+    "ConcurrentDeleteDeleteException",
+    "ConcurrentDeleteReadException",
+    "ConcurrentTransactionException",
+    "ConcurrentWriteException",
     "ConstraintViolationError",
     "DeltaDataset",
     "DeltaError",
@@ -45,8 +58,11 @@ __all__ = [
     "Explanation",
     "Field",
     "MapType",
+    "MetadataChangedException",
+    "OptimisticTransaction",
     "PostCommitHookProperties",
     "PrimitiveType",
+    "ProtocolChangedException",
     "RatifiedCommit",
     "RatifiedCommits",
     "Schema",

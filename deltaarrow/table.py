@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import pyarrow as pa
 
 import deltaarrow.engines as engines
+import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
-from deltaarrow.conditions import (
-    file_predicate,
-    parse_moment,
-    parse_version,
-    row_condition,
-    row_predicate,
-)
+from deltaarrow.conditions import file_predicate, parse_moment, parse_version, row_condition, row_predicate
 from deltaarrow.describe import (
     Metadata,
     ProtocolVersions,
@@ -30,19 +25,15 @@ from deltaarrow.describe import (
     describe_protocol,
     list_partitions,
 )
-from deltaarrow.errors import (
-    CorruptLogError,
-    TableNotFoundError,
-    UnsupportedFeatureError,
-    VersionExistsError,
-)
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Filters, to_arrow
-from deltaarrow.log import Catalog, CatalogStore, list_segment, read_commit_infos
-from deltaarrow.operations import CommitProperties, NewTable, create_checkpoint, create_table
+from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
+from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.verify import VerifyReport
 
 if TYPE_CHECKING:
@@ -130,13 +121,7 @@ class DeltaTable:
         table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
     ) -> bool:
         """Tell whether there is a Delta log at a location, be it whole or broken."""
-        try:
-            list_segment(open_store(table_uri, storage_options))
-        except TableNotFoundError:
-            return False
-        except CorruptLogError:
-            return True
-        return True
+        return operations.is_table(open_store(table_uri, storage_options))
 
     @classmethod
     def create(
@@ -169,26 +154,15 @@ class DeltaTable:
         Raises:
             VersionExistsError: there is a table already.
         """
-        store = open_store(table_uri, storage_options)
-        if mode not in ("error", "ignore", "append", "overwrite"):
-            raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
-        if cls.is_deltatable(table_uri, storage_options):
-            if mode == "error":
-                raise VersionExistsError(f"{store.uri} is a Delta table already")
-            if mode == "overwrite":
-                raise UnsupportedFeatureError(
-                    "creating a table over another one is not supported yet (mode='overwrite')",
-                    feature="create mode overwrite",
-                )
-            return cls(table_uri, storage_options=storage_options)
-        new = NewTable(
+        new = operations.NewTable(
             schema=schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
             partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ()),
             name=name,
             description=description,
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         )
-        create_table(store, new, commit_properties=commit_properties)
+        store = open_store(table_uri, storage_options)
+        operations.create_table(store, new, mode=mode, commit_properties=commit_properties)
         return cls(table_uri, storage_options=storage_options)
 
     def load_as_version(self, version: SupportsIndex | str | date) -> None:
@@ -439,9 +413,7 @@ class DeltaTable:
         feed = self.change_data_feed(
             starting_version, ending_version, starting_timestamp, ending_timestamp, allow_out_of_range
         )
-        condition = None
-        if predicate is not None:
-            condition = to_arrow(row_predicate(predicate, feed.logical_schema))
+        condition = None if predicate is None else to_arrow(row_predicate(predicate, feed.logical_schema))
         reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
         return reader
 
@@ -456,8 +428,7 @@ class DeltaTable:
         """Return what changed in a range of versions as a `pyarrow.dataset.Dataset`.
 
         DuckDB takes it by ``deltaarrow.register(connection, name, feed)``; ``feed.to_polars()`` is a lazy
-        frame.
-        Arguments and errors are those of `load_cdf`.
+        frame. Arguments and errors are those of `load_cdf`.
         """
         newest = self._snapshot.update()
         versions = scan.resolve_versions(
@@ -479,6 +450,33 @@ class DeltaTable:
         scanner = engines.DeltaDataset(self._snapshot).scanner()
         return scanner.__arrow_c_stream__(requested_schema)
 
+    # --- changing ---------------------------------------------------------------------------------
+
+    def transaction(
+        self,
+        operation: str = "Manual Update",
+        *,
+        commit_properties: CommitProperties | None = None,
+        post_commithook_properties: PostCommitHookProperties | None = None,
+    ) -> OptimisticTransaction:
+        """Begin a transaction on the open version. Leaving its ``with`` block commits, and moves to it.
+
+        Args:
+            operation: what history shows.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether checkpoints are written.
+
+        >>> import tempfile
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), pa.schema([("id", pa.int64())]))
+        >>> with table.transaction("LOAD") as transaction:
+        ...     is_new = transaction.set_application("etl", 7)
+        >>> table.version(), table.transaction_version("etl")
+        (1, 7)
+        """
+        return operations.begin_transaction(
+            self._snapshot, operation, commit_properties, post_commithook_properties, self.update_incremental
+        )
+
     # --- maintaining ------------------------------------------------------------------------------
 
     def verify(self, *, deep: bool = False) -> VerifyReport:
@@ -495,4 +493,4 @@ class DeltaTable:
 
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version."""
-        create_checkpoint(self._store, self.version())
+        operations.create_checkpoint(self._store, self.version())

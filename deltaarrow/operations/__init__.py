@@ -6,7 +6,8 @@ from deltaarrow.operations.commit_properties import (
     PostCommitHookProperties,
     Transaction,
 )
-from deltaarrow.operations.create import NewTable, create_table
+from deltaarrow.operations.create import NewTable, create_table, is_table
+from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.operations.write import WriteResult, stage_write, write_table
 from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
 
@@ -17,8 +18,10 @@ __all__ = [
     "Transaction",
     "WriteOptions",
     "WriteResult",
+    "begin_transaction",
     "create_checkpoint",
     "create_table",
+    "is_table",
     "parse_spark_options",
     "stage_write",
     "write_table",

@@ -8,13 +8,20 @@ import orjson
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import (
+    CorruptLogError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionExistsError,
+)
 from deltaarrow.features import minimal_protocol, new_table_configuration
+from deltaarrow.log import list_segment
 from deltaarrow.operations.commit_properties import CommitProperties
 from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
-__all__ = ["NewTable", "create_table"]
+__all__ = ["NewTable", "create_table", "is_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +53,41 @@ class NewTable:
         return minimal_protocol(self.schema, self.configuration), metadata
 
 
+def is_table(store: Store) -> bool:
+    """Whether there is a Delta log, be it whole or broken."""
+    try:
+        list_segment(store)
+    except TableNotFoundError:
+        return False
+    except CorruptLogError:
+        return True
+    return True
+
+
 def create_table(
     store: Store,
     table: NewTable,
     *,
+    mode: str = "error",
     commit_properties: CommitProperties | None = None,
     clock: Clock = system_clock,
-) -> int:
-    """Commit version 0 of an empty table; raise `VersionExistsError` when there is one already."""
+) -> None:
+    """Commit version 0 of an empty table.
+
+    Where there is a table already, the mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append``
+    leave it as it is, and ``overwrite`` is not supported yet.
+    """
+    if mode not in ("error", "ignore", "append", "overwrite"):
+        raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
+    if is_table(store):
+        if mode == "error":
+            raise VersionExistsError(f"{store.uri} is a Delta table already")
+        if mode == "overwrite":
+            raise UnsupportedFeatureError(
+                "creating a table over another one is not supported yet (mode='overwrite')",
+                feature="create mode overwrite",
+            )
+        return
     properties = commit_properties or CommitProperties()
     protocol, metadata = table.actions(clock)
     transaction = OptimisticTransaction(
@@ -72,4 +106,4 @@ def create_table(
         clock=clock,
     )
     transaction.stage([metadata, protocol])
-    return transaction.commit()
+    transaction.commit()

@@ -39,7 +39,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
-from deltaarrow.expressions import Constant, Predicate
+from deltaarrow.expressions import Constant, Predicate, bind, from_sql
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.snapshot import Snapshot
@@ -131,14 +131,20 @@ class OptimisticTransaction:
     # --- reading ----------------------------------------------------------------------------------
 
     def read_files(
-        self, predicate: Predicate | None = None, columns: Sequence[str] | None = None
+        self, predicate: Predicate | str | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:
         """Return the live files that may hold a row of `predicate`, as `Snapshot.files`, and note it.
 
         From here on the commit conflicts with another that adds a file which may hold such a row, or
         removes one of these files.
+
+        Args:
+            predicate: SQL text, or a predicate that is bound to the schema; all files if None.
+            columns: columns by name; all if None.
         """
         snapshot = self._need_snapshot()
+        if isinstance(predicate, str):
+            predicate = bind(from_sql(predicate), snapshot.schema)
         names = None if columns is None else list(dict.fromkeys(["path", *columns]))
         files = snapshot.files(predicate, names)
         self.read.predicates.append(Constant(True) if predicate is None else predicate)

@@ -15,7 +15,6 @@ from deltaarrow.errors import (
     ConcurrentDeleteReadException,
     ConcurrentWriteException,
 )
-from deltaarrow.expressions import bind, from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
@@ -67,7 +66,7 @@ def new_file(table: Table, *ids: int, day: str = "wed", data_change: bool = True
 
 
 def read(transaction: OptimisticTransaction, condition: str) -> pa.Table:
-    return transaction.read_files(bind(from_sql(condition), transaction.snapshot.schema))
+    return transaction.read_files(condition)
 
 
 def last_info(table: Table) -> dict:

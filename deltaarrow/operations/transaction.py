@@ -1,0 +1,55 @@
+"""Beginning a transaction in which a caller stages what is to be committed at once."""
+
+from collections.abc import Callable
+
+from deltaarrow.errors import CommitFailedError
+from deltaarrow.features import ensure_writable
+from deltaarrow.operations.checkpoint import checkpoint_hook
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction, PostCommitHook
+
+__all__ = ["begin_transaction"]
+
+
+def begin_transaction(
+    snapshot: Snapshot,
+    operation: str,
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+    then: Callable[[], None] = lambda: None,
+) -> OptimisticTransaction:
+    """Return a transaction that reads `snapshot`; `then` is called once it is committed.
+
+    The applications of `commit_properties` are staged; a transaction with one that the table has
+    already is refused with `CommitFailedError`, since it may have been committed before.
+
+    Raises `UnsupportedFeatureError` for a table that this release cannot write to.
+    """
+    ensure_writable(snapshot.protocol, snapshot.metadata, "append")
+    given = commit_properties or CommitProperties()
+    retries = given.max_commit_retries
+    transaction = OptimisticTransaction(
+        store=snapshot.store,
+        snapshot=snapshot,
+        operation=operation,
+        commit_metadata=given.custom_metadata or {},
+        max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES if retries is None else retries,
+    )
+    for application in given.app_transactions or ():
+        if not transaction.set_application(application.app_id, application.version, application.last_updated):
+            raise CommitFailedError(
+                f"{snapshot.store.uri} has version {application.version} of the application"
+                f" {application.app_id} already; OptimisticTransaction.set_application asks without raising"
+            )
+    transaction.hooks = [lambda done: then(), *_hooks(transaction, hook_properties)]
+    return transaction
+
+
+def _hooks(
+    transaction: OptimisticTransaction, hook_properties: PostCommitHookProperties | None
+) -> list[PostCommitHook]:
+    if hook_properties is not None and not hook_properties.create_checkpoint:
+        return []
+    write_due_checkpoint = checkpoint_hook(transaction.configuration)
+    return [lambda done: write_due_checkpoint(done.store, done.version)]
