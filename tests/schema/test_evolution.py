@@ -1,9 +1,5 @@
 """Merged schemas: each rule is one that Spark 4.2 with delta-spark 4.4 was seen to apply."""
 
-import datetime as dt
-from decimal import Decimal
-
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,8 +18,8 @@ from deltaarrow.schema import (
     ensure_conformable,
     keeps_types,
     merge_schemas,
-    to_arrow_type,
 )
+from tests.support.schemas import pairs, sample_rows
 
 
 def struct(**types):
@@ -199,91 +195,8 @@ def test_keeps_types():
     assert not keeps_types(old, schema(a="long", s=struct(y="long")))
 
 
-FAMILIES = [
-    ["byte", "short", "integer", "long"],
-    ["float", "double"],
-    ["decimal(6,2)", "decimal(9,3)", "decimal(12,3)", "decimal(7,4)"],
-    ["date", "timestamp_ntz"],
-    ["string"],
-    ["boolean"],
-]
-"""Types of one family go together, either way round, and all but the last with the same value."""
-
-VALUES = {
-    "float": 0.5,
-    "double": 0.5,
-    "string": "s",
-    "boolean": True,
-    "date": dt.date(2020, 1, 2),
-    "timestamp_ntz": dt.datetime(2020, 1, 2),
-}
-
-
-@st.composite
-def data_types(draw, depth=2):
-    kind = draw(st.integers(0, 6 if depth else 3))
-    if kind <= 3:
-        return PrimitiveType(draw(st.sampled_from(draw(st.sampled_from(FAMILIES)))))
-    if kind == 4:
-        return ArrayType(draw(data_types(depth - 1)))
-    if kind == 5:
-        return MapType(draw(st.sampled_from(["string", "integer"])), draw(data_types(depth - 1)))
-    return StructType(draw(field_lists("abc", depth - 1)))
-
-
-@st.composite
-def field_lists(draw, names, depth=2, least=1):
-    chosen = draw(st.lists(st.sampled_from(names), unique=True, min_size=least))
-    return [Field(name, draw(data_types(depth))) for name in chosen]
-
-
-@st.composite
-def variations(draw, data_type):
-    """What data for a column of a type may look like."""
-    match data_type:
-        case PrimitiveType():
-            family = next(family for family in FAMILIES if data_type.type in family)
-            return PrimitiveType(draw(st.sampled_from(family)))
-        case ArrayType():
-            return ArrayType(draw(variations(data_type.element_type)))
-        case MapType():
-            return MapType(draw(variations(data_type.key_type)), draw(variations(data_type.value_type)))
-    kept = [field for field in data_type.fields if draw(st.integers(0, 3))]
-    fields = [
-        Field(draw(st.sampled_from([field.name, field.name.upper()])), draw(variations(field.type)))
-        for field in kept
-    ]
-    fields += draw(field_lists("xy", 1, least=0 if fields else 1))
-    return StructType(draw(st.permutations(fields)))
-
-
-def value_of(data_type):
-    match data_type:
-        case ArrayType():
-            return [value_of(data_type.element_type), None]
-        case MapType():
-            return [(value_of(data_type.key_type), value_of(data_type.value_type))]
-        case StructType():
-            return {field.name: value_of(field.type) for field in data_type.fields}
-    if data_type.decimal:
-        return Decimal("0.5")
-    return VALUES.get(data_type.type, 1)
-
-
-def rows_of(struct_type):
-    columns = [pa.array([value_of(f.type), None], to_arrow_type(f.type)) for f in struct_type.fields]
-    return pa.RecordBatch.from_arrays(columns, names=struct_type.names)
-
-
-pairs = field_lists("abc").flatmap(
-    lambda fields: st.tuples(
-        st.just(Schema(fields)), variations(StructType(fields)).map(lambda s: Schema(s.fields))
-    )
-)
-
-
 @settings(deadline=None, max_examples=150)
-@given(pairs, st.booleans())
+@given(pairs(), st.booleans())
 def test_merging_again_changes_nothing_and_what_was_there_stays(pair, widen):
     table, data = pair
     try:
@@ -303,14 +216,14 @@ def test_merging_again_changes_nothing_and_what_was_there_stays(pair, widen):
 
 
 @settings(deadline=None, max_examples=150)
-@given(pairs, st.booleans())
+@given(pairs(), st.booleans())
 def test_data_conforms_after_merging_without_losing_anything(pair, widen):
     table, data = pair
     try:
         found = merge_schemas(table, data, widen=widen)
     except SchemaMismatchError:
         return
-    batch = rows_of(data)
+    batch = sample_rows(data)
     stored = conform(batch, found.to_arrow())
     ensure_conformable(batch.schema, found.to_arrow())
     for field in data.fields:
