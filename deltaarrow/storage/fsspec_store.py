@@ -1,7 +1,8 @@
 """Everything that fsspec reaches as a `Store`: read, and written where putting if absent is proven.
 
-That is ``memory://``. On S3 and everywhere else tables are read; all writing is refused by name, because
-two writers could otherwise commit the same version of a table.
+That is ``memory://``, and S3 where the server shows that it honours conditional puts. Everywhere else tables
+are read; all writing is refused by name, because two writers could otherwise commit the same version of
+a table.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from deltaarrow.optional import require
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
+from deltaarrow.storage.s3_writing import S3Output, put_object_if_absent, refuses_second_put
 from deltaarrow.storage.store import FileEntry, Output, ensure_range
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ __all__ = ["FsspecStore", "modified_ms"]
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 _BUCKETS = {"s3", "gs", "gcs", "memory"}
 """Schemes under which one file system reaches every authority (bucket), so absolute names may name any."""
+
+_proven: dict[Hashable, bool] = {}
+"""Process, file system and bucket -> whether the server honours conditional puts."""
 
 
 class FsspecStore:
@@ -45,7 +50,6 @@ class FsspecStore:
         self.storage_options = dict(storage_options or {})
         self.uri = _normalise(uri)
         self.protocol = self.uri.partition("://")[0]
-        self.can_put_if_absent = self.protocol == "memory"
         self._opened = self._open()
 
     def __repr__(self) -> str:
@@ -74,6 +78,20 @@ class FsspecStore:
             self._opened = self._open()
             filesystem = self._opened[1]
         return filesystem
+
+    @property
+    def can_put_if_absent(self) -> bool:
+        """Whether a commit cannot overwrite another one.
+
+        Of S3 it is asked once for a bucket, server and process, by three small requests.
+        """
+        if self.protocol != "s3":
+            return self.protocol == "memory"
+        key = (os.getpid(), self.filesystem_key, _authority(self.uri))
+        if key not in _proven:
+            with self._reaching():
+                _proven[key] = refuses_second_put(self.fsspec_filesystem(), self.arrow_path("_delta_log"))
+        return _proven[key]
 
     @property
     def filesystem_key(self) -> Hashable:
@@ -226,27 +244,37 @@ class FsspecStore:
         return True
 
     def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file in memory, or raise `FileExistsError`; elsewhere `StorageError`."""
+        """Create the file, or raise `FileExistsError`; `StorageError` where that is not safe."""
+        path = self.arrow_path(name)
         self._ensure_writable()
-        put_in_memory(self.fsspec_filesystem(), self.arrow_path(name), data)
+        if self.protocol == "memory":
+            put_in_memory(self.fsspec_filesystem(), path, data)
+        else:
+            with self._reaching():
+                put_object_if_absent(self.fsspec_filesystem(), path, data)
 
     def write(self, name: str, data: bytes) -> None:
-        """Create or replace the file in memory; elsewhere `StorageError`."""
+        """Create or replace the file; `StorageError` where tables are not written."""
+        path = self.arrow_path(name)
         self._ensure_writable()
-        self.fsspec_filesystem().pipe_file(self.arrow_path(name), data)
+        with self._reaching():
+            self.fsspec_filesystem().pipe_file(path, data)
 
     def delete(self, name: str) -> None:
-        """Delete the file in memory if it is there; elsewhere `StorageError`."""
+        """Delete the file if it is there; `StorageError` where tables are not written."""
+        path = self.arrow_path(name)
         self._ensure_writable()
-        try:
-            self.fsspec_filesystem().rm_file(self.arrow_path(name))
-        except FileNotFoundError:
-            return
+        with contextlib.suppress(FileNotFoundError), self._reaching():
+            self.fsspec_filesystem().rm_file(path)
 
     def open_output(self, name: str) -> Output:
-        """Return a stream that becomes the new file in memory; elsewhere `StorageError`."""
+        """Return a stream that becomes a new file; `StorageError` where tables are not written."""
+        path = self.arrow_path(name)
         self._ensure_writable()
-        return _MemoryOutput(self, name)
+        if self.protocol == "memory":
+            return _MemoryOutput(self, name)
+        with self._reaching():
+            return S3Output(self.fsspec_filesystem(), path)
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:

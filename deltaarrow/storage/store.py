@@ -41,10 +41,12 @@ class Store(Protocol):
     """The root: ``/abs/path``, ``s3://bucket/t`` or ``memory://x/t``; no slash at the end."""
     is_local: bool
     """Whether names are paths of this machine's file system."""
-    can_put_if_absent: bool
-    """Whether `put_if_absent` is proven here. A store without it is read, and refuses all writing."""
     storage_options: dict[str, Any]
     """What the caller gave to `open_store`; may hold credentials."""
+
+    @property
+    def can_put_if_absent(self) -> bool:
+        """Whether `put_if_absent` is proven here. A store without it is read, and refuses all writing."""
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` whose base name is `start` or after it, sorted by name.

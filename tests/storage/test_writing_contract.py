@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage import open_store
-from tests.support.stores import Place
+from deltaarrow.storage import Store, open_store
+from tests.support.stores import BUCKET, Place
 
 
 def names(place: Place) -> list[str]:
@@ -165,14 +165,7 @@ def test_nothing_is_written_outside_the_root(writable_place: Place) -> None:
             use("../f")
 
 
-@pytest.mark.parametrize("scheme", ["s3", "local"])
-def test_a_store_without_a_proven_put_if_absent_refuses_to_write(
-    scheme: str, s3_options: dict[str, str]
-) -> None:
-    store = open_store(
-        f"{scheme}:///bucket/t" if scheme == "local" else "s3://bucket/t",
-        s3_options if scheme == "s3" else None,
-    )
+def ensure_refused(store: Store) -> None:
     assert not store.can_put_if_absent
     for use in (
         lambda: store.put_if_absent("f", b""),
@@ -180,5 +173,48 @@ def test_a_store_without_a_proven_put_if_absent_refuses_to_write(
         lambda: store.delete("f"),
         lambda: store.open_output("f"),
     ):
-        with pytest.raises(StorageError, match=f"{scheme}:// has no proven way"):
+        with pytest.raises(StorageError, match="has no proven way"):
             use()
+
+
+def test_a_store_without_a_proven_put_if_absent_refuses_to_write(tmp_path) -> None:
+    ensure_refused(open_store(f"local://{tmp_path}/t"))
+
+
+def test_an_s3_server_that_ignores_conditions_is_not_written_to(s3_options, monkeypatch) -> None:
+    # Another spelling of the server, so that no earlier proof is there.
+    options = s3_options | {
+        "AWS_ENDPOINT_URL": s3_options["AWS_ENDPOINT_URL"].replace("127.0.0.1", "localhost")
+    }
+    store = open_store(f"s3://{BUCKET}/unsafe", options)
+    filesystem = store.fsspec_filesystem()
+    real = filesystem.call_s3
+
+    def ignore_conditions(method, **request):
+        request.pop("IfNoneMatch", None)
+        return real(method, **request)
+
+    monkeypatch.setattr(filesystem, "call_s3", ignore_conditions)
+    ensure_refused(store)
+    assert list(store.list_recursive()) == []
+
+
+def test_a_conflict_of_conditional_puts_is_tried_again(s3_options, monkeypatch) -> None:
+    import botocore.exceptions
+
+    store = open_store(f"s3://{BUCKET}/conflict", s3_options)
+    assert store.can_put_if_absent
+    filesystem = store.fsspec_filesystem()
+    real, answers = filesystem.call_s3, ["ConditionalRequestConflict", "ConditionalRequestConflict"]
+
+    def conflict_first(method, **request):
+        if method == "put_object" and answers:
+            code = answers.pop()
+            cause = botocore.exceptions.ClientError({"Error": {"Code": code}}, "PutObject")
+            raise OSError(5, code) from cause
+        return real(method, **request)
+
+    monkeypatch.setattr(filesystem, "call_s3", conflict_first)
+    store.put_if_absent("f", b"once")
+    assert answers == []
+    assert store.read("f") == b"once"

@@ -19,8 +19,8 @@ from deltaarrow.storage import Store, open_store
 __all__ = ["Place", "fork", "place", "s3_options", "writable_place"]
 
 BUCKET = "deltaarrow-tests"
-READ_ONLY = ("s3", "other")
-WRITABLE = ("local", "memory")
+READ_ONLY = ("other",)
+WRITABLE = ("local", "memory", "s3")
 _numbers = itertools.count()
 
 
