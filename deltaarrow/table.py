@@ -303,13 +303,8 @@ class DeltaTable:
             as_large_types: refused; Polars takes the types as they are.
             file_pruning_predicate: SQL text or tuples; files that cannot hold a matching row are left out.
         """
-        given = {
-            "filesystem": filesystem,
-            "parquet_read_options": parquet_read_options,
-            "schema": schema,
-            "as_large_types": as_large_types or None,
-        }
-        _refuse(given)
+        _refuse({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
+        _refuse({"schema": schema, "as_large_types": as_large_types or None})
         condition = row_condition(self._snapshot, partitions, None)
         pruning = file_predicate(self._snapshot, None, file_pruning_predicate)
         return engines.DeltaDataset(self._snapshot, condition, pruning)
@@ -492,5 +487,13 @@ class DeltaTable:
         return verification.verify_snapshot(self._snapshot, deep=deep)
 
     def create_checkpoint(self) -> None:
-        """Write a checkpoint of the open version."""
+        """Write a checkpoint of the open version, of the kind that the table's properties ask for."""
         operations.create_checkpoint(self._store, self.version())
+
+    def compact_logs(self, starting_version: int, ending_version: int) -> None:
+        """Write one file that stands for the commits of two versions and of those between them."""
+        operations.compact_logs(self._store, starting_version, ending_version)
+
+    def cleanup_metadata(self) -> None:
+        """Delete log files older than ``delta.logRetentionDuration`` that no newer version needs."""
+        operations.cleanup_metadata(self._store)

@@ -13,7 +13,9 @@ from deltaarrow.log.catalog import (
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import ManifestFormat, write_checkpoint
 from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
+from deltaarrow.log.cleanup import clean_up_log
 from deltaarrow.log.commits import parse_commit, read_commits
+from deltaarrow.log.compaction import compact_logs
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
 from deltaarrow.log.listing import list_log, list_newer, list_segment
 from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, commit_name
@@ -35,7 +37,9 @@ __all__ = [
     "RatifiedCommit",
     "RatifiedCommits",
     "VersionChecksum",
+    "clean_up_log",
     "commit_name",
+    "compact_logs",
     "find_contradiction",
     "is_catalog_store",
     "list_log",

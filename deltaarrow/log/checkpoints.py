@@ -20,12 +20,12 @@ from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTran
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
-from deltaarrow.log.names import SIDECAR_FOLDER
+from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
-__all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint", "read_file_actions"]
+__all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint", "read_file_actions", "read_sidecar_names"]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
@@ -376,3 +376,17 @@ def _file_action(value: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: item for key, item in value.items() if item is not None}
     vector = _without_nulls(found.pop("deletionVector", {}))
     return found | {"deletionVector": vector} if "storageType" in vector else found
+
+
+def read_sidecar_names(store: Store, file: LogFile) -> set[str]:
+    """Read which sidecars the file of a checkpoint names; their base names. `CorruptLogError` if it fails."""
+    head = CheckpointHead()
+    if file.name.endswith(".json"):
+        actions = read_commit(store, file.name)
+        with _reading(file.name):
+            _take_json(head, actions)
+    else:
+        with _reading(file.name):
+            _read_parquet_head(store, file.name, head)
+    with _reading(file.name):
+        return {_sidecar_name(sidecar).rpartition("/")[2] for sidecar in head.sidecars}

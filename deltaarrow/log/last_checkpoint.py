@@ -120,12 +120,12 @@ class Hint:
             "sizeInBytes": self.size_in_bytes,
             "numOfAddFiles": self.num_of_add_files,
         }
-        if self.manifest is not None:
-            hint["v2Checkpoint"] = self.manifest.to_json()
         if self.checkpoint_schema is not None:
             text = schema_json(self.checkpoint_schema)
             if text is not None:
                 hint["checkpointSchema"] = orjson.loads(text)
+        if self.manifest is not None:
+            hint["v2Checkpoint"] = self.manifest.to_json()
         return orjson.dumps(hint | {"checksum": checksum(hint)})
 
 

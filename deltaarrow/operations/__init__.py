@@ -1,12 +1,12 @@
 """What changes a table: every operation plans, lets tasks write files, and commits once."""
 
-from deltaarrow.operations.checkpoint import create_checkpoint
 from deltaarrow.operations.commit_properties import (
     CommitProperties,
     PostCommitHookProperties,
     Transaction,
 )
 from deltaarrow.operations.create import NewTable, create_table, is_table
+from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.operations.write import WriteResult, stage_write, write_table
 from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
@@ -19,6 +19,8 @@ __all__ = [
     "WriteOptions",
     "WriteResult",
     "begin_transaction",
+    "cleanup_metadata",
+    "compact_logs",
     "create_checkpoint",
     "create_table",
     "is_table",

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deltaarrow.errors import UnsupportedFeatureError
-
 __all__ = ["CommitProperties", "PostCommitHookProperties", "Transaction"]
 
 
@@ -45,16 +43,9 @@ class PostCommitHookProperties:
 
     Args:
         create_checkpoint: whether a checkpoint is written every `delta.checkpointInterval` commits.
-        cleanup_expired_logs: expired log files are not cleaned up yet; True is refused.
+        cleanup_expired_logs: whether expired log files are deleted, after every commit if True and never if
+            False; after a checkpoint, where `delta.enableExpiredLogCleanup` is on, if None.
     """
 
     create_checkpoint: bool = True
     cleanup_expired_logs: bool | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what would be left undone."""
-        if self.cleanup_expired_logs:
-            raise UnsupportedFeatureError(
-                "expired log files are not cleaned up yet (cleanup_expired_logs)",
-                feature="cleanup_expired_logs",
-            )

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction, PostCommitHook
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
 __all__ = ["begin_transaction"]
 
@@ -42,14 +42,5 @@ def begin_transaction(
                 f"{snapshot.store.uri} has version {application.version} of the application"
                 f" {application.app_id} already; OptimisticTransaction.set_application asks without raising"
             )
-    transaction.hooks = [lambda done: then(), *_hooks(transaction, hook_properties)]
+    transaction.hooks = [lambda done: then(), maintenance_hook(transaction.configuration, hook_properties)]
     return transaction
-
-
-def _hooks(
-    transaction: OptimisticTransaction, hook_properties: PostCommitHookProperties | None
-) -> list[PostCommitHook]:
-    if hook_properties is not None and not hook_properties.create_checkpoint:
-        return []
-    write_due_checkpoint = checkpoint_hook(transaction.configuration)
-    return [lambda done: write_due_checkpoint(done.store, done.version)]

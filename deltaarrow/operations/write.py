@@ -17,11 +17,11 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.checkpoint import checkpoint_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, stage_deletion
 from deltaarrow.operations.evolution import SchemaMode, evolve
+from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.replacement import checked_rows, stage_partition_removal, stage_removal_of_all
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.write_options import WriteOptions
@@ -35,7 +35,7 @@ from deltaarrow.schema import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction, PostCommitHook
+from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import write_files
 
 __all__ = ["WriteResult", "stage_write", "write_table"]
@@ -93,20 +93,11 @@ def write_table(
         result = stage_write(transaction, data, options)
         if result.is_replay:
             return result
-        transaction.hooks = _hooks(transaction, hook_properties or PostCommitHookProperties())
+        transaction.hooks = [maintenance_hook(transaction.configuration, hook_properties)]
         version = transaction.commit()
     return WriteResult(
         version, result.num_files, result.num_rows, result.num_removed_files, result.num_deleted_rows
     )
-
-
-def _hooks(
-    transaction: OptimisticTransaction, hook_properties: PostCommitHookProperties
-) -> list[PostCommitHook]:
-    if not hook_properties.create_checkpoint:
-        return []
-    write_due_checkpoint = checkpoint_hook(transaction.configuration)
-    return [lambda done: write_due_checkpoint(done.store, done.version)]
 
 
 def stage_write(
