@@ -6,6 +6,7 @@ of properties are the constants of `properties`, as in `properties.CHECKPOINT_IN
 """
 
 from deltaarrow.features import properties
+from deltaarrow.features.column_rules import ensure_columns_fit_properties
 from deltaarrow.features.creation import minimal_protocol, new_table_configuration
 from deltaarrow.features.gates import (
     ensure_readable,
@@ -35,6 +36,7 @@ __all__ = [
     "Support",
     "TableFeature",
     "TableProperty",
+    "ensure_columns_fit_properties",
     "ensure_readable",
     "ensure_writable",
     "find_feature",

@@ -11,7 +11,9 @@ from deltaarrow.actions import Protocol
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features.gates import ensure_honourable, implied_features
 from deltaarrow.features.properties import (
+    DELETED_FILE_RETENTION,
     IGNORE_PROTOCOL_DEFAULTS,
+    LOG_RETENTION,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PROPERTIES,
@@ -105,7 +107,18 @@ def _validated(configuration: Mapping[str, str]) -> dict[str, str]:
         if proper in validated:
             raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")
         validated[proper] = text
+    _ensure_commits_outlive_files(validated)
     return validated
+
+
+def _ensure_commits_outlive_files(configuration: Mapping[str, str]) -> None:
+    """As in delta-spark: what VACUUM must keep is known from the commits."""
+    log, files = LOG_RETENTION, DELETED_FILE_RETENTION
+    if log.parse(configuration) < files.parse(configuration):
+        raise InvalidTablePropertyError(
+            f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) needs to be at least"
+            f" {files.name} ({configuration.get(files.name, 'the default, 7 days')})"
+        )
 
 
 def _proper_name(name: str, text: str) -> str:

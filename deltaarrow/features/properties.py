@@ -18,13 +18,14 @@ from deltaarrow.features.property import (
     TableProperty,
     is_duration,
     parse_boolean,
-    parse_column_list,
     parse_formats,
     parse_integer,
     parse_interval,
     parse_long,
     parse_one_of,
+    parse_word,
 )
+from deltaarrow.statistics import parse_column_names
 
 __all__ = [
     "APPEND_ONLY",
@@ -164,7 +165,7 @@ CHECKPOINT_INTERVAL = TableProperty(
 )
 CHECKPOINT_POLICY = TableProperty(
     "delta.checkpointPolicy",
-    parse_one_of("classic", "v2"),
+    parse_word("classic", "v2"),
     "classic",
     "one of classic, v2",
     "Which kind of checkpoint is written.",
@@ -257,7 +258,7 @@ DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
 )
 DATA_SKIPPING_STATS_COLUMNS = TableProperty[tuple[tuple[str, ...], ...] | None](
     "delta.dataSkippingStatsColumns",
-    parse_column_list,
+    lambda text: tuple(parse_column_names(text)),
     None,
     "column names separated by commas, special characters within backticks",
     "Which columns have statistics, instead of the first ones.",

@@ -16,12 +16,12 @@ __all__ = [
     "TableProperty",
     "is_duration",
     "parse_boolean",
-    "parse_column_list",
     "parse_formats",
     "parse_integer",
     "parse_interval",
     "parse_long",
     "parse_one_of",
+    "parse_word",
 ]
 
 T = TypeVar("T")
@@ -37,8 +37,6 @@ _UNITS = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
 }
-_STATS_COLUMN = re.compile(r"\s*((?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*)\s*(?:,|$)", re.ASCII)
-_STATS_COLUMN_PART = re.compile(r"(\w+)|`((?:[^`]|``)+)`", re.ASCII)
 
 
 def _always(_: Any) -> bool:
@@ -90,7 +88,7 @@ class TableProperty(Generic[T]):
     def _value(self, text: str) -> T:
         try:
             return self.from_text(text)
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError, InvalidTablePropertyError) as error:
             raise InvalidTablePropertyError(
                 f"{self.name} needs to be {self.requirement}, not {text!r}"
             ) from error
@@ -150,31 +148,23 @@ def parse_one_of(*allowed: str) -> Callable[[str], str]:
     return from_text
 
 
+def parse_word(*allowed: str) -> Callable[[str], str]:
+    """Return a function that takes one of these words, spelled just so."""
+
+    def from_text(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    return from_text
+
+
 def parse_formats(text: str) -> tuple[str, ...]:
     """Return the table formats of a list, each of them once."""
     formats = tuple(text.split(",")) if text else ()
     if len(set(formats)) != len(formats) or not set(formats) <= {"iceberg", "hudi"}:
         raise ValueError(text)
     return formats
-
-
-def parse_column_list(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of a list, each as the path of names that leads to it.
-
-    >>> parse_column_list("id, address.city, `odd.name, really`")
-    (('id',), ('address', 'city'), ('odd.name, really',))
-    """
-    columns, at = [], 0
-    while at < len(text) and (column := _STATS_COLUMN.match(text, at)):
-        columns.append(
-            tuple(
-                plain or quoted.replace("``", "`") for plain, quoted in _STATS_COLUMN_PART.findall(column[1])
-            )
-        )
-        at = column.end()
-    if at != len(text) or not columns or text.rstrip().endswith(","):
-        raise ValueError(text)
-    return tuple(columns)
 
 
 def is_duration(interval: timedelta | None) -> bool:

@@ -146,6 +146,9 @@ _RECORDS = (
         sentence="Changed rows are recorded with their old and new values.",
         legacy_writer_version=4,
         activation=PropertySet(p.ENABLE_CHANGE_DATA_FEED),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="generatedColumns",
@@ -192,11 +195,17 @@ _RECORDS = (
         kind=_RW,
         sentence="Checkpoints may have sidecar files and unique names.",
         activation=PropertySet(p.CHECKPOINT_POLICY),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="vacuumProtocolCheck",
         kind=_RW,
         sentence="VACUUM checks the whole protocol before it deletes files.",
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="typeWidening",
@@ -204,6 +213,9 @@ _RECORDS = (
         sentence="Column types may be widened without rewriting files.",
         activation=PropertySet(p.ENABLE_TYPE_WIDENING),
         also_named=("typeWidening-preview",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="variantType",
@@ -224,6 +236,9 @@ _RECORDS = (
         name="domainMetadata",
         kind=_W,
         sentence="The table keeps named texts for features and users.",
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="rowTracking",
@@ -249,6 +264,9 @@ _RECORDS = (
         kind=_W,
         sentence="The time of a version is in its commit and grows with every version.",
         activation=PropertySet(p.ENABLE_IN_COMMIT_TIMESTAMPS),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="checkpointProtection",

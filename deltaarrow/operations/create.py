@@ -14,7 +14,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
-from deltaarrow.features import minimal_protocol, new_table_configuration
+from deltaarrow.features import ensure_columns_fit_properties, minimal_protocol, new_table_configuration
 from deltaarrow.log import list_segment
 from deltaarrow.operations.commit_properties import CommitProperties
 from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
@@ -41,13 +41,16 @@ class NewTable:
         cannot be made.
         """
         ensure_valid_for_write(self.schema, self.partition_by)
+        configuration = new_table_configuration(self.configuration)
+        partition_columns = resolve_partition_columns(self.schema, self.partition_by)
+        ensure_columns_fit_properties(self.schema, partition_columns, configuration)
         metadata = Metadata(
             id=str(uuid.uuid4()),
             name=self.name,
             description=self.description,
             schema_string=self.schema.to_json(),
-            partition_columns=resolve_partition_columns(self.schema, self.partition_by),
-            configuration=new_table_configuration(self.configuration),
+            partition_columns=partition_columns,
+            configuration=configuration,
             created_time=clock(),
         )
         return minimal_protocol(self.schema, self.configuration), metadata

@@ -14,7 +14,12 @@ import pyarrow as pa
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.features import properties, supported_features, upgraded_protocol
+from deltaarrow.features import (
+    ensure_columns_fit_properties,
+    properties,
+    supported_features,
+    upgraded_protocol,
+)
 from deltaarrow.schema import (
     Schema,
     as_nullable,
@@ -23,9 +28,7 @@ from deltaarrow.schema import (
     from_arrow_schema,
     keeps_types,
     merge_schemas,
-    physical_name,
     resolve_partition_columns,
-    resolve_path,
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
@@ -35,7 +38,6 @@ __all__ = ["SchemaMode", "evolve"]
 SchemaMode: TypeAlias = Literal["merge", "overwrite"]
 """Whether the schema takes in what the data has more, or becomes that of the data."""
 
-_CHANGE_DATA_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 _CONSTRAINT_PREFIX = "delta.constraints."
 _COLUMN_EXPRESSIONS = ("delta.generationExpression", "delta.invariants")
 _CLUSTERING_DOMAIN = "delta.clustering"
@@ -73,9 +75,8 @@ def evolve(
     if schema == snapshot.schema and partitions == snapshot.partition_columns:
         return None
     ensure_valid_for_write(schema, partitions, snapshot.mapping_mode)
-    _ensure_not_reserved(schema, snapshot)
+    ensure_columns_fit_properties(schema, partitions, configuration, snapshot.mapping_mode)
     _ensure_expressions_hold(snapshot.schema, schema, configuration)
-    _ensure_statistics_columns(schema, configuration)
     operation: Literal["append", "overwrite"] = "append" if schema_mode == "merge" else "overwrite"
     protocol = upgraded_protocol(snapshot.protocol, schema, configuration, operation)
     metadata = replace(
@@ -116,25 +117,6 @@ def _replaced(
     return schema, resolve_partition_columns(schema, partition_by)
 
 
-def _ensure_not_reserved(schema: Schema, snapshot: Snapshot) -> None:
-    configuration = snapshot.configuration
-    reserved = {
-        record.parse(configuration): "row tracking"
-        for record in (
-            properties.MATERIALIZED_ROW_ID_COLUMN_NAME,
-            properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME,
-        )
-    }
-    if properties.ENABLE_CHANGE_DATA_FEED.parse(configuration):
-        reserved |= dict.fromkeys(_CHANGE_DATA_COLUMNS, "the change data feed")
-    for field in schema.fields:
-        for name in (field.name.lower(), field.name, physical_name(field, snapshot.mapping_mode)):
-            if name in reserved:
-                raise SchemaMismatchError(
-                    f"the column name {field.name!r} is reserved for {reserved[name]} of the table"
-                )
-
-
 def _ensure_expressions_hold(old: Schema, new: Schema, configuration: Mapping[str, str]) -> None:
     """Refuse to drop a column, or change its type, under an expression of the table that speaks of it."""
     changed = [
@@ -167,12 +149,3 @@ def _may_speak_of(expression: str, column: str) -> bool:
     """Whether the name stands in the text; a literal that holds it counts too, so as to miss none."""
     name = re.escape(column.replace("`", "``"))
     return re.search(rf"(?<!\w){name}(?!\w)", expression, re.IGNORECASE) is not None
-
-
-def _ensure_statistics_columns(schema: Schema, configuration: Mapping[str, str]) -> None:
-    record = properties.DATA_SKIPPING_STATS_COLUMNS
-    for path in record.parse(configuration) or ():
-        try:
-            resolve_path(schema, path)
-        except SchemaMismatchError as error:
-            raise SchemaMismatchError(f"{record.name} names a column that is to go: {error}") from error

@@ -24,6 +24,10 @@ def lists(readers, writers):
     )
 
 
+def writer_lists(writers):
+    return Protocol(min_reader_version=1, min_writer_version=7, writer_features=tuple(writers.split()))
+
+
 @pytest.mark.parametrize(
     ("schema", "configuration", "protocol"),
     [
@@ -45,6 +49,46 @@ def lists(readers, writers):
             lists("deletionVectors", "deletionVectors invariants appendOnly"),
         ),
         (NTZ, {}, lists("timestampNtz", "timestampNtz invariants appendOnly")),
+        (
+            NTZ,
+            {"delta.enableInCommitTimestamps": "true"},
+            lists("timestampNtz", "timestampNtz inCommitTimestamp invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.feature.changeDataFeed": "supported"},
+            writer_lists("changeDataFeed invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.enableChangeDataFeed": "true", "delta.appendOnly": "true"},
+            writer_lists("appendOnly changeDataFeed invariants"),
+        ),
+        (
+            PLAIN,
+            {"delta.enableInCommitTimestamps": "true"},
+            writer_lists("inCommitTimestamp invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.feature.domainMetadata": "supported"},
+            writer_lists("domainMetadata invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.checkpointPolicy": "v2"},
+            lists("v2Checkpoint", "v2Checkpoint invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.enableTypeWidening": "true"},
+            lists("typeWidening", "typeWidening invariants appendOnly"),
+        ),
+        (
+            PLAIN,
+            {"delta.feature.vacuumProtocolCheck": "supported"},
+            lists("vacuumProtocolCheck", "vacuumProtocolCheck invariants appendOnly"),
+        ),
         (
             NTZ,
             {"delta.enableDeletionVectors": "TRUE"},
@@ -72,7 +116,6 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
 @pytest.mark.parametrize(
     ("schema", "configuration", "feature"),
     [
-        (PLAIN, {"delta.enableChangeDataFeed": "true"}, "changeDataFeed"),
         (PLAIN, {"delta.columnMapping.mode": "name"}, "columnMapping"),
         (PLAIN, {"delta.enableRowTracking": "true"}, "rowTracking"),
         (PLAIN, {"delta.constraints.positive": "id > 0"}, "checkConstraints"),
@@ -119,6 +162,8 @@ def test_stored_properties_have_their_proper_names_and_none_that_chooses_the_pro
         ({"delta.appendOnly": "true", "delta.appendonly": "false"}, "given twice"),
         ({"delta.feature.deletionVectors": "yes"}, "'supported'"),
         ({"delta.appendOnly": True}, "needs to be text"),
+        ({"delta.logRetentionDuration": "6 days"}, r"delta\.logRetentionDuration \(6 days\) .* at least"),
+        ({"delta.deletedFileRetentionDuration": "31 days"}, "the default, 30 days.* at least"),
     ],
     ids=str,
 )

@@ -163,6 +163,13 @@ OPERATIONS = ["append", "overwrite"]
         (listing("timestampNtz"), metadata(ID, NTZ)),
         (listing("timestampNtz"), metadata(Field("s", StructType([Field("a", ArrayType("timestamp_ntz"))])))),
         (protocol(1, 2), metadata(someday="true", checkpointInterval="3")),
+        (protocol(1, 2), metadata(enableChangeDataFeed="true")),
+        (listing("changeDataFeed"), metadata(enableChangeDataCapture="true")),
+        (listing("v2Checkpoint"), metadata(checkpointPolicy="v2")),
+        (listing("typeWidening"), metadata(enableTypeWidening="true")),
+        (listing("typeWidening-preview"), metadata(enableTypeWidening="true")),
+        (listing("inCommitTimestamp"), metadata(enableInCommitTimestamps="true")),
+        (listing("domainMetadata", "vacuumProtocolCheck"), metadata()),
     ],
     ids=str,
 )
@@ -174,7 +181,18 @@ WRITES = {f.name for f in FEATURES.values() if f.append is not Support.NO}
 
 
 def test_the_features_that_are_written():
-    assert {"appendOnly", "invariants", "deletionVectors", "timestampNtz"} == WRITES
+    assert {
+        "appendOnly",
+        "invariants",
+        "changeDataFeed",
+        "deletionVectors",
+        "timestampNtz",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "typeWidening",
+        "domainMetadata",
+        "inCommitTimestamp",
+    } == WRITES
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -190,10 +208,10 @@ def test_every_other_feature_is_refused_by_name(name, operation):
     ("reader", "writer", "names"),
     [
         (1, 3, "checkConstraints"),
-        (1, 4, "checkConstraints, changeDataFeed, generatedColumns"),
-        (2, 5, "checkConstraints, changeDataFeed, generatedColumns, columnMapping"),
-        (1, 5, "checkConstraints, changeDataFeed, generatedColumns"),
-        (2, 6, "checkConstraints, changeDataFeed, generatedColumns, columnMapping, identityColumns"),
+        (1, 4, "checkConstraints, generatedColumns"),
+        (2, 5, "checkConstraints, generatedColumns, columnMapping"),
+        (1, 5, "checkConstraints, generatedColumns"),
+        (2, 6, "checkConstraints, generatedColumns, columnMapping, identityColumns"),
     ],
 )
 def test_legacy_writer_versions_are_refused_by_what_they_imply(reader, writer, names, operation):
@@ -242,12 +260,8 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
         (metadata(with_metadata("delta.identity.start", 1)), "identityColumns"),
         (metadata(with_metadata("CURRENT_DEFAULT")), "allowColumnDefaults"),
         (metadata(constraints_positive="id > 0"), "checkConstraints"),
-        (metadata(enableChangeDataFeed="true"), "changeDataFeed"),
-        (metadata(enableChangeDataCapture="true"), "changeDataFeed"),
         (metadata(columnMapping_mode="name"), "columnMapping"),
-        (metadata(checkpointPolicy="v2"), "v2Checkpoint"),
         (metadata(enableRowTracking="true"), "rowTracking"),
-        (metadata(enableInCommitTimestamps="true"), "inCommitTimestamp"),
         (metadata(enableIcebergCompatV2="true"), "icebergCompatV2"),
         (metadata(Field("v", "variant")), "variantType"),
         (metadata(compatibility_symlinkFormatManifest_enabled="true"), "symlinkFormatManifest"),
@@ -279,8 +293,14 @@ def test_a_feature_in_use_that_the_protocol_does_not_list_is_refused_by_name():
         DeltaProtocolError, match=r"timestamp_ntz, but its protocol does not list .* timestampNtz"
     ):
         ensure_writable(protocol(), metadata(NTZ), "append")
-    with pytest.raises(DeltaProtocolError, match="deletionVectors"):
-        ensure_writable(listing("timestampNtz"), metadata(enableDeletionVectors="true"), "append")
+    for active, feature in (
+        (metadata(enableDeletionVectors="true"), "deletionVectors"),
+        (metadata(checkpointPolicy="v2"), "v2Checkpoint"),
+        (metadata(enableTypeWidening="true"), "typeWidening"),
+        (metadata(enableInCommitTimestamps="true"), "inCommitTimestamp"),
+    ):
+        with pytest.raises(DeltaProtocolError, match=feature):
+            ensure_writable(listing("timestampNtz"), active, "append")
 
 
 def test_a_property_that_means_nothing_is_refused_to_writers_and_not_to_readers():

@@ -139,7 +139,7 @@ def test_append_only_is_honoured(tmp_path):
         ((1, 3, None, None), {}, "checkConstraints"),
         ((3, 7, ["columnMapping"], ["columnMapping"]), {}, "columnMapping"),
         ((1, 7, None, ["rowTracking", "domainMetadata"]), {}, "rowTracking"),
-        ((1, 7, None, ["changeDataFeed"]), {}, "changeDataFeed"),
+        ((1, 7, None, ["clustering", "domainMetadata"]), {}, "clustering"),
         ((1, 7, None, ["inventedByNobody"]), {}, "inventedByNobody"),
     ],
 )
