@@ -103,7 +103,6 @@ SEQUENCES = {
         ],
         "PARTITIONED BY (p)",
         {"enableTypeWidening": "true", "feature__timestampNtz": "supported"},
-        planned=True,
     ),
     "widened in the preview": Sequence(
         "a TINYINT, s STRUCT<xs: ARRAY<INT>>",
