@@ -101,8 +101,9 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
 def _validated(configuration: Mapping[str, str]) -> dict[str, str]:
     validated: dict[str, str] = {}
     for name, text in configuration.items():
-        if not isinstance(text, str):
-            raise InvalidTablePropertyError(f"{name} needs to be text, not {text!r}")
+        for part in (name, text):
+            if not isinstance(part, str):
+                raise InvalidTablePropertyError(f"{name} needs to be text, not {part!r}")
         proper = _proper_name(name, text)
         if proper in validated:
             raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")

@@ -15,7 +15,7 @@ from deltaarrow.actions import AddFile
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vector
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, columns_of
-from deltaarrow.features import is_supported, properties
+from deltaarrow.features import properties
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WritePlan, write_files
@@ -63,7 +63,7 @@ def stage_deletion(
     kept = sum(live[each.place] - len(each) for each in parts)
     removed = {each.place for each in found} - {each.place for each in parts}
     rewritten: Sequence[AddFile] = ()
-    if _has_deletion_vectors(snapshot):
+    if transaction.marks_deleted_rows:
         for each in parts:
             transaction.remove_rows(_row(files, each.place), each.found())
     elif parts:
@@ -78,12 +78,6 @@ def stage_deletion(
         marked_files=0 if rewritten else len(parts),
         deleted_rows=sum(live.values()) - kept,
         copied_rows=kept if rewritten else 0,
-    )
-
-
-def _has_deletion_vectors(snapshot: Snapshot) -> bool:
-    return is_supported(snapshot.protocol, "deletionVectors") and (
-        properties.ENABLE_DELETION_VECTORS.parse(snapshot.configuration)
     )
 
 

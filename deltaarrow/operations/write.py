@@ -7,7 +7,7 @@ for it are deleted again.
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 import pyarrow as pa
@@ -53,10 +53,10 @@ _SPARK_MODES = {
 class WriteResult:
     """What a write has done.
 
-    `version` is the one that was made, None where nothing was committed; `is_replay` says that this was
-    because the table has the write of this application already. `num_files` and `num_rows` are what was
-    written, `num_removed_files` and `num_deleted_rows` what was replaced; the rows of files that were
-    removed unread are not counted.
+    `version` is the one that was made, None where nothing was committed: there was nothing to write, or
+    the table has the write of this application already, which `is_replay` says. `num_files` and
+    `num_rows` are what was written, `num_removed_files` and `num_deleted_rows` what was replaced; the rows
+    of files that were removed unread are not counted.
     """
 
     version: int | None
@@ -91,13 +91,9 @@ def write_table(
     )
     with transaction:
         result = stage_write(transaction, data, options)
-        if result.is_replay:
-            return result
         transaction.hooks = [maintenance_hook(transaction.configuration, hook_properties)]
-        version = transaction.commit()
-    return WriteResult(
-        version, result.num_files, result.num_rows, result.num_removed_files, result.num_deleted_rows
-    )
+    # As in delta-spark, rows that are none make no version.
+    return replace(result, version=transaction.version)
 
 
 def stage_write(
@@ -110,6 +106,8 @@ def stage_write(
     if _is_replay(transaction, options):
         _LOGGER.info("%s has this write already; nothing is written", transaction.store.uri)
         return WriteResult(None, is_replay=True)
+    if not data.schema.names:
+        raise SchemaMismatchError("the data has no columns")
     snapshot = transaction.snapshot
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
@@ -205,6 +203,9 @@ def _describe(
         "mode": _SPARK_MODES[options.mode],
         "partitionBy": orjson.dumps(list(options.partition_by or ())).decode(),
         **({} if options.predicate is None else {"predicate": options.predicate}),
+        **({"canMergeSchema": True} if options.schema_mode == "merge" else {}),
+        **({"canOverwriteSchema": True} if options.schema_mode == "overwrite" else {}),
+        **({"isDynamicPartitionOverwrite": True} if options.is_dynamic else {}),
     }
     written = [*files, *replaced.rewritten]
     transaction.metrics.update(
@@ -218,7 +219,9 @@ def _describe(
         )
     if options.predicate is not None:
         transaction.metrics.update(
-            numDeletedRows=str(replaced.deleted_rows), numCopiedRows=str(replaced.copied_rows)
+            numDeletedRows=str(replaced.deleted_rows),
+            numCopiedRows=str(replaced.copied_rows),
+            numAddedChangeFiles="0",
         )
     return WriteResult(
         None, len(written), rows, replaced.removed_files + replaced.marked_files, replaced.deleted_rows

@@ -177,6 +177,14 @@ class OptimisticTransaction:
         return {} if self.snapshot is None else self.snapshot.configuration
 
     @property
+    def marks_deleted_rows(self) -> bool:
+        """Whether the table that is read marks deleted rows in deletion vectors."""
+        snapshot = self._need_snapshot()
+        return is_supported(snapshot.protocol, "deletionVectors") and (
+            properties.ENABLE_DELETION_VECTORS.parse(snapshot.configuration)
+        )
+
+    @property
     def actions(self) -> Sequence[Action]:
         """What is staged so far, in order; rows that are removed not included."""
         return tuple(self._actions)
@@ -214,11 +222,8 @@ class OptimisticTransaction:
         Raises:
             UnsupportedFeatureError: the table does not have deletion vectors switched on.
         """
-        snapshot = self._need_snapshot()
         self._ensure_open()
-        if not is_supported(snapshot.protocol, "deletionVectors") or not (
-            properties.ENABLE_DELETION_VECTORS.parse(snapshot.configuration)
-        ):
+        if not self.marks_deleted_rows:
             raise UnsupportedFeatureError(
                 f"rows of {self.store.uri} cannot be marked as deleted: set delta.enableDeletionVectors",
                 feature="deletionVectors",

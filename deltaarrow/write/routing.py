@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.schema import PrimitiveType
 
@@ -66,13 +67,24 @@ def split_by_partition(
         yield PartitionKey(*zip(*pairs, strict=True)), part
 
 
+def _values(array: pa.Array, of_type: PrimitiveType) -> list[Any]:
+    try:
+        values: list[Any] = array.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise UnsupportedFeatureError(
+            f"a partition value of type {of_type.type} that Python cannot represent: {error}",
+            feature="partition values beyond the year 9999",
+        ) from error
+    return values
+
+
 def _encode(values: pa.Array, of_type: PrimitiveType) -> tuple[_Codes, list[tuple[str | None, Any]]]:
     """Per row the place of its value among the distinct ones, which are texts with their values."""
     encoded = values.dictionary_encode(null_encoding="encode")
     places: dict[str | None, int] = {}
     distinct: list[tuple[str | None, Any]] = []
     place_of: list[int] = []
-    for value in encoded.dictionary.to_pylist():
+    for value in _values(encoded.dictionary, of_type):
         text = render_partition_value(value, of_type)
         if text not in places:
             places[text] = len(distinct)

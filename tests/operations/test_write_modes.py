@@ -167,6 +167,7 @@ def test_commit_info_is_as_spark_has_it(tmp_path):
     assert info["operationMetrics"]["numOutputRows"] == "2"
     assert info["operationMetrics"]["numFiles"] == "2"
     assert info["job"] == "nightly"
+    assert info["operationParameters"] == {"mode": "Append", "partitionBy": "[]"}
     assert DeltaTable(tmp_path).history(1)[0]["version"] == 1
     assert json.loads(actions(tmp_path, 0)[0]["commitInfo"]["operationParameters"]["partitionBy"]) == ["day"]
 
