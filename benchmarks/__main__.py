@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks run snapshot_load scan append``."""
+"""The command line: ``python -m benchmarks run snapshot_load scan append checkpoint``."""
 
 import argparse
 import importlib.util

@@ -177,12 +177,18 @@ def write_log_of_commits(folder: Path, adds: int, commits: int) -> None:
         builder.commit(_add(number, number % DAYS) for number in range(commit * each, (commit + 1) * each))
 
 
-def write_log_of_checkpoint(folder: Path, adds: int, commits: int) -> None:
-    """Write a classic checkpoint of `adds` files and `commits` after it: 8 adds, 2 removes in each."""
+def write_log_of_checkpoint(folder: Path, adds: int, commits: int, policy: str = "classic") -> None:
+    """Write a classic checkpoint of `adds` files and `commits` after it: 8 adds, 2 removes in each.
+
+    `policy` is the kind of checkpoint that the table asks for when the next one is written.
+    """
     import pyarrow.parquet as pq
 
     builder = _builder(folder)
-    builder.protocol().metadata(_log_schema(), partition_columns=["day"])
+    if policy == "classic":
+        builder.protocol().metadata(_log_schema(), partition_columns=["day"])
+    else:
+        builder.features("v2Checkpoint").metadata(_log_schema(), ["day"], {"delta.checkpointPolicy": policy})
     builder.commit()
     days = [number * DAYS // adds for number in range(adds)]
     head = [action for action in builder.commits[0] if "commitInfo" not in action]
@@ -224,7 +230,14 @@ def _checkpoint(head: list[dict[str, Any]], numbers: Sequence[int], days: Sequen
     file_format = pa.struct({"provider": pa.string(), "options": strings})
     schema = pa.schema(
         {
-            "protocol": pa.struct({"minReaderVersion": pa.int32(), "minWriterVersion": pa.int32()}),
+            "protocol": pa.struct(
+                {
+                    "minReaderVersion": pa.int32(),
+                    "minWriterVersion": pa.int32(),
+                    "readerFeatures": pa.list_(pa.string()),
+                    "writerFeatures": pa.list_(pa.string()),
+                }
+            ),
             "metaData": pa.struct(
                 {
                     "id": pa.string(),
@@ -237,7 +250,9 @@ def _checkpoint(head: list[dict[str, Any]], numbers: Sequence[int], days: Sequen
             ),
             "txn": pa.struct({"appId": pa.string(), "version": pa.int64()}),
             "add": adds.type,
-            "remove": pa.struct({"path": pa.string(), "deletionTimestamp": pa.int64()}),
+            "remove": pa.struct(
+                {"path": pa.string(), "deletionTimestamp": pa.int64(), "dataChange": pa.bool_()}
+            ),
         }
     )
     columns = [adds if field.name == "add" else pa.nulls(count, field.type) for field in schema]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import append, scan, snapshot_load
+from benchmarks.cases import append, checkpoint, scan, snapshot_load
 
 __all__ = ["SUITES"]
 
@@ -11,4 +11,5 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "snapshot_load": snapshot_load.cases,
     "scan": scan.cases,
     "append": append.cases,
+    "checkpoint": checkpoint.cases,
 }
