@@ -1,0 +1,250 @@
+"""Transactions that run beside each other are as if they had run one after another.
+
+Random ones begin and end in random order. Those that were committed are then run again in the order of their
+versions on rows that are kept in a dictionary, and the table has to hold the same. One kind of them writes
+down how many rows it has read, so that a read which another made untrue shows.
+"""
+
+import contextlib
+import itertools
+import os
+import tempfile
+from dataclasses import dataclass, field, replace
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap64
+
+from deltaarrow import DeltaTable
+from deltaarrow.actions import AddFile
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vector
+from deltaarrow.errors import CommitFailedError
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import open_store
+from deltaarrow.transaction import OptimisticTransaction
+from tests.support.tables import TableBuilder
+
+SCHEMA = pa.schema([("id", pa.int64()), ("seen", pa.int64())])
+_names = itertools.count()
+
+
+@dataclass
+class Model:
+    """What the table holds: `seen` by id; the number of an application; a name."""
+
+    rows: dict[int, int] = field(default_factory=dict)
+    application: int | None = None
+    name: str | None = None
+
+    def count(self, low: int, high: int) -> int:
+        return sum(low <= each <= high for each in self.rows)
+
+
+def add(transaction: OptimisticTransaction, rows: dict[int, int], *, data_change: bool = True) -> None:
+    """Write one file of the rows and stage it."""
+    name = f"part-{next(_names)}.parquet"
+    path = transaction.store.location(name)
+    pq.write_table(pa.table([list(rows), list(rows.values())], schema=SCHEMA), path)
+    stats = {
+        "numRecords": len(rows),
+        "minValues": {"id": min(rows), "seen": min(rows.values())},
+        "maxValues": {"id": max(rows), "seen": max(rows.values())},
+        "nullCount": {"id": 0, "seen": 0},
+    }
+    file = AddFile(
+        path=name,
+        partition_values={},
+        size=os.path.getsize(path),
+        modification_time=1,
+        data_change=data_change,
+        stats=orjson.dumps(stats).decode(),
+    )
+    transaction.add_files([file])
+
+
+def live_rows(transaction: OptimisticTransaction, file: dict) -> dict[int, tuple[int, int]]:
+    """The rows of a file that are not deleted: id and `seen` by position."""
+    table = pq.read_table(transaction.store.location(file["path"]))
+    deleted = BitMap64()
+    if (vector := file["deletion_vector"]) is not None:
+        deleted = read_deletion_vector(transaction.store, DeletionVectorDescriptor(**vector)).bitmap
+    rows = zip(table["id"].to_pylist(), table["seen"].to_pylist(), strict=True)
+    return {place: row for place, row in enumerate(rows) if place not in deleted}
+
+
+def found(transaction: OptimisticTransaction, condition: str | None = None) -> list[dict]:
+    return transaction.read_files(condition).to_pylist(maps_as_pydicts="strict")
+
+
+@dataclass(frozen=True)
+class Append:
+    ids: tuple[int, ...]
+
+    def stage(self, transaction):
+        add(transaction, dict.fromkeys(self.ids, 0))
+
+    def apply(self, model):
+        model.rows |= dict.fromkeys(self.ids, 0)
+
+
+@dataclass(frozen=True)
+class Overwrite(Append):
+    def stage(self, transaction):
+        transaction.remove_files(transaction.read_files())
+        add(transaction, dict.fromkeys(self.ids, 0))
+
+    def apply(self, model):
+        model.rows = dict.fromkeys(self.ids, 0)
+
+
+@dataclass(frozen=True)
+class Delete:
+    low: int
+    high: int
+
+    def stage(self, transaction):
+        for file in found(transaction, f"id >= {self.low} AND id <= {self.high}"):
+            rows = live_rows(transaction, file)
+            places = [place for place, (each, _) in rows.items() if self.low <= each <= self.high]
+            transaction.remove_rows(file, BitMap64(places))
+
+    def apply(self, model):
+        model.rows = {each: seen for each, seen in model.rows.items() if not self.low <= each <= self.high}
+
+
+@dataclass(frozen=True)
+class Count:
+    """Counts the rows of a range and adds a row that says how many."""
+
+    low: int
+    high: int
+    id: int = 0
+
+    def stage(self, transaction):
+        files = found(transaction, f"id >= {self.low} AND id <= {self.high}")
+        rows = [row for file in files for row in live_rows(transaction, file).values()]
+        add(transaction, {self.id: sum(self.low <= each <= self.high for each, _ in rows)})
+
+    def apply(self, model):
+        model.rows[self.id] = model.count(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Compact:
+    def stage(self, transaction):
+        files = transaction.read_files()
+        rows = [
+            row
+            for file in files.to_pylist(maps_as_pydicts="strict")
+            for row in live_rows(transaction, file).values()
+        ]
+        transaction.remove_files(files, data_change=False)
+        if rows:
+            add(transaction, dict(rows), data_change=False)
+
+    def apply(self, model):
+        pass
+
+
+@dataclass(frozen=True)
+class Load:
+    """Adds a row once, however often it is run."""
+
+    number: int
+    id: int = 0
+
+    def stage(self, transaction):
+        if transaction.set_application("load", self.number):
+            add(transaction, {self.id: 0})
+
+    def apply(self, model):
+        assert model.application is None or self.number > model.application
+        model.application = self.number
+        model.rows[self.id] = 0
+
+
+@dataclass(frozen=True)
+class Rename:
+    name: str
+
+    def stage(self, transaction):
+        transaction.set_metadata(replace(transaction.snapshot.metadata, name=self.name))
+
+    def apply(self, model):
+        model.name = self.name
+
+
+def ranges(kind):
+    return st.tuples(st.integers(0, 60), st.integers(0, 30)).map(lambda at: kind(at[0], at[0] + at[1]))
+
+
+def operations():
+    """Operations that add rows have none yet; they get ids of their own, or these would be no names."""
+    return st.one_of(
+        st.integers(1, 3).map(lambda size: Append(tuple(range(size)))),
+        st.integers(1, 3).map(lambda size: Overwrite(tuple(range(size)))),
+        ranges(Delete),
+        ranges(Count),
+        st.just(Compact()),
+        st.integers(0, 2).map(Load),
+        st.sampled_from("xy").map(Rename),
+    )
+
+
+def with_own_ids(drawn):
+    """The operations with fresh ids, four for each, so that ranges hold those of several."""
+    named = []
+    for first, operation in zip(itertools.count(0, 4), drawn, strict=False):
+        if isinstance(operation, Append):
+            named.append(replace(operation, ids=tuple(first + each for each in operation.ids)))
+        elif isinstance(operation, Count | Load):
+            named.append(replace(operation, id=first))
+        else:
+            named.append(operation)
+    return named
+
+
+@st.composite
+def histories(draw):
+    """Operations, and the order of their beginnings and ends: the n-th number is the operation's place."""
+    drawn = with_own_ids(draw(st.lists(operations(), min_size=2, max_size=9)))
+    order = draw(st.permutations([place for place in range(len(drawn)) for _ in range(2)]))
+    return drawn, order
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(histories())
+def test_what_was_committed_equals_a_run_one_after_another(history):
+    drawn, order = history
+    with tempfile.TemporaryDirectory() as folder:
+        table = TableBuilder(folder).features("deletionVectors")
+        table.metadata(SCHEMA, configuration={"delta.enableDeletionVectors": "true"}).commit()
+        store = open_store(folder)
+        open_ones, committed = {}, {}
+        for place in order:
+            if place not in open_ones:
+                transaction = OptimisticTransaction(store=store, snapshot=Snapshot.load(store))
+                drawn[place].stage(transaction)
+                open_ones[place] = transaction
+                continue
+            transaction = open_ones[place]
+            with contextlib.suppress(CommitFailedError):
+                version = transaction.commit()
+                # What changes nothing has its place where it read the table, and not where it ends.
+                committed[version] = drawn[place] if transaction.actions else Compact()
+        model = Model()
+        for version in sorted(committed):
+            committed[version].apply(model)
+        result = DeltaTable(folder)
+        rows = result.to_pyarrow_table().to_pylist()
+        assert sorted((row["id"], row["seen"]) for row in rows) == sorted(model.rows.items())
+        assert result.transaction_version("load") == model.application
+        assert result.metadata().name == model.name
+        assert result.version() == len(committed)
+        assert result.verify().ok
+        kept = {file["path"] for file in result.snapshot.tombstones().to_pylist()}
+        live = {file["path"] for file in result.snapshot.files().to_pylist()}
+        assert {path.name for path in table.path.glob("*.parquet")} == kept | live
