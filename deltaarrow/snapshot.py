@@ -6,6 +6,7 @@ Opening a snapshot reads the log narrowly; the list of files stays in the log an
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from deltaarrow.log import (
     CommitTimes,
     LogSegment,
     LogState,
+    VersionChecksum,
     find_contradiction,
     is_catalog_store,
     list_newer,
@@ -79,15 +81,24 @@ class Snapshot:
         return CorruptLogError(f"version {self.version} of {self.store.uri} has {what}")
 
     @classmethod
-    def load(cls, store: Store, version: int | None = None, *, known: "Snapshot | None" = None) -> "Snapshot":
+    def load(
+        cls,
+        store: Store,
+        version: int | None = None,
+        *,
+        known: "Snapshot | None" = None,
+        for_write: bool = False,
+    ) -> "Snapshot":
         """Open the table in `store` at `version`, or at its newest version.
 
-        `known` is another version of the same table, whose checkpoint need not be read again.
+        `known` is another version of the same table, whose checkpoint need not be read again. `for_write`
+        says that the files are probably never asked for: a version checksum may save reading the log.
 
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for what this
         release cannot read, `UnsupportedFeatureError`.
         """
-        return cls(replay(store, list_segment(store, version), known._state if known else None))
+        state = known._state if known else None
+        return cls(replay(store, list_segment(store, version), state, for_write=for_write))
 
     def update(self) -> "Snapshot":
         """Return the newest version, this very snapshot where there is none newer.
@@ -142,6 +153,22 @@ class Snapshot:
     def domains(self) -> Mapping[str, DomainMetadata]:
         """The domain metadata that is not removed, by name."""
         return self._state.domains
+
+    @cached_property
+    def checksum(self) -> VersionChecksum | None:
+        """The version checksum, read once; None where there is none, or it contradicts the log or itself.
+
+        Its transactions and domains are those of the log, where that is in memory.
+        """
+        if self._state.said is not None and not self._state.is_read:
+            return self._state.said
+        said = read_version_checksum(self.store, self.version) if self.segment.checksum else None
+        if said is None or find_contradiction(said, self.protocol, self.metadata) is not None:
+            return None
+        said = replace(said, protocol=self.protocol, metadata=self.metadata)
+        if not self._state.is_read:
+            return said
+        return replace(said, transactions=self.transactions, domains=self.domains)
 
     @cached_property
     def physical_schema(self) -> Schema:
@@ -199,10 +226,9 @@ class Snapshot:
         A version checksum answers it where the log would have to be read, and neither contradicts the
         protocol and the metadata nor itself.
         """
-        segment = self.segment
-        if segment.checksum is not None and (segment.checkpoint is not None or not self._state.is_read):
-            said = read_version_checksum(self.store, self.version)
-            if said is not None and find_contradiction(said, self.protocol, self.metadata) is None:
+        if self.segment.checkpoint is not None or not self._state.is_read:
+            said = self.checksum
+            if said is not None:
                 return said.num_files, said.table_size_bytes
         sizes = self.files(columns=["size"]).column("size")
         return len(sizes), sum(sizes.to_pylist())

@@ -141,7 +141,7 @@ def write_deltalake(
 
 def _find(store: Store) -> Snapshot | None:
     try:
-        return Snapshot.load(store)
+        return Snapshot.load(store, for_write=True)
     except TableNotFoundError:
         return None
 

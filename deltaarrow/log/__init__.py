@@ -12,13 +12,14 @@ from deltaarrow.log.catalog import (
 )
 from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
 from deltaarrow.log.checkpoint_writer import ManifestFormat, write_checkpoint
+from deltaarrow.log.checksum_writer import count_checksum, next_checksum, render_version_checksum
 from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
 from deltaarrow.log.cleanup import clean_up_log
 from deltaarrow.log.commits import parse_commit, read_commits
 from deltaarrow.log.compaction import compact_logs
 from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
 from deltaarrow.log.listing import list_log, list_newer, list_segment
-from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, commit_name
+from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, checksum_name, commit_name
 from deltaarrow.log.replay import LogState, replay
 from deltaarrow.log.segment import LogSegment, select_segment
 
@@ -37,20 +38,24 @@ __all__ = [
     "RatifiedCommit",
     "RatifiedCommits",
     "VersionChecksum",
+    "checksum_name",
     "clean_up_log",
     "commit_name",
     "compact_logs",
+    "count_checksum",
     "find_contradiction",
     "is_catalog_store",
     "list_log",
     "list_newer",
     "list_segment",
+    "next_checksum",
     "parse_commit",
     "read_changes",
     "read_commit_infos",
     "read_commits",
     "read_in_commit_timestamp",
     "read_version_checksum",
+    "render_version_checksum",
     "replay",
     "select_segment",
     "write_checkpoint",

@@ -258,7 +258,7 @@ class CatalogStore:
         """Refuse."""
         self._refuse(name, data)
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Refuse."""
         self._refuse(name, data)
 

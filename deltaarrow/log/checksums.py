@@ -38,6 +38,8 @@ __all__ = [
 
 _LONG_TAIL = 16
 """So many commits take longer to read than the checksum of the last one."""
+_CHECKPOINT_BYTES = 64_000
+"""To open a checkpoint takes as long as to read so much JSON at least."""
 
 T = TypeVar("T")
 
@@ -187,13 +189,17 @@ def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
     return parse_version_checksum(data)
 
 
-def is_shortcut(segment: LogSegment) -> bool:
-    """Whether reading the checksum of a segment costs much less than reading its commits."""
-    return (
-        segment.checksum is not None
-        and len(segment.deltas) >= _LONG_TAIL
-        and segment.checksum.entry.size < sum(file.entry.size for file in segment.deltas)
-    )
+def is_shortcut(segment: LogSegment, *, needs_files: bool = True) -> bool:
+    """Whether reading the checksum of a segment costs much less than reading its log.
+
+    A reader `needs_files` sooner or later, and with them the checkpoint; a writer that adds some does not.
+    """
+    if segment.checksum is None:
+        return False
+    commits = sum(file.entry.size for file in segment.deltas)
+    if not needs_files and segment.checkpoint is not None:
+        return segment.checksum.entry.size < _CHECKPOINT_BYTES + commits
+    return len(segment.deltas) >= _LONG_TAIL and segment.checksum.entry.size < commits
 
 
 def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: Metadata) -> str | None:

@@ -173,6 +173,8 @@ class LogState:
     protocol: Protocol
     metadata: Metadata
     _read_log: Callable[[], "_Contents"]
+    said: VersionChecksum | None = None
+    """The version checksum, where protocol and metadata are from it."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
@@ -392,9 +394,12 @@ def _is_complete(files: pa.Table, action: str) -> bool:
     return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
-def _shortcut(store: Store, segment: LogSegment) -> tuple[VersionChecksum, Protocol, Metadata] | None:
+def _shortcut(
+    store: Store, segment: LogSegment, *, for_write: bool
+) -> tuple[VersionChecksum, Protocol, Metadata] | None:
     """Read the checksum of a long segment; None when it does not tell protocol and metadata."""
-    said = read_version_checksum(store, segment.version) if is_shortcut(segment) else None
+    is_cheaper = is_shortcut(segment, needs_files=not for_write)
+    said = read_version_checksum(store, segment.version) if is_cheaper else None
     if said is None or said.protocol is None or said.metadata is None:
         return None
     if find_contradiction(said, said.protocol, said.metadata) is not None:
@@ -436,23 +441,27 @@ def replay(
     known: LogState | None = None,
     *,
     by_checksum: bool = True,
+    for_write: bool = False,
     falls_back: bool = True,
 ) -> LogState:
     """Read what a segment says, but for the file actions of its checkpoint.
 
     `known` is another version of the same table; what its segment has in common with this one, the
     checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
-    long log may be left unread for now where its version checksum tells protocol and metadata, and
+    long log may be left unread for now where its version checksum tells protocol and metadata;
+    `for_write` that it probably stays unread, because files are to be added and not to be listed;
     `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened.
 
     Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
     """
     if known is not None and not known.is_read:
         known = None
-    if by_checksum and known is None and (shortcut := _shortcut(store, segment)) is not None:
-        said, protocol, metadata = shortcut
-        read_log = partial(_read_checked, store, segment, said, falls_back)
-        return LogState(store, segment, protocol, metadata, read_log)
+    if by_checksum and known is None:
+        shortcut = _shortcut(store, segment, for_write=for_write)
+        if shortcut is not None:
+            said, protocol, metadata = shortcut
+            read_log = partial(_read_checked, store, segment, said, falls_back)
+            return LogState(store, segment, protocol, metadata, read_log, said)
     contents = _read(store, segment, known, falls_back=falls_back)
     protocol, metadata = _decide(store, *contents)
     return LogState(store, contents[0], protocol, metadata, lambda: contents).loaded()

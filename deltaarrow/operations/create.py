@@ -16,6 +16,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import ensure_columns_fit_properties, minimal_protocol, new_table_configuration
 from deltaarrow.log import list_segment
+from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties
 from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
 from deltaarrow.storage import Store
@@ -106,6 +107,7 @@ def create_table(
         },
         commit_metadata=properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
+        hooks=[write_checksum],
         clock=clock,
     )
     transaction.stage([metadata, protocol])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
+from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.snapshot import Snapshot
@@ -42,5 +43,9 @@ def begin_transaction(
                 f"{snapshot.store.uri} has version {application.version} of the application"
                 f" {application.app_id} already; OptimisticTransaction.set_application asks without raising"
             )
-    transaction.hooks = [lambda done: then(), maintenance_hook(transaction.configuration, hook_properties)]
+    transaction.hooks = [
+        lambda done: then(),
+        write_checksum,
+        maintenance_hook(transaction.configuration, hook_properties),
+    ]
     return transaction

@@ -17,6 +17,7 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable
+from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, stage_deletion
@@ -91,7 +92,10 @@ def write_table(
     )
     with transaction:
         result = stage_write(transaction, data, options)
-        transaction.hooks = [maintenance_hook(transaction.configuration, hook_properties)]
+        transaction.hooks = [
+            write_checksum,
+            maintenance_hook(transaction.configuration, hook_properties),
+        ]
     # As in delta-spark, rows that are none make no version.
     return replace(result, version=transaction.version)
 

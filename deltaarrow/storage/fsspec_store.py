@@ -253,7 +253,7 @@ class FsspecStore:
             with self._reaching():
                 put_object_if_absent(self.fsspec_filesystem(), path, data)
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; `StorageError` where tables are not written."""
         path = self.arrow_path(name)
         self._ensure_writable()

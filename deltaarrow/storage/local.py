@@ -120,9 +120,9 @@ class LocalStore:
         with _LocalOutput(self.location(name)) as output:
             output.write(data)
 
-    def write(self, name: str, data: bytes) -> None:
-        """Create or replace the file."""
-        with _LocalOutput(self.location(name), replace=True) as output:
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """Create or replace the file; without `durable` the disk is not waited for."""
+        with _LocalOutput(self.location(name), replace=True, durable=durable) as output:
             output.write(data)
 
     def delete(self, name: str) -> None:
@@ -156,9 +156,10 @@ class LocalStore:
 class _LocalOutput(Output):
     """A hidden file beside its target, linked or moved there at its end."""
 
-    def __init__(self, path: str, *, replace: bool = False) -> None:
+    def __init__(self, path: str, *, replace: bool = False, durable: bool = True) -> None:
         self._path = path
         self._replace = replace
+        self._durable = durable
         self._folder = os.path.dirname(path)
         self._temporary = os.path.join(self._folder, f".{uuid.uuid4().hex}.tmp")
         super().__init__(self._create())
@@ -175,12 +176,16 @@ class _LocalOutput(Output):
 
     def _publish(self) -> None:
         self._raw.flush()
-        os.fsync(self._raw.fileno())
+        if self._durable:
+            os.fsync(self._raw.fileno())
         self._raw.close()
         if self._replace:
             os.replace(self._temporary, self._path)
         else:
             self._link()
+        if not self._durable:
+            self._remove_temporary()
+            return
         try:
             _sync_folder(self._folder)
         except OSError as error:

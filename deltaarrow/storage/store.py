@@ -75,8 +75,11 @@ class Store(Protocol):
         Of any number of callers one succeeds; the others get `FileExistsError`.
         """
 
-    def write(self, name: str, data: bytes) -> None:
-        """Create or replace the file with `data`, durably, as one event."""
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """Create or replace the file with `data` as one event.
+
+        What is not `durable` may be lost or torn when the machine fails: for files that nobody relies on.
+        """
 
     def delete(self, name: str) -> None:
         """Delete the file; nothing happens if it is absent."""

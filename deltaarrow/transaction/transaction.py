@@ -73,12 +73,17 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CommittedTransaction:
-    """What a hook is told: the `version` that was made, of which `actions`, after the snapshot `previous`."""
+    """What a hook is told: the `version` that was made, of which `actions`, after the snapshot `previous`.
+
+    With `is_exact` every file that was added was new to the table, and every one that was removed was live:
+    what the table comes to follows from the actions alone. Of what callers stage themselves it is not known.
+    """
 
     store: Store
     version: int
     previous: Snapshot | None
     actions: Sequence[Action]
+    is_exact: bool = False
 
 
 PostCommitHook = Callable[[CommittedTransaction], None]
@@ -118,6 +123,7 @@ class OptimisticTransaction:
     _actions: list[Action] = field(default_factory=list, init=False)
     _row_removals: dict[str, RowRemoval] = field(default_factory=dict, init=False)
     _written: list[str] = field(default_factory=list, init=False)
+    _taken: set[str] = field(default_factory=set, init=False)
     _is_closed: bool = field(default=False, init=False)
     _is_in_doubt: bool = field(default=False, init=False)
     _id: str = field(default_factory=lambda: str(uuid.uuid4()), init=False)
@@ -208,6 +214,7 @@ class OptimisticTransaction:
         now = self.clock()
         rows = files.to_pylist(maps_as_pydicts="strict")
         removes = [remove_file(row, now, data_change=data_change) for row in rows]
+        self._taken.update(remove.path for remove in removes)
         self.stage(removes)
         return removes
 
@@ -339,6 +346,7 @@ class OptimisticTransaction:
         removes, adds, written = remove_rows(self.store, removals, self.clock(), prefix=prefix)
         self._row_removals.clear()
         self._written.extend(written)
+        self._taken.update(remove.path for remove in removes)
         self._actions.extend([*removes, *adds])
 
     def _commit(self) -> CommittedTransaction:
@@ -353,11 +361,19 @@ class OptimisticTransaction:
             actions = self._prepare(newest, isolation)
             self._is_in_doubt = True
             if isinstance(self._committer.commit(version, actions), Committed):
-                return CommittedTransaction(self.store, version, newest, actions)
+                return CommittedTransaction(self.store, version, newest, actions, self._is_exact())
             self._is_in_doubt = False
         raise ConcurrentWriteException(
             f"the commit was tried {self.max_commit_retries + 1} times,"
             " and another writer was first each time"
+        )
+
+    def _is_exact(self) -> bool:
+        new = set(self._written)
+        return all(
+            action.path in self._taken or (isinstance(action, AddFile) and decode_path(action.path) in new)
+            for action in self._actions
+            if isinstance(action, AddFile | RemoveFile)
         )
 
     def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:

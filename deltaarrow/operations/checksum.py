@@ -1,0 +1,53 @@
+"""The hook that writes the version checksum of a commit that was made."""
+
+from dataclasses import replace
+
+from deltaarrow.actions import CommitInfo
+from deltaarrow.log import (
+    VersionChecksum,
+    checksum_name,
+    count_checksum,
+    next_checksum,
+    render_version_checksum,
+)
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import CommittedTransaction
+
+__all__ = ["write_checksum"]
+
+
+def write_checksum(done: CommittedTransaction) -> None:
+    """Write the version checksum of the version that was made.
+
+    It follows from the one of the version before, where there is one; else the files are counted, those of
+    the version before, or of the new one where the actions do not tell what they come to.
+    """
+    checksum = _derive(done)
+    if checksum is None:
+        info = next((action for action in done.actions if isinstance(action, CommitInfo)), CommitInfo())
+        checksum = replace(
+            _count(Snapshot.load(done.store, done.version, known=done.previous)),
+            txn_id=info.txn_id,
+            in_commit_timestamp=info.in_commit_timestamp,
+        )
+    done.store.write(checksum_name(done.version), render_version_checksum(checksum), durable=False)
+
+
+def _derive(done: CommittedTransaction) -> VersionChecksum | None:
+    if not done.is_exact:
+        return None
+    if done.previous is None:
+        return next_checksum(None, done.actions)
+    said = done.previous.checksum
+    checksum = None if said is None else next_checksum(said, done.actions)
+    return checksum or next_checksum(_count(done.previous), done.actions)
+
+
+def _count(snapshot: Snapshot) -> VersionChecksum:
+    return count_checksum(
+        snapshot.files(columns=["size", "deletion_vector"]),
+        snapshot.protocol,
+        snapshot.metadata,
+        snapshot.transactions,
+        snapshot.domains,
+    )
