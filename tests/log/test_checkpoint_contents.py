@@ -215,7 +215,7 @@ def test_a_v2_checkpoint_that_fails_leaves_no_sidecar(tmp_path):
     pq.write_table(pa.Table.from_pylist(broken, pq.read_schema(sidecar)), sidecar)
     table.delete_commits(0)
     table.commit([table.txn("a", 1)])
-    with pytest.raises(CorruptLogError, match="size|without a field"):
+    with pytest.raises(CorruptLogError, match="without a field"):
         write(table)
     assert [file.name for file in (table.log / "_sidecars").iterdir()] == [sidecar.name]
     assert [file.name for file in table.log.glob("*.checkpoint.*")] == [old.rpartition("/")[2]]
