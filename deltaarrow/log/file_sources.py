@@ -81,7 +81,12 @@ class FileSources:
                 # In the order in which they were committed.
                 actions, keys = [*reversed(recent.values())], [*reversed(recent)]
                 make = file_table if is_add else remove_table
-                cursor.register("tail", make(actions, keys, lambda key: state.name_of(action, key)))
+                try:
+                    cursor.register("tail", make(actions, keys, lambda key: state.name_of(action, key)))
+                except CorruptLogError:
+                    if not parts:
+                        state.blame_checkpoint(action)
+                    raise
                 sources.append(("FROM tail", None))
             try:
                 yield cursor, sources
