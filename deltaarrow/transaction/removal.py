@@ -5,7 +5,7 @@ vector. Chapters "Add File and Remove File" and "Deletion Vectors" of the protoc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -99,7 +99,9 @@ def remove_rows(
         deleted = before | removal.positions
         if len(deleted) == len(before):
             continue
-        removes.append(remove_file(file, now))
+        # Of the statistics of a file that comes back, delta-spark keeps this in the tombstone.
+        stats = orjson.dumps({"numRecords": count}).decode()
+        removes.append(replace(remove_file(file, now), stats=stats))
         if len(deleted) < count:
             kept.append(file)
             vectors.append(deleted)

@@ -109,7 +109,7 @@ def test_the_place_of_a_file_is_taken_by_itself_but_for_vector_and_bounds(table)
         "extendedFileMetadata": True,
         "partitionValues": {"p": "x"},
         "size": old["a"]["size"],
-        "stats": old["a"]["stats"],
+        "stats": '{"numRecords":10}',
         "tags": {"INSERTION_TIME": "1"},
     }
 
