@@ -1,0 +1,68 @@
+"""Rows deleted by their positions here and by DELETE in Spark leave the same actions behind."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from pyroaring import BitMap64
+
+from deltaarrow import DeltaTable
+from tests.support.spark import create_table, spark_table
+
+pytestmark = pytest.mark.spark
+
+VARYING = {"deletionTimestamp", "modificationTime"}
+"""Fields that are a matter of the moment."""
+
+
+def actions(path, version: int) -> dict[str, dict[str, dict]]:
+    """The adds and removes of a commit, by path, as far as they do not vary from run to run."""
+    found: dict[str, dict[str, dict]] = {"add": {}, "remove": {}}
+    for line in (path / "_delta_log" / f"{version:020d}.json").read_text().splitlines():
+        for kind, body in json.loads(line).items():
+            if kind in found:
+                found[kind][body["path"]] = {k: comparable(k, v) for k, v in body.items() if k not in VARYING}
+    return found
+
+
+def comparable(key: str, value):
+    if key == "stats":
+        return json.loads(value)
+    if key == "deletionVector":  # in which order vectors stand in their file is nobody's business
+        return {k: v for k, v in value.items() if k not in ("pathOrInlineDv", "offset")}
+    if key == "partitionValues":  # Spark leaves NULL out of removes, and out of adds it does not
+        return {k: v for k, v in value.items() if v is not None}
+    return value
+
+
+def delete(path, ids: set[int]) -> None:
+    table = DeltaTable(path)
+    with table.transaction("DELETE") as transaction:
+        for file in transaction.read_files().to_pylist(maps_as_pydicts="strict"):
+            rows = dataset_ids(path, file["path"])
+            transaction.remove_rows(file, BitMap64([place for place, each in enumerate(rows) if each in ids]))
+
+
+def dataset_ids(path, name: str) -> list[int]:
+    return pq.read_table(path / name, columns=["id"], partitioning=None)["id"].to_pylist()
+
+
+def test_deleting_rows_twice_and_all_rows_of_a_file_leaves_what_spark_leaves(spark, tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    name = create_table(
+        spark, theirs, "id BIGINT, v STRING, p INT", "PARTITIONED BY (p)", enableDeletionVectors="true"
+    )
+    spark.sql(
+        f"INSERT INTO {name} SELECT /*+ REPARTITION(1) */ id, IF(id = 7, NULL, concat('v', id)),"
+        " IF(id < 20, 1, NULL) FROM range(40)"
+    )
+    shutil.copytree(theirs, ours)
+    for version, deleted in ((2, {3, 4, 25}), (3, {4, 5, 26}), (4, set(range(20)))):
+        spark.sql(f"DELETE FROM {name} WHERE id IN ({', '.join(map(str, deleted))})")
+        delete(ours, deleted)
+        assert DeltaTable(ours).version() == DeltaTable(theirs).version() == version
+        wanted, found = actions(theirs, version), actions(ours, version)
+        assert found == wanted
+    assert spark_table(spark, ours).sort_by("id") == spark_table(spark, theirs).sort_by("id")
+    assert DeltaTable(ours).verify(deep=True).ok
