@@ -20,6 +20,14 @@ ROWS_A_GROUP = 50_000
 """So many rows of files make a row group, or a sidecar: as many as in a sidecar of delta-spark's."""
 
 
+_ROWS_A_BATCH = 10_000
+"""So many rows at a time are taken from DuckDB, which holds several of such batches."""
+
+
+_MOST_SORTED = 250_000
+"""To sort so many takes about 150 MB of memory."""
+
+
 def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
     """Return actions as rows of a checkpoint of this schema."""
     return pa.concat_tables(
@@ -30,11 +38,17 @@ def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
 
 
 def add_rows(files: FileSources, layout: CheckpointLayout, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the live files of a version, `ROWS_A_GROUP` at a time, as rows of a checkpoint."""
+    """Yield the live files of a version, `ROWS_A_GROUP` at a time, as rows of a checkpoint.
+
+    They are in the order of their partition values, so that the statistics of a row group tell which
+    partitions are in it; more than `_MOST_SORTED` are in the order of the older checkpoint.
+    """
     with files.open(AddFile.KEY) as (cursor, sources):
         if sources:
             query = " UNION ALL ".join(layout.select_adds(sql, part) for sql, part in sources)
-            batches = cursor.sql(query).to_arrow_reader(ROWS_A_GROUP)
+            if layout.partitions and ROWS_A_GROUP < files.count_rows() <= _MOST_SORTED:
+                query = f'FROM ({query}) ORDER BY "partitionValues_parsed"'
+            batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
             yield from _file_rows(files, AddFile.KEY, batches, schema)
 
 
@@ -47,7 +61,7 @@ def remove_rows(
             query = " UNION ALL ".join(layout.select_removes(sql, part) for sql, part in sources)
             # A tombstone without a time counts as one of the epoch, as in delta-spark.
             query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
-            batches = cursor.sql(query).to_arrow_reader(ROWS_A_GROUP)
+            batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
             yield from _file_rows(files, RemoveFile.KEY, batches, schema)
 
 

@@ -51,6 +51,22 @@ class FileSources:
                 tail.take_older(name, read_file_actions(state.store, name, files.schema))
         return tail, ()
 
+    def count_rows(self) -> int:
+        """Return how many file actions there are at most, of both kinds."""
+        import pyarrow.parquet as pq
+
+        store, (tail, parts) = self.state.store, self._held
+        filesystem = store.arrow_filesystem()
+        return (
+            len(tail.adds)
+            + len(tail.removes)
+            + sum(
+                pq.read_metadata(store.arrow_path(name), filesystem=filesystem).num_rows
+                for files in parts
+                for name in files.names
+            )
+        )
+
     @contextlib.contextmanager
     def open(self, action: str) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[Source]]]":
         """Yield a cursor, and SELECTs that together give the live files (`add`) or tombstones (`remove`).

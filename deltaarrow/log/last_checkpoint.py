@@ -5,6 +5,7 @@ without any harm. Its checksum is the MD5 of the canonical form that the appendi
 describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ _MOST_ACTIONS = 30
 _MOST_SIDECARS = 30
 
 
+@functools.lru_cache(1024)
 def _encode(text: str) -> str:
     return f'"{quote(text, safe="-_.~")}"'
 

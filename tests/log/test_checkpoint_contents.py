@@ -1,5 +1,6 @@
 """What checkpoints hold, by the properties of the table."""
 
+import itertools
 import json
 
 import pyarrow as pa
@@ -120,6 +121,18 @@ def test_statistics_pass_from_struct_to_struct(tmp_path):
     assert add["stats_parsed"]["nullCount"] == {"id": 0, "at": 1, "new": None}
 
 
+def test_row_groups_hold_few_partitions_each(tmp_path, monkeypatch):
+    monkeypatch.setattr("deltaarrow.log.checkpoint_rows.ROWS_A_GROUP", 2_000)
+    monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
+    table = table_of(tmp_path)
+    table.commit([table.add_file(1, {"p": str(n % 97)}, name=f"f{n}") for n in range(9_000)])
+    metadata = pq.read_metadata(tmp_path / write(table))
+    (leaf,) = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.endswith("_parsed.p")]
+    groups = [metadata.row_group(i).column(leaf).statistics for i in range(metadata.num_row_groups)]
+    assert len(groups) > 3
+    assert all(older.max <= newer.min for older, newer in itertools.pairwise(groups))
+
+
 # --- what has expired ----------------------------------------------------------------------------------
 
 
@@ -178,7 +191,8 @@ def test_a_v2_checkpoint_has_its_files_in_sidecars(tmp_path, manifest_format):
 
 
 def test_sidecars_are_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.log.checkpoint_rows.ROWS_A_GROUP", 100)
+    monkeypatch.setattr("deltaarrow.log.checkpoint_rows.ROWS_A_GROUP", 2_000)
+    monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
     table = table_of(tmp_path, V2)
     table.commit([table.add_file(1, {"p": "1"}, name=f"f{n}") for n in range(5_000)])
     before = everything(tmp_path)
