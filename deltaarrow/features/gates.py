@@ -5,9 +5,10 @@ that is to blame; no gate reads or writes anything.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
-from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.actions import Format, Metadata, Protocol
 from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
 from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS, PROPERTIES
 from deltaarrow.features.registry import (
@@ -115,6 +116,42 @@ def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation
     file is written. Raises as `ensure_readable` does, and `InvalidTablePropertyError` for a property
     whose text means nothing.
     """
+    _ensure_writable(
+        operation,
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        None if protocol.reader_features is None else tuple(protocol.reader_features),
+        None if protocol.writer_features is None else tuple(protocol.writer_features),
+        metadata.format.provider,
+        metadata.schema_string,
+        frozenset(metadata.configuration.items()),
+    )
+
+
+@lru_cache(maxsize=128)
+def _ensure_writable(
+    operation: Operation,
+    reader_version: int,
+    writer_version: int,
+    reader_features: tuple[str, ...] | None,
+    writer_features: tuple[str, ...] | None,
+    provider: str,
+    schema_string: str,
+    configuration: frozenset[tuple[str, str]],
+) -> None:
+    """Remember what was found good: every write of a process asks the same of its table."""
+    protocol = Protocol(
+        min_reader_version=reader_version,
+        min_writer_version=writer_version,
+        reader_features=reader_features,
+        writer_features=writer_features,
+    )
+    metadata = Metadata(
+        id="",
+        format=Format(provider=provider),
+        schema_string=schema_string,
+        configuration=dict(configuration),
+    )
     _ensure_consistent(protocol)
     if protocol.min_writer_version > WRITER_FEATURES_VERSION:
         version = protocol.min_writer_version

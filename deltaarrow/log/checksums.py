@@ -113,7 +113,9 @@ def _optional(cls: type[T], value: Any) -> T | None:
 
 
 def _counts(value: Any, length: int) -> tuple[int, ...]:
-    counts = tuple(_of_type(int, each) for each in _of_type(list, value))
+    counts = tuple(_of_type(list, value))
+    if not {int}.issuperset(map(type, counts)):
+        raise TypeError("a count that is no integer")
     if len(counts) != length:
         raise ValueError(f"{len(counts)} counts for {length} bins")
     return counts

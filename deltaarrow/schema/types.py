@@ -8,7 +8,7 @@ reprs are those of ``deltalake``.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self, TypeAlias
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
@@ -46,6 +46,12 @@ class _Described:
             CorruptLogError: the text is not JSON, or describes something else.
             UnsupportedFeatureError: it names a type that this release does not know.
         """
+        return cls._from_json(text)
+
+    @classmethod
+    @lru_cache(maxsize=128)
+    def _from_json(cls, text: str | bytes) -> Self:
+        # The metadata of a table is looked at many times, and is the same from version to version.
         value = parse_json(text)
         try:
             found = cls._from_value(value, "")

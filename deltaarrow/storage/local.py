@@ -60,17 +60,18 @@ class LocalStore:
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""
-        prefix = _prefix(folder)
-        files = []
+        prefix, path = _prefix(folder), self.location(folder)
         try:
-            with os.scandir(self.location(folder)) as entries:
-                for entry in entries:
-                    if entry.name >= start and (status := _file_status(entry)) is not None:
-                        files.append(_file_entry(prefix + entry.name, status))
+            # Names are had for next to nothing beside the status of their files, of which few are wanted.
+            names = sorted(name for name in os.listdir(path) if name >= start)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        files.sort()
-        return files
+        statuses = ((name, _status(f"{path}/{name}")) for name in names)
+        return [
+            _file_entry(prefix + name, status)
+            for name, status in statuses
+            if status is not None and stat.S_ISREG(status.st_mode)
+        ]
 
     def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
         """Yield all files below `folder`."""

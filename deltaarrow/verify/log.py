@@ -43,7 +43,7 @@ def examine_hint(found: Examination, snapshot: Snapshot) -> None:
     if not snapshot.store.exists(LAST_CHECKPOINT):
         return
     found.checked[Check.LAST_CHECKPOINT] += 1
-    hint = read_hint(snapshot.store)
+    hint = read_hint(snapshot.store, checked=True)
     if hint is None:
         found.warning(Check.LAST_CHECKPOINT, "it is no JSON object with a good checksum", LAST_CHECKPOINT)
         return

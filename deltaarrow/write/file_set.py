@@ -8,7 +8,7 @@ or a short one makes few files. Full files are closed by the thread that filled 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +18,8 @@ from deltaarrow.write.data_file import DataFile
 __all__ = ["FileSet"]
 
 _Key = TypeVar("_Key")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 @dataclass(eq=False, slots=True)
@@ -26,6 +28,18 @@ class _Open(Generic[_Key]):
     key: _Key
     file: DataFile
     busy: bool = field(default=False)
+
+
+class _Immediately(Executor):
+    """Does what is submitted before it returns."""
+
+    def submit(self, fn: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_R]:
+        done: Future[_R] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
 
 
 class FileSet(Generic[_Key]):
@@ -62,6 +76,15 @@ class FileSet(Generic[_Key]):
         self._open: dict[_Open[_Key], None] = {}
         self._of_key: dict[_Key, list[_Open[_Key]]] = {}
         self._running: dict[Future[AddFile | None], _Open[_Key]] = {}
+
+    @property
+    def are_begun(self) -> bool:
+        """Whether there is a file, finished or not."""
+        return bool(self._begun)
+
+    def write_at_once(self) -> None:
+        """Do without threads from now on: to start one takes longer than to write a small file."""
+        self._pool = _Immediately()
 
     def write(self, key: _Key, row_group: pa.Table) -> None:
         """Have a row group of a partition written; wait while as many as there are threads are in work."""

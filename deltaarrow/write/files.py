@@ -37,6 +37,7 @@ _ROW_GROUP_ROWS = 1 << 20
 _ROW_GROUP_BYTES = 64 << 20
 _SMALLEST_ROW_GROUP_BYTES = 1 << 20
 _WORTH_A_FILE = 16 << 20
+_WORTH_A_THREAD = 1 << 20
 _WAITING_BYTES = 192 << 20
 _PIECE_ROWS = 1 << 17
 _MAX_OPEN_FILES = 200
@@ -91,6 +92,8 @@ def write_files(
                 for piece in layout.pieces(batch):
                     for key, row_group in groups.add(layout.split(piece)):
                         files.write(key, row_group)
+            if not files.are_begun and groups.bytes < _WORTH_A_THREAD:
+                files.write_at_once()
             for key, row_group in groups.drain():
                 files.write(key, row_group)
             return files.finish()

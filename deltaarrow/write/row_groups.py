@@ -55,7 +55,8 @@ class RowGroups(Generic[_Key]):
         self._max_bytes = max_bytes
         self._limit_bytes = limit_bytes
         self._waiting: dict[_Key, _Waiting] = {}
-        self._bytes = 0
+        self.bytes = 0
+        """How much waits, in Arrow bytes."""
 
     def add(self, parts: Iterable[tuple[_Key, pa.RecordBatch]]) -> Iterator[tuple[_Key, pa.Table]]:
         """Take in the parts of a batch, each of no more than `max_rows`; yield what is due."""
@@ -66,13 +67,13 @@ class RowGroups(Generic[_Key]):
             waiting = self._waiting.setdefault(key, _Waiting())
             size = batch.nbytes
             waiting.append(batch, size)
-            self._bytes += size
+            self.bytes += size
             if waiting.rows >= self._max_rows or waiting.bytes >= self._max_bytes:
                 yield key, self._take(key)
-        if self._bytes > self._limit_bytes:
+        if self.bytes > self._limit_bytes:
             # Down to the half at once: the fewer at a time, the smaller they would be.
             for key in sorted(self._waiting, key=lambda key: -self._waiting[key].bytes):
-                if self._bytes <= self._limit_bytes // 2:
+                if self.bytes <= self._limit_bytes // 2:
                     break
                 yield key, self._take(key)
 
@@ -83,5 +84,5 @@ class RowGroups(Generic[_Key]):
 
     def _take(self, key: _Key) -> pa.Table:
         waiting = self._waiting.pop(key)
-        self._bytes -= waiting.bytes
+        self.bytes -= waiting.bytes
         return pa.Table.from_batches(waiting.batches)

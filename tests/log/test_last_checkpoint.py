@@ -39,14 +39,28 @@ def test_a_written_hint_is_read(tmp_path):
         '{"version": "7", "size": 3}',
         '{"version": true}',
         '{"version": -1}',
-        '{"version": 7, "version": 8}',
-        '{"version": 7, "size": 3, "checksum": "6a92d155a59bf2eecbd4b4ec7fd1f875"}',
     ],
 )
-def test_a_broken_hint_is_no_hint(tmp_path, text):
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_broken_hint_is_no_hint(tmp_path, text, checked):
     (tmp_path / "_delta_log").mkdir()
     (tmp_path / "_delta_log" / "_last_checkpoint").write_text(text)
-    assert read_hint(open_store(tmp_path)) is None
+    assert read_hint(open_store(tmp_path), checked=checked) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"version": 8, "version": 7}',
+        '{"version": 7, "size": 3, "checksum": "6a92d155a59bf2eecbd4b4ec7fd1f875"}',
+    ],
+    ids=["a key twice", "another checksum"],
+)
+def test_only_who_asks_for_it_has_a_hint_checked(tmp_path, text):
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "_delta_log" / "_last_checkpoint").write_text(text)
+    assert read_hint(open_store(tmp_path), checked=True) is None
+    assert read_hint(open_store(tmp_path)) == 7
 
 
 def test_a_hint_without_checksum_counts(tmp_path):
