@@ -16,8 +16,8 @@ from deltaarrow.features.gates import (
     supported_features,
 )
 from deltaarrow.features.properties import PROPERTIES
-from deltaarrow.features.property import TableProperty
-from deltaarrow.features.readme import readme_table
+from deltaarrow.features.property import Effect, TableProperty
+from deltaarrow.features.readme import readme_property_table, readme_table
 from deltaarrow.features.registry import (
     FEATURES,
     FeatureKind,
@@ -31,6 +31,7 @@ from deltaarrow.features.upgrade import upgraded_protocol
 __all__ = [
     "FEATURES",
     "PROPERTIES",
+    "Effect",
     "FeatureKind",
     "Operation",
     "Support",
@@ -45,6 +46,7 @@ __all__ = [
     "minimal_protocol",
     "new_table_configuration",
     "properties",
+    "readme_property_table",
     "readme_table",
     "supported_features",
     "upgraded_protocol",

@@ -5,6 +5,7 @@ Chapters "Protocol Evolution" and "Table Features". Features come from the schem
 is the weakest protocol that has them all.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping
 
 from deltaarrow.actions import Protocol
@@ -44,13 +45,19 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
     Names are brought to their proper spelling; those that only choose the protocol are left out.
     Raises `InvalidTablePropertyError` for an unknown name in ``delta.``, an impossible value, or a
     property that users may not set, and `UnsupportedFeatureError` for an unknown ``delta.feature.``.
+    Warns of properties that delta-spark does not know.
 
     >>> new_table_configuration({"delta.appendonly": "true", "delta.minWriterVersion": "2", "owner": "me"})
     {'delta.appendOnly': 'true', 'owner': 'me'}
     """
+    validated = _validated(configuration)
+    for name in validated:
+        record = PROPERTIES.get(name.lower())
+        if record is not None and not record.is_of_spark:
+            warnings.warn(f"{name} is honoured here; delta-spark does not know it", stacklevel=2)
     return {
         name: text
-        for name, text in _validated(configuration).items()
+        for name, text in validated.items()
         if name not in _PROTOCOL_NAMES and not name.startswith(_FEATURE_PREFIX)
     }
 

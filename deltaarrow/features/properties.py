@@ -1,4 +1,4 @@
-"""The table properties: one record for each name in the ``delta.`` name space that delta-spark knows.
+"""The table properties: one record for each name in the ``delta.`` name space that means something.
 
 Chapters "Change Metadata" and those of the features that have a property. A property is text in
 `metaData.configuration`; its record says how to read the text, which values are possible and what
@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Any
 
 from deltaarrow.features.property import (
+    Effect,
     TableProperty,
     is_duration,
     parse_boolean,
@@ -23,6 +24,7 @@ from deltaarrow.features.property import (
     parse_interval,
     parse_long,
     parse_one_of,
+    parse_size,
     parse_word,
 )
 from deltaarrow.statistics import parse_column_names
@@ -38,6 +40,7 @@ __all__ = [
     "CHECKPOINT_RETENTION",
     "CHECKPOINT_WRITE_STATS_AS_JSON",
     "CHECKPOINT_WRITE_STATS_AS_STRUCT",
+    "CODECS",
     "COLUMN_MAPPING_MAX_COLUMN_ID",
     "COLUMN_MAPPING_MODE",
     "COMMIT_COORDINATOR",
@@ -72,6 +75,7 @@ __all__ = [
     "MATERIALIZED_ROW_ID_COLUMN_NAME",
     "MIN_READER_VERSION",
     "MIN_WRITER_VERSION",
+    "PARQUET_COMPRESSION_CODEC",
     "PARQUET_FORMAT_VERSION",
     "PROPERTIES",
     "RANDOMIZE_FILE_PREFIXES",
@@ -83,9 +87,13 @@ __all__ = [
     "SAMPLE_RETENTION",
     "SET_TRANSACTION_RETENTION",
     "SYMLINK_FORMAT_MANIFEST_ENABLED",
+    "TARGET_FILE_SIZE",
     "UNIVERSAL_FORMAT_ENABLED_FORMATS",
     "WRITE_PARTITION_COLUMNS_TO_PARQUET",
 ]
+
+CODECS = ("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd")
+"""How data files may be compressed, as writers and properties name it."""
 
 _BOOLEAN = "a boolean"
 _INTERVAL = "an interval such as '2 weeks', without months and years"
@@ -97,29 +105,27 @@ def _switch(
     sentence: str,
     *,
     alternates: tuple[str, ...] = (),
-    writers_must_act: bool = False,
+    effect: Effect = Effect.HONOURED,
 ) -> TableProperty[bool]:
     return TableProperty(
-        name,
-        parse_boolean,
-        default,
-        _BOOLEAN,
-        sentence,
-        alternates=alternates,
-        writers_must_act=writers_must_act,
+        name, parse_boolean, default, _BOOLEAN, sentence, alternates=alternates, effect=effect
     )
 
 
-def _optional_switch(name: str, sentence: str) -> TableProperty[bool | None]:
-    return TableProperty[bool | None](name, parse_boolean, None, _BOOLEAN, sentence)
+def _optional_switch(name: str, sentence: str, effect: Effect) -> TableProperty[bool | None]:
+    return TableProperty[bool | None](name, parse_boolean, None, _BOOLEAN, sentence, effect=effect)
 
 
-def _duration(name: str, default: timedelta, sentence: str) -> TableProperty[timedelta]:
-    return TableProperty(name, parse_interval, default, _INTERVAL, sentence, is_duration)
+def _duration(
+    name: str, default: timedelta, sentence: str, effect: Effect = Effect.HONOURED
+) -> TableProperty[timedelta]:
+    return TableProperty(name, parse_interval, default, _INTERVAL, sentence, is_duration, effect=effect)
 
 
 def _text(name: str, sentence: str, *, editable: bool = True) -> TableProperty[str | None]:
-    return TableProperty[str | None](name, str, None, "text", sentence, editable=editable)
+    return TableProperty[str | None](
+        name, str, None, "text", sentence, editable=editable, effect=Effect.FEATURE
+    )
 
 
 # -- the protocol of a new table; never stored ------------------------------------------------------
@@ -150,10 +156,16 @@ LOG_RETENTION = _duration(
     "delta.logRetentionDuration", timedelta(days=30), "How long commits are kept for time travel."
 )
 SAMPLE_RETENTION = _duration(
-    "delta.sampleRetentionDuration", timedelta(days=7), "How long sample files are kept; unused."
+    "delta.sampleRetentionDuration",
+    timedelta(days=7),
+    "How long sample files are kept; unused.",
+    effect=Effect.NONE,
 )
 CHECKPOINT_RETENTION = _duration(
-    "delta.checkpointRetentionDuration", timedelta(days=2), "How long superseded checkpoints are kept."
+    "delta.checkpointRetentionDuration",
+    timedelta(days=2),
+    "How long superseded checkpoints are kept.",
+    effect=Effect.NONE,
 )
 CHECKPOINT_INTERVAL = TableProperty(
     "delta.checkpointInterval",
@@ -182,12 +194,16 @@ ENABLE_EXPIRED_LOG_CLEANUP = _switch(
     "delta.enableExpiredLogCleanup", True, "Commits past their retention are deleted after a checkpoint."
 )
 ENABLE_FULL_RETENTION_ROLLBACK = _switch(
-    "delta.enableFullRetentionRollback", True, "Every version within the log's retention can be restored."
+    "delta.enableFullRetentionRollback",
+    True,
+    "Every version within the log's retention can be restored.",
+    effect=Effect.NONE,
 )
 DROP_FEATURE_RETENTION = _duration(
     "delta.dropFeatureTruncateHistory.retentionDuration",
     timedelta(hours=24),
     "How long history is kept when a feature is dropped with TRUNCATE HISTORY.",
+    effect=Effect.NONE,
 )
 DELETED_FILE_RETENTION = _duration(
     "delta.deletedFileRetentionDuration", timedelta(weeks=1), "How long VACUUM keeps removed data files."
@@ -215,6 +231,7 @@ REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION = TableProperty(
     "zero or greater",
     "Older checkpoints may be removed only by an engine that can rebuild them.",
     lambda version: version >= 0,
+    effect=Effect.FEATURE,
 )
 
 # -- data files and statistics ----------------------------------------------------------------------
@@ -237,16 +254,36 @@ PARQUET_FORMAT_VERSION = TableProperty(
     "one of 1.0.0, 2.12.0",
     "The version of Parquet that data files are written in.",
 )
-AUTO_OPTIMIZE = _optional_switch("delta.autoOptimize", "Older switch of the two below.")
+PARQUET_COMPRESSION_CODEC = TableProperty[str | None](
+    "delta.parquet.compression.codec",
+    parse_one_of(*CODECS),
+    None,
+    f"one of {', '.join(CODECS)}",
+    "How data files are compressed; snappy where absent.",
+    is_of_spark=False,
+)
+TARGET_FILE_SIZE = TableProperty[int | None](
+    "delta.targetFileSize",
+    parse_size,
+    None,
+    "a positive number of bytes, as in 134217728 or 128mb",
+    "At what size a data file is closed and another begun; 128 MiB where absent.",
+    lambda size: size is None or size > 0,
+    is_of_spark=False,
+)
+AUTO_OPTIMIZE = _optional_switch("delta.autoOptimize", "Older switch of the two below.", effect=Effect.NONE)
 AUTO_OPTIMIZE_AUTO_COMPACT = TableProperty[str | None](
     "delta.autoOptimize.autoCompact",
     parse_one_of("true", "false"),
     None,
     "one of true, false",
     "Small files are compacted after a write.",
+    effect=Effect.NONE,
 )
 AUTO_OPTIMIZE_OPTIMIZE_WRITE = _optional_switch(
-    "delta.autoOptimize.optimizeWrite", "Spark shuffles rows before a write, for fewer files."
+    "delta.autoOptimize.optimizeWrite",
+    "Spark shuffles rows before a write, for fewer files.",
+    effect=Effect.NONE,
 )
 DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
     "delta.dataSkippingNumIndexedCols",
@@ -275,7 +312,7 @@ SYMLINK_FORMAT_MANIFEST_ENABLED = _switch(
     "delta.compatibility.symlinkFormatManifest.enabled",
     False,
     "Manifests for engines that read no Delta log are kept up to date.",
-    writers_must_act=True,
+    effect=Effect.REFUSED,
 )
 UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
     "delta.universalFormat.enabledFormats",
@@ -283,18 +320,25 @@ UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
     (),
     "a list of iceberg, hudi without repetition",
     "Metadata of other table formats is kept up to date.",
-    writers_must_act=True,
+    effect=Effect.REFUSED,
 )
 ICEBERG_ATOMIC_CONVERSION_SUPPORTED = _switch(
     "delta.universalFormat.iceberg.atomicConversion.supported",
     False,
     "Iceberg metadata is written in the same commit.",
+    effect=Effect.NONE,
 )
 CAST_ICEBERG_TIME_TYPE = _switch(
-    "delta.castIcebergTimeType", False, "TIME columns of a converted Iceberg table become LONG."
+    "delta.castIcebergTimeType",
+    False,
+    "TIME columns of a converted Iceberg table become LONG.",
+    effect=Effect.NONE,
 )
 IGNORE_ICEBERG_BUCKET_PARTITION = _switch(
-    "delta.ignoreIcebergBucketPartition", False, "A converted Iceberg table loses its bucket partitions."
+    "delta.ignoreIcebergBucketPartition",
+    False,
+    "A converted Iceberg table loses its bucket partitions.",
+    effect=Effect.NONE,
 )
 
 # -- switches of table features ---------------------------------------------------------------------
@@ -305,12 +349,16 @@ ENABLE_CHANGE_DATA_FEED = _switch(
     False,
     "Changed rows are recorded as well.",
     alternates=("delta.enableChangeDataCapture",),
+    effect=Effect.FEATURE,
 )
 ENABLE_CHANGE_DATA_CAPTURE = _switch(
-    "delta.enableChangeDataCapture", False, "Older name of delta.enableChangeDataFeed."
+    "delta.enableChangeDataCapture", False, "Older name of delta.enableChangeDataFeed.", effect=Effect.FEATURE
 )
 ENABLE_DELETION_VECTORS = _switch(
-    "delta.enableDeletionVectors", False, "Deletes may mark rows instead of rewriting files."
+    "delta.enableDeletionVectors",
+    False,
+    "Deletes may mark rows instead of rewriting files.",
+    effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MODE = TableProperty(
     "delta.columnMapping.mode",
@@ -318,6 +366,7 @@ COLUMN_MAPPING_MODE = TableProperty(
     "none",
     "one of none, name, id",
     "How columns of data files are found.",
+    effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
     "delta.columnMapping.maxColumnId",
@@ -326,10 +375,13 @@ COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
     "a long",
     "The highest column id given out so far.",
     editable=False,
+    effect=Effect.FEATURE,
 )
-ENABLE_ROW_TRACKING = _switch("delta.enableRowTracking", False, "Rows have ids that survive rewriting.")
+ENABLE_ROW_TRACKING = _switch(
+    "delta.enableRowTracking", False, "Rows have ids that survive rewriting.", effect=Effect.FEATURE
+)
 ROW_TRACKING_SUSPENDED = _switch(
-    "delta.rowTrackingSuspended", False, "No row ids are given out for the time being."
+    "delta.rowTrackingSuspended", False, "No row ids are given out for the time being.", effect=Effect.FEATURE
 )
 MATERIALIZED_ROW_ID_COLUMN_NAME = _text(
     "delta.rowTracking.materializedRowIdColumnName", "The hidden column of row ids.", editable=False
@@ -340,22 +392,34 @@ MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME = _text(
     editable=False,
 )
 ENABLE_ICEBERG_COMPAT_V1 = _optional_switch(
-    "delta.enableIcebergCompatV1", "Data files can be read as Iceberg, version 1 of the rules."
+    "delta.enableIcebergCompatV1",
+    "Data files can be read as Iceberg, version 1 of the rules.",
+    effect=Effect.FEATURE,
 )
 ENABLE_ICEBERG_COMPAT_V2 = _optional_switch(
-    "delta.enableIcebergCompatV2", "Data files can be read as Iceberg, version 2 of the rules."
+    "delta.enableIcebergCompatV2",
+    "Data files can be read as Iceberg, version 2 of the rules.",
+    effect=Effect.FEATURE,
 )
 ENABLE_ICEBERG_COMPAT_V3 = _optional_switch(
-    "delta.enableIcebergCompatV3", "Data files can be read as Iceberg, version 3 of the rules."
+    "delta.enableIcebergCompatV3",
+    "Data files can be read as Iceberg, version 3 of the rules.",
+    effect=Effect.FEATURE,
 )
 ENABLE_TYPE_WIDENING = _switch(
-    "delta.enableTypeWidening", False, "Column types may be widened without rewriting files."
+    "delta.enableTypeWidening",
+    False,
+    "Column types may be widened without rewriting files.",
+    effect=Effect.FEATURE,
 )
 ENABLE_VARIANT_SHREDDING = _switch(
-    "delta.enableVariantShredding", False, "Writers may split variants into typed columns."
+    "delta.enableVariantShredding",
+    False,
+    "Writers may split variants into typed columns.",
+    effect=Effect.FEATURE,
 )
 ENABLE_IN_COMMIT_TIMESTAMPS = _switch(
-    "delta.enableInCommitTimestamps", False, "The time of a version is in its commit."
+    "delta.enableInCommitTimestamps", False, "The time of a version is in its commit.", effect=Effect.FEATURE
 )
 IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION = TableProperty[int | None](
     "delta.inCommitTimestampEnablementVersion",
@@ -363,6 +427,7 @@ IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION = TableProperty[int | None](
     None,
     "a long",
     "The first version whose time is in its commit.",
+    effect=Effect.FEATURE,
 )
 IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP = TableProperty[int | None](
     "delta.inCommitTimestampEnablementTimestamp",
@@ -370,12 +435,17 @@ IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP = TableProperty[int | None](
     None,
     "a long",
     "The time of that version, in milliseconds.",
+    effect=Effect.FEATURE,
 )
 ENABLE_MATERIALIZE_PARTITION_COLUMNS = _optional_switch(
-    "delta.enableMaterializePartitionColumnsFeature", "Data files hold the partition columns as well."
+    "delta.enableMaterializePartitionColumnsFeature",
+    "Data files hold the partition columns as well.",
+    effect=Effect.FEATURE,
 )
 WRITE_PARTITION_COLUMNS_TO_PARQUET = _optional_switch(
-    "delta.writePartitionColumnsToParquet", "The same, as a wish to the writer and not as a rule."
+    "delta.writePartitionColumnsToParquet",
+    "The same, as a wish to the writer and not as a rule.",
+    effect=Effect.NONE,
 )
 REDIRECT_READER_WRITER = _text(
     "delta.redirectReaderWriter-preview", "Where readers and writers are sent instead, as JSON."

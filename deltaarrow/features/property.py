@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from deltaarrow.errors import InvalidTablePropertyError
 
 __all__ = [
+    "Effect",
     "TableProperty",
     "is_duration",
     "parse_boolean",
@@ -21,6 +23,7 @@ __all__ = [
     "parse_interval",
     "parse_long",
     "parse_one_of",
+    "parse_size",
     "parse_word",
 ]
 
@@ -28,6 +31,7 @@ T = TypeVar("T")
 
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INTERVAL_PART = re.compile(r"([+-]?)\s*([0-9]+)(\.[0-9]+)?\s+([a-z]+)\s*", re.ASCII)
+_SIZE = re.compile(r"([0-9]+)\s*(?:([bkmgt])b?)?", re.ASCII)
 _UNITS = {
     "microsecond": timedelta(microseconds=1),
     "millisecond": timedelta(milliseconds=1),
@@ -43,6 +47,15 @@ def _always(_: Any) -> bool:
     return True
 
 
+class Effect(StrEnum):
+    """What this release makes of a property."""
+
+    HONOURED = "honoured"
+    FEATURE = "as its table feature"
+    NONE = "none"
+    REFUSED = "refused to writers"
+
+
 @dataclass(frozen=True)
 class TableProperty(Generic[T]):
     """What there is to know of one table property.
@@ -50,8 +63,8 @@ class TableProperty(Generic[T]):
     Fields: its full `name`; `from_text`, which raises `ValueError` for text that means nothing; the
     `default` where the table does not have it; the `requirement` on its value, in words, and
     `is_valid`, the same as a function; one `sentence` on its purpose. `editable` is False for
-    what only an engine may set; `alternates` are older names of it; `writers_must_act` is
-    True where a value other than the default asks writers for work that this release does not do.
+    what only an engine may set; `alternates` are older names of it; `effect` is what comes of it here;
+    `is_of_spark` is False for one that delta-spark does not know, and refuses to set.
     """
 
     name: str
@@ -62,7 +75,8 @@ class TableProperty(Generic[T]):
     is_valid: Callable[[T], bool] = _always
     editable: bool = True
     alternates: tuple[str, ...] = ()
-    writers_must_act: bool = False
+    effect: Effect = Effect.HONOURED
+    is_of_spark: bool = True
 
     def parse(self, configuration: Mapping[str, str]) -> T:
         """Return the value that a table with this configuration has.
@@ -112,6 +126,18 @@ def parse_integer(text: str, bits: int = 32) -> int:
 def parse_long(text: str) -> int:
     """Return a decimal integer of 64 bits."""
     return parse_integer(text, 64)
+
+
+def parse_size(text: str) -> int:
+    """Return a number of bytes, which may be given in units of 1024.
+
+    >>> parse_size("64mb"), parse_size("1000")
+    (67108864, 1000)
+    """
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None:
+        raise ValueError(text)
+    return int(found[1]) << 10 * "bkmgt".index(found[2] or "b")
 
 
 def parse_interval(text: str) -> timedelta:

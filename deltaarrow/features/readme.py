@@ -1,8 +1,13 @@
-"""The table of features in the README, rendered from the registry."""
+"""The tables of features and of properties in the README, rendered from their records."""
 
+from datetime import timedelta
+from typing import Any
+
+from deltaarrow.features.properties import PROPERTIES
+from deltaarrow.features.property import TableProperty
 from deltaarrow.features.registry import FEATURES, Support, TableFeature
 
-__all__ = ["readme_table"]
+__all__ = ["readme_property_table", "readme_table"]
 
 
 def readme_table() -> str:
@@ -13,6 +18,29 @@ def readme_table() -> str:
     """
     head = ["| Table feature | Read | Write | What it is |", "|---|---|---|---|"]
     return "\n".join(head + [_row(feature) for feature in FEATURES.values()]) + "\n"
+
+
+def readme_property_table() -> str:
+    """Return the Markdown table of all table properties and what this release makes of them.
+
+    >>> print(readme_property_table().splitlines()[0])
+    | Table property | Default | Effect | What it is |
+    """
+    head = ["| Table property | Default | Effect | What it is |", "|---|---|---|---|"]
+    return "\n".join(head + [_property_row(record) for record in PROPERTIES.values()]) + "\n"
+
+
+def _property_row(record: TableProperty[Any]) -> str:
+    effect = str(record.effect) if record.is_of_spark else f"{record.effect}; not in Spark"
+    return f"| `{record.name}` | {_default(record.default)} | {effect} | {record.sentence} |"
+
+
+def _default(value: object) -> str:
+    if value is None or value == ():
+        return ""
+    if isinstance(value, timedelta):
+        return f"{value.days} days" if value.days > 1 else f"{value // timedelta(hours=1)} hours"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _row(feature: TableFeature) -> str:

@@ -103,7 +103,7 @@ def create_table(
             "clusterBy": "[]",
             "description": table.description,
             "isManaged": "false",
-            "properties": orjson.dumps(dict(table.configuration)).decode(),
+            "properties": orjson.dumps(dict(metadata.configuration)).decode(),
         },
         commit_metadata=properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,

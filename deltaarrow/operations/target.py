@@ -6,6 +6,7 @@ from functools import cached_property
 
 from deltaarrow.actions import Action, Metadata, Protocol
 from deltaarrow.features import is_supported
+from deltaarrow.features import properties as table_properties
 from deltaarrow.schema import Schema, column_mapping_mode
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -35,7 +36,7 @@ class WriteTarget:
     def plan(
         self, store: Store, target_file_size: int | None = None, properties: WriterProperties | None = None
     ) -> WritePlan:
-        """Return how its data files are written."""
+        """Return how its data files are written; the table says what the arguments do not."""
         return WritePlan(
             store=store,
             schema=self.schema,
@@ -48,6 +49,10 @@ class WriteTarget:
             ),
             configuration=self.metadata.configuration,
             tight_bounds=is_supported(self.protocol, "deletionVectors"),
-            target_file_size=DEFAULT_TARGET_FILE_SIZE if target_file_size is None else target_file_size,
+            target_file_size=self._file_size() if target_file_size is None else target_file_size,
             properties=WriterProperties() if properties is None else properties,
         )
+
+    def _file_size(self) -> int:
+        wanted = table_properties.TARGET_FILE_SIZE.parse(self.metadata.configuration)
+        return DEFAULT_TARGET_FILE_SIZE if wanted is None else wanted

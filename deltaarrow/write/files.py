@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import ConstraintViolationError, InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.schema import Field, PrimitiveType, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import (
@@ -42,10 +43,6 @@ _WAITING_BYTES = 192 << 20
 _PIECE_ROWS = 1 << 17
 _MAX_OPEN_FILES = 200
 _MAX_THREADS = 8
-
-_RANDOMIZE = "delta.randomizeFilePrefixes"
-_PREFIX_LENGTH = "delta.randomPrefixLength"
-_DEFAULT_PREFIX_LENGTH = 2
 
 
 def write_files(
@@ -188,10 +185,5 @@ def _primitive_type(field: Field) -> PrimitiveType:
 
 def _random_prefix_length(plan: WritePlan) -> int:
     """How many characters the folder of a file has by chance; 0 where folders speak of partitions."""
-    configuration = plan.configuration
-    if plan.mapping_mode == "none" and configuration.get(_RANDOMIZE, "false").lower() != "true":
-        return 0
-    text = configuration.get(_PREFIX_LENGTH, str(_DEFAULT_PREFIX_LENGTH))
-    if not text.isdecimal() or int(text) < 1:
-        raise InvalidTablePropertyError(f"{_PREFIX_LENGTH} must be an integer of at least 1, not {text!r}")
-    return int(text)
+    is_random = plan.mapping_mode != "none" or properties.RANDOMIZE_FILE_PREFIXES.parse(plan.configuration)
+    return properties.RANDOM_PREFIX_LENGTH.parse(plan.configuration) if is_random else 0

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.features import properties
 
 __all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterProperties", "file_suffix"]
 
 
 _DEFAULT_CODEC = "snappy"
-_CODEC_PROPERTY = "delta.parquet.compression.codec"
 # What a user may say -> (the name of pyarrow, the ending of file names as parquet-mr has it).
 _CODECS = {
     "uncompressed": ("none", ""),
@@ -27,6 +27,9 @@ _CODECS = {
     "lz4_raw": ("lz4", ".lz4raw"),
     "zstd": ("zstd", ".zstd"),
 }
+
+_PAGE_VERSIONS = {"1.0.0": "1.0", "2.12.0": "2.0"}
+"""What the version of a data page is where the table asks for a version of Parquet, as in delta-spark."""
 
 
 class ParquetLeaf(NamedTuple):
@@ -138,13 +141,14 @@ class WriterProperties:
             leaves: the leaf columns of the file.
 
         Raises:
-            InvalidTablePropertyError: the table wants a codec that does not exist.
+            InvalidTablePropertyError: the table wants a codec or a version of Parquet that does not exist.
         """
         options: dict[str, Any] = {
             "data_page_size": self.data_page_size_limit,
             "dictionary_pagesize_limit": self.dictionary_page_size_limit,
             "max_rows_per_page": self.data_page_row_count_limit,
             "write_batch_size": self.write_batch_size,
+            "data_page_version": _PAGE_VERSIONS[properties.PARQUET_FORMAT_VERSION.parse(configuration)],
             "compression": _codec(self, configuration)[0],
             "compression_level": self.compression_level,
         }
@@ -196,18 +200,15 @@ class WriterProperties:
         return replace(chosen, **unsaid)
 
 
-def file_suffix(properties: WriterProperties, configuration: Mapping[str, str]) -> str:
+def file_suffix(writer: WriterProperties, configuration: Mapping[str, str]) -> str:
     """The end of a data file's name, after the codec.
 
     >>> file_suffix(WriterProperties(), {})
     '.snappy.parquet'
     """
-    return f"{_codec(properties, configuration)[1]}.parquet"
+    return f"{_codec(writer, configuration)[1]}.parquet"
 
 
-def _codec(properties: WriterProperties, configuration: Mapping[str, str]) -> tuple[str, str]:
-    name = properties.compression or configuration.get(_CODEC_PROPERTY, _DEFAULT_CODEC)
-    codec = _CODECS.get(name.lower())
-    if codec is None:
-        raise InvalidTablePropertyError(f"{_CODEC_PROPERTY}: unknown codec {name!r}")
-    return codec
+def _codec(writer: WriterProperties, configuration: Mapping[str, str]) -> tuple[str, str]:
+    wanted = writer.compression or properties.PARQUET_COMPRESSION_CODEC.parse(configuration)
+    return _CODECS[(wanted or _DEFAULT_CODEC).lower()]

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deltaarrow.cli.app import app
-from deltaarrow.features import readme_table
+from deltaarrow.features import readme_property_table, readme_table
 from tests.support.modules import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,6 +55,11 @@ def test_commands_of_the_set_up_are_written_exactly():
 def test_feature_table_is_that_of_the_registry():
     found = re.search(r"<!-- features: .*? -->\n(.*?)<!-- end of features -->", TEXT, re.DOTALL)
     assert found[1].strip() == readme_table().strip()
+
+
+def test_property_table_is_that_of_the_records():
+    found = re.search(r"<!-- properties: .*? -->\n(.*?)<!-- end of properties -->", TEXT, re.DOTALL)
+    assert found[1].strip() == readme_property_table().strip()
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT))))

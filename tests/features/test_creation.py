@@ -154,7 +154,7 @@ def test_stored_properties_have_their_proper_names_and_none_that_chooses_the_pro
 @pytest.mark.parametrize(
     ("configuration", "message"),
     [
-        ({"delta.targetFileSize": "1gb"}, r"no table property 'delta\.targetFileSize'"),
+        ({"delta.tuneFileSizes": "1gb"}, r"no table property 'delta\.tuneFileSizes'"),
         ({"delta.": "x"}, "no table property"),
         ({"delta.checkpointInterval": "0"}, "needs to be a positive integer, not '0'"),
         ({"delta.minReaderVersion": "4"}, r"delta\.minReaderVersion needs to be one of 1, 2, 3"),
