@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks run snapshot_load scan append checkpoint``."""
+"""The command line: ``python -m benchmarks run snapshot_load scan write commit checkpoint``."""
 
 import argparse
 import importlib.util

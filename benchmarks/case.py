@@ -60,7 +60,9 @@ class Scale:
     Args:
         checkpoint_adds: files in the checkpoints of the tables that are logs alone, a table each.
         tail_adds: files in the log of 200 commits without a checkpoint.
-        rows: rows of the table that is scanned and of the one that is written.
+        rows: rows of the table that is scanned.
+        written_rows: rows that are written from memory and from a stream.
+        streamed_rows: further lengths of streams.
         small_files: files of the table with two files in each partition.
         appends: how many small appends.
     """
@@ -68,14 +70,16 @@ class Scale:
     checkpoint_adds: tuple[int, ...]
     tail_adds: int
     rows: int
+    written_rows: int
+    streamed_rows: tuple[int, ...]
     small_files: int
     appends: int
 
 
 SCALES = {
-    "tiny": Scale((1_000,), 400, 8_000, 40, 5),
-    "normal": Scale((100_000,), 20_000, 2_000_000, 2_000, 200),
-    "full": Scale((100_000, 1_000_000), 20_000, 10_000_000, 2_000, 200),
+    "tiny": Scale((1_000,), 400, 8_000, 2_000, (), 40, 5),
+    "normal": Scale((100_000,), 20_000, 2_000_000, 6_000_000, (), 2_000, 200),
+    "full": Scale((100_000, 1_000_000), 20_000, 10_000_000, 6_000_000, (60_000_000,), 2_000, 200),
 }
 
 

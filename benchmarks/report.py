@@ -2,6 +2,7 @@
 
 import os
 import platform
+import statistics
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -11,7 +12,7 @@ from benchmarks.runner import CaseResult, Settings
 
 __all__ = ["render_table", "results_json"]
 
-_HEADER = ("engine", "cold s", "warm s", "peak MB", "cold", "warm", "peak")
+_HEADER = ("engine", "cold s", "warm s", "peak MB", "above MB", "cold", "warm", "peak")
 _PACKAGES = ("deltaarrow", "deltalake", "duckdb", "polars", "pyarrow")
 
 
@@ -19,11 +20,13 @@ def render_table(results: Sequence[CaseResult]) -> str:
     """Return a table of the results; the last three columns are ours divided by the engine's."""
     rows: list[tuple[str, ...]] = []
     for result in results:
-        rows.append((f"**{result.case}**", "", "", "", "", "", ""))
+        rows.append((f"**{result.case}**", "", "", "", "", "", "", ""))
         for engine, measurements in result.engines.items():
             cold, warm, peak = measurements.medians()
             ratios = ("", "", "") if engine == OURS else tuple(f"{r:.2f}" for r in result.ratios(engine))
-            rows.append((engine, _seconds(cold), _seconds(warm), f"{peak / 1e6:.0f}", *ratios))
+            above = statistics.median(measurements.above_bytes)
+            memory = (f"{peak / 1e6:.0f}", f"{above / 1e6:.0f}")
+            rows.append((engine, _seconds(cold), _seconds(warm), *memory, *ratios))
     widths = [max(len(row[i]) for row in [_HEADER, *rows]) for i in range(len(_HEADER))]
     rule = ("-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:]))
     lines = [_HEADER, rule, *rows]
@@ -62,6 +65,7 @@ def results_json(results: Sequence[CaseResult], settings: Settings) -> dict[str,
                         "cold": each.cold,
                         "warm": each.warm,
                         "peak_bytes": each.peak_bytes,
+                        "above_bytes": each.above_bytes,
                         "ratios": dict(zip(("cold", "warm", "peak"), result.ratios(engine), strict=True)),
                     }
                     for engine, each in result.engines.items()

@@ -60,6 +60,8 @@ class Measurements:
     cold: list[float] = field(default_factory=list)
     warm: list[float] = field(default_factory=list)
     peak_bytes: list[int] = field(default_factory=list)
+    above_bytes: list[int] = field(default_factory=list)
+    """How far the peak is above what imports and inputs held."""
 
     def medians(self) -> tuple[float, float, float]:
         """Return the medians: cold and warm in seconds, the peak of memory in bytes."""
@@ -132,6 +134,7 @@ def run_case(
             measurements.cold.append(found["cold"])
             measurements.warm.append(statistics.median(found["warm"]))
             measurements.peak_bytes.append(found["peak_bytes"])
+            measurements.above_bytes.append(found["above_bytes"])
     return result
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import append, checkpoint, scan, snapshot_load
+from benchmarks.cases import checkpoint, commit, scan, snapshot_load, write
 
 __all__ = ["SUITES"]
 
 SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "snapshot_load": snapshot_load.cases,
     "scan": scan.cases,
-    "append": append.cases,
+    "write": write.cases,
+    "commit": commit.cases,
     "checkpoint": checkpoint.cases,
 }

@@ -1,7 +1,6 @@
-"""Writing rows: many small appends, and one large write. Every run writes to a folder of its own.
+"""Commits: many small appends, one after the other. Every run writes to a folder of its own.
 
-What was written is read back by ``deltalake``, or by pyarrow where an engine has written bare files.
-The bare engines write one Parquet file for each call, and no log.
+What was written is read back by ``deltalake``, or by pyarrow where bare files were written, one each time.
 """
 
 import itertools
@@ -20,33 +19,13 @@ _ROWS_EACH = 100
 
 def cases(scale: Scale) -> list[Case]:
     """Return the cases at a scale."""
-    few = scale.appends * _ROWS_EACH
-    small = Dataset(f"orders_{short(few)}", partial(write_orders_file, rows=few))
-    large = Dataset(f"orders_{short(scale.rows)}", partial(write_orders_file, rows=scale.rows))
+    rows = scale.appends * _ROWS_EACH
+    dataset = Dataset(f"orders_{short(rows)}", partial(write_orders_file, rows=rows))
     appends = f"appends_{short(scale.appends)}_of_rows_{_ROWS_EACH}"
-    one_write = f"write_1_of_rows_{short(scale.rows)}_columns_8"
     bare_files = {"pyarrow, bare files": _engine(_pyarrow_in_parts)}
     return [
-        Case(f"{appends}_by_path", small, _delta_engines(_append_by_path) | bare_files, _describe_rows),
-        Case(f"{appends}_open_table", small, _delta_engines(_append_to_table) | bare_files, _describe_rows),
-        Case(
-            one_write,
-            large,
-            _delta_engines(_write)
-            | {
-                "pyarrow, bare file": _engine(_pyarrow),
-                "duckdb, bare file": _engine(_duckdb),
-                "polars, bare file": _engine(_polars),
-            },
-            _describe_rows,
-        ),
-        Case(
-            f"{one_write}_partitions_3",
-            large,
-            _delta_engines(partial(_write, partition_by=["status"]))
-            | {"pyarrow, bare files": _engine(_pyarrow_partitioned)},
-            _describe_rows,
-        ),
+        Case(f"{appends}_{name}", dataset, _delta_engines(append) | bare_files, _describe_rows)
+        for name, append in (("by_path", _append_by_path), ("open_table", _append_to_table))
     ]
 
 
@@ -105,10 +84,6 @@ def _append_to_table(library: Any, folder: Path, rows: Any) -> None:
         library.write_deltalake(table, part, mode="append")
 
 
-def _write(library: Any, folder: Path, rows: Any, **options: Any) -> None:
-    library.write_deltalake(folder, rows, **options)
-
-
 def _pyarrow_in_parts() -> Write:
     import pyarrow.parquet as pq
 
@@ -117,38 +92,6 @@ def _pyarrow_in_parts() -> Write:
             pq.write_table(part, folder / f"{number}.parquet")
 
     return write
-
-
-def _pyarrow() -> Write:
-    import pyarrow.parquet as pq
-
-    return lambda folder, rows: pq.write_table(rows, folder / "0.parquet")
-
-
-def _pyarrow_partitioned() -> Write:
-    import pyarrow.dataset as pads
-
-    return lambda folder, rows: pads.write_dataset(
-        rows, folder, format="parquet", partitioning=["status"], partitioning_flavor="hive"
-    )
-
-
-def _duckdb() -> Write:
-    import duckdb
-
-    con = duckdb.connect()
-
-    def write(folder: Path, rows: Any) -> None:
-        con.register("orders", rows)
-        con.execute(f"COPY orders TO '{folder}/0.parquet'")
-
-    return write
-
-
-def _polars() -> Write:
-    import polars as pl
-
-    return lambda folder, rows: pl.DataFrame(rows).write_parquet(folder / "0.parquet", compression="snappy")
 
 
 # --- answers ---------------------------------------------------------------------------------------
