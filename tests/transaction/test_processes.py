@@ -2,9 +2,11 @@
 
 import multiprocessing
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pytest
 
 from deltaarrow import CommitProperties, DeltaTable, write_deltalake
 from deltaarrow.errors import CommitFailedError
@@ -62,32 +64,76 @@ def work(path: str, writes: Sequence[Write], barrier, results) -> None:
             break
 
 
-def test_eight_processes_append_overwrite_and_replace_in_one_table(tmp_path):
-    path = str(tmp_path)
-    configuration = {"delta.enableDeletionVectors": "true", "delta.checkpointInterval": "10"}
-    DeltaTable.create(path, SCHEMA, configuration=configuration)
+def start(path: str, workers: int):
+    """Start the workers and return them, the queue of what they tell, and what they wait at.
+
+    The last has to outlive their start: they look it up by name.
+    """
     context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(WORKERS), context.Queue()
+    barrier, results = context.Barrier(workers), context.Queue()
     processes = [
-        context.Process(target=work, args=(path, plan(worker), barrier, results)) for worker in range(WORKERS)
+        context.Process(target=work, args=(path, plan(worker), barrier, results)) for worker in range(workers)
     ]
     for process in processes:
         process.start()
-    told = dict(results.get(timeout=60) for _ in range(WORKERS * STEPS))
+    return processes, results, barrier
+
+
+def finish(processes, results, barrier) -> set[Write]:
+    told = {results.get(timeout=60)[0] for _ in range(len(processes) * STEPS)}
     for process in processes:
         process.join(60)
         assert process.exitcode == 0
-    assert told.keys() == {write for worker in range(WORKERS) for write in plan(worker)}
+    return told
 
+
+def check(path: str, told: set[Write]) -> None:
+    """Every write was committed once, and the table is what they make in the order of their versions."""
     table = DeltaTable(path)
-    assert table.version() == WORKERS * STEPS
+    assert table.version() == len(told)
     by_name = {f"{write.worker} {write.step}": write for write in told}
     rows: list[tuple[int, int]] = []
-    for info in reversed(table.history(WORKERS * STEPS)):
-        rows = by_name.pop(info["told"]).apply(rows)
+    for info in reversed(table.history(len(told))):
+        rows = by_name.pop(info.get("told") or info["userMetadata"]).apply(rows)
     assert by_name == {}
     found = table.to_pyarrow_table()
     assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == sorted(rows)
     assert table.verify(deep=True).ok
     kept = table.snapshot.files()["path"].to_pylist() + table.snapshot.tombstones()["path"].to_pylist()
-    assert {file.name for file in tmp_path.glob("*.parquet")} == set(kept)
+    assert {file.name for file in Path(path).glob("*.parquet")} == set(kept)
+
+
+def create(path: str) -> None:
+    configuration = {"delta.enableDeletionVectors": "true", "delta.checkpointInterval": "10"}
+    DeltaTable.create(path, SCHEMA, configuration=configuration)
+
+
+def test_eight_processes_append_overwrite_and_replace_in_one_table(tmp_path):
+    create(str(tmp_path))
+    told = finish(*start(str(tmp_path), WORKERS))
+    assert told == {write for worker in range(WORKERS) for write in plan(worker)}
+    check(str(tmp_path), told)
+
+
+@pytest.mark.spark
+def test_spark_appends_and_replaces_beside_three_processes(spark, tmp_path):
+    path = str(tmp_path)
+    create(path)
+    writes = [write for write in plan(7) if write.kind != "overwrite"]
+    started = start(path, 3)
+    for write in writes:
+        frame = spark.createDataFrame(write.rows, "worker BIGINT, id BIGINT").coalesce(1)
+        writer = frame.write.format("delta").option("userMetadata", f"{write.worker} {write.step}")
+        if write.kind == "append":
+            writer = writer.mode("append")
+        else:
+            writer = writer.mode("overwrite").option("replaceWhere", f"worker = {write.worker}")
+        for _ in range(50):
+            try:
+                writer.save(path)
+            except Exception as error:  # whatever Py4J makes of the exceptions of conflicts
+                assert "Concurrent" in str(error), error
+            else:
+                break
+    told = finish(*started)
+    check(path, told | set(writes))
