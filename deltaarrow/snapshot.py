@@ -135,6 +135,11 @@ class Snapshot:
         return html_table(heading) + html_table(columns)
 
     @property
+    def state(self) -> LogState:
+        """The replayed log, for what passes it on as it is."""
+        return self._state
+
+    @property
     def segment(self) -> LogSegment:
         """The files of the log that make this version."""
         return self._state.segment

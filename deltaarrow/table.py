@@ -488,7 +488,7 @@ class DeltaTable:
 
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version, of the kind that the table's properties ask for."""
-        operations.create_checkpoint(self._store, self.version())
+        operations.create_checkpoint(self._store, self.version(), known=self._snapshot)
 
     def compact_logs(self, starting_version: int, ending_version: int) -> None:
         """Write one file that stands for the commits of two versions and of those between them."""

@@ -22,6 +22,7 @@ from deltaarrow.log import (
 )
 from deltaarrow.log import compact_logs as write_compaction
 from deltaarrow.operations.commit_properties import PostCommitHookProperties
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommittedTransaction, PostCommitHook
 
@@ -32,20 +33,21 @@ def create_checkpoint(
     store: Store,
     version: int,
     *,
+    known: Snapshot | None = None,
     manifest_format: ManifestFormat = "parquet",
     clock: Clock = system_clock,
 ) -> str:
     """Write a checkpoint of `version` and the hint to it; return its store name.
 
     The table's properties say whether it is a classic or a V2 one, whose manifest is in the given format,
-    and which statistics it holds.
+    and which statistics it holds. What is `known` of the table, at whichever version, is not read again.
 
     Raises `UnsupportedFeatureError` for a table that this release must not maintain, for a version whose
     checkpoint is protected, and where fields of actions would be lost that this release does not know.
     """
-    state = newest = _newest(store, "checkpoint")
+    state = newest = _newest(store, "checkpoint", known)
     if newest.segment.version != version:
-        state = replay(store, list_segment(store, version))
+        state = replay(store, list_segment(store, version), newest)
         _ensure_maintainable(store, state.protocol, "checkpoint")
         if version < (protected := _protected_before(newest.metadata)):
             raise UnsupportedFeatureError(
@@ -103,15 +105,15 @@ def maintenance_hook(
     def maintain_log(done: CommittedTransaction) -> None:
         is_due = done.version > 0 and done.version % interval == 0
         if is_due and wanted.create_checkpoint:
-            create_checkpoint(done.store, done.version, clock=clock)
+            create_checkpoint(done.store, done.version, known=done.previous, clock=clock)
         if cleans_up and (is_due or wanted.cleanup_expired_logs):
             cleanup_metadata(done.store, clock=clock)
 
     return maintain_log
 
 
-def _newest(store: Store, doing: str) -> LogState:
-    state = replay(store, list_segment(store))
+def _newest(store: Store, doing: str, known: Snapshot | None = None) -> LogState:
+    state = replay(store, list_segment(store), None if known is None else known.state)
     _ensure_maintainable(store, state.protocol, doing)
     return state
 
