@@ -1,4 +1,4 @@
-"""What the registry says of reading is backed by tests that carry the feature's marker."""
+"""What the registry says of reading and writing is backed by tests that carry the feature's marker."""
 
 import ast
 from functools import cache
@@ -59,6 +59,15 @@ def test_every_feature_that_is_read_is_read_in_tables_of_spark():
         name for name, tests in marked_tests().items() if any(t.startswith("tests/spark/") for t in tests)
     }
     assert read - by_spark == NOT_OF_SPARK
+
+
+def test_every_feature_that_is_written_is_written_in_tables_that_spark_reads():
+    modules = ("tests/spark/test_spark_reads.py::", "tests/spark/test_writing_features.py::")
+    written = {name for name, feature in FEATURES.items() if feature.append is Support.YES}
+    tested = {
+        name for name, tests in marked_tests().items() if any(test.startswith(modules) for test in tests)
+    }
+    assert written == tested
 
 
 def test_what_is_refused_is_refused_by_name_in_a_test():

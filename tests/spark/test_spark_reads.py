@@ -72,6 +72,7 @@ def test_every_type(spark, tmp_path):
     change_and_check(spark, tmp_path, "i32 = 1")
 
 
+@pytest.mark.feature("timestampNtz")
 def test_local_timestamps(spark, tmp_path):
     rows = pa.table({"at": pa.array([datetime.datetime(2026, 1, 1, 1, 2, 3, 4), None], pa.timestamp("us"))})
     da.write_deltalake(tmp_path, rows)
