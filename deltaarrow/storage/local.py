@@ -128,8 +128,10 @@ class LocalStore:
 
     def delete(self, name: str) -> None:
         """Delete the file if it is there."""
+        path = self.location(name)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(self.location(name))
+            os.unlink(path)
+        _remove_checksum(path)
 
     def open_output(self, name: str) -> Output:
         """Return a stream that becomes the new file `name`; `FileExistsError` at its end if there is one."""
@@ -181,6 +183,8 @@ class _LocalOutput(Output):
             os.fsync(self._raw.fileno())
         self._raw.close()
         if self._replace:
+            # Before the bytes change: without a checksum Hadoop reads them, with a wrong one it does not.
+            _remove_checksum(self._path)
             os.replace(self._temporary, self._path)
         else:
             self._link()
@@ -220,6 +224,13 @@ class _LocalOutput(Output):
         # A hidden name left over harms nobody; to fail because of it would deny a commit that was made.
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
+
+
+def _remove_checksum(path: str) -> None:
+    """Remove the hidden file in which Hadoop, and so Spark, keeps a checksum of a local file of its own."""
+    folder, base = os.path.split(path)
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(folder, f".{base}.crc"))
 
 
 def _make_folder(folder: str) -> None:
