@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import Action, AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import CommitFailedError, SchemaMismatchError
+from deltaarrow.errors import CommitFailedError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checksum import write_checksum
@@ -105,8 +105,21 @@ def stage_write(
 ) -> WriteResult:
     """Write a stream and stage what it does to the table; nothing is committed.
 
-    Raises what `deltaarrow.write_deltalake` raises.
+    Raises what `deltaarrow.write_deltalake` raises, and `UnsupportedFeatureError` for an overwrite by a
+    transaction that has added files: whether it replaces them is not asked. Then nothing is staged.
     """
+    if options.replaces_rows and any(isinstance(action, AddFile) for action in transaction.actions):
+        raise UnsupportedFeatureError(
+            "a transaction that has added rows cannot overwrite; begin with what is overwritten",
+            feature="overwrite after a write in one transaction",
+        )
+    with transaction.all_or_nothing():
+        return _stage_write(transaction, data, options)
+
+
+def _stage_write(
+    transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
+) -> WriteResult:
     if _is_replay(transaction, options):
         _LOGGER.info("%s has this write already; nothing is written", transaction.store.uri)
         return WriteResult(None, is_replay=True)

@@ -11,7 +11,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -276,6 +276,17 @@ class OptimisticTransaction:
         self.stage([SetTransaction(app_id=app_id, version=version, last_updated=updated)])
         return True
 
+    @contextlib.contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Stage all that a ``with`` block stages, or nothing when it fails, so that the caller may go on."""
+        actions, row_removals, written = list(self._actions), dict(self._row_removals), len(self._written)
+        try:
+            yield
+        except BaseException:
+            self._actions, self._row_removals = actions, row_removals
+            self._delete_written(written)
+            raise
+
     def _ensure_open(self) -> None:
         if self._is_closed:
             raise CommitFailedError("a transaction is committed or given up once; begin another one")
@@ -300,10 +311,13 @@ class OptimisticTransaction:
     def abort(self) -> None:
         """Give the transaction up and delete the files written for it; a commit that is made stays made."""
         self._is_closed = True
-        for name in self._written:
+        self._delete_written(0)
+
+    def _delete_written(self, first: int) -> None:
+        for name in self._written[first:]:
             with contextlib.suppress(Exception):
                 self.store.delete(name)
-        self._written.clear()
+        del self._written[first:]
 
     def commit(self) -> int:
         """Commit what is staged and return the version that was made.

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deltaarrow import CommitProperties, DeltaTable, write_deltalake
+from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltaarrow.errors import (
     ConstraintViolationError,
     InvalidTablePropertyError,
@@ -227,3 +227,31 @@ def test_no_rows_make_an_empty_table_and_empty_one(tmp_path):
 def test_no_rows_that_bring_a_column_make_a_version(table):
     data = pa.table({"more": pa.array([], pa.bool_())})
     assert write_deltalake(table, data, mode="append", schema_mode="merge").version == 1
+
+
+def test_a_write_that_fails_stages_nothing_in_its_transaction(table):
+    """Whoever catches the error may go on: neither the column nor the progress of the application stays."""
+    before = files(table)
+    data = pa.RecordBatchReader.from_batches(
+        pa.schema([("id", pa.int64()), ("more", pa.bool_())]),
+        (pa.record_batch({"id": [1], "more": [True]}) if number < 3 else 1 / 0 for number in range(4)),
+    )
+    progress = CommitProperties(app_transactions=[Transaction("app", 1)])
+    with DeltaTable(table).transaction() as transaction:
+        with pytest.raises(ZeroDivisionError):
+            write_deltalake(transaction, data, mode="append", schema_mode="merge", commit_properties=progress)
+        assert transaction.actions == ()
+    assert transaction.version is None
+    assert files(table) == before
+
+
+def test_a_transaction_that_has_added_rows_cannot_overwrite(table):
+    with DeltaTable(table).transaction() as transaction:
+        write_deltalake(transaction, ROWS, mode="append")
+        with pytest.raises(UnsupportedFeatureError, match="has added rows cannot overwrite"):
+            write_deltalake(transaction, ROWS, mode="overwrite")
+    assert DeltaTable(table).count() == 4
+    with DeltaTable(table).transaction() as transaction:
+        write_deltalake(transaction, ROWS, mode="overwrite")
+        write_deltalake(transaction, ROWS, mode="append")
+    assert DeltaTable(table).count() == 4
