@@ -57,15 +57,11 @@ class FileSources:
 
         store, (tail, parts) = self.state.store, self._held
         filesystem = store.arrow_filesystem()
-        return (
-            len(tail.adds)
-            + len(tail.removes)
-            + sum(
-                pq.read_metadata(store.arrow_path(name), filesystem=filesystem).num_rows
-                for files in parts
-                for name in files.names
-            )
-        )
+        names = [name for files in parts for name in files.names]
+        rows: list[int] = [
+            pq.read_metadata(store.arrow_path(name), filesystem=filesystem).num_rows for name in names
+        ]
+        return len(tail.adds) + len(tail.removes) + sum(rows)
 
     @contextlib.contextmanager
     def open(self, action: str) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[Source]]]":
