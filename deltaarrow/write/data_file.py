@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock
 from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
+from deltaarrow.write.dictionaries import columns_without_dictionary
 
 if TYPE_CHECKING:
     from deltaarrow.storage import Output
@@ -37,6 +38,16 @@ class FileFormat:
     options: Mapping[str, Any]
     clock: Clock
     data_change: bool
+    dictionaries_to_judge: Collection[str] = ()
+    """Columns that have a dictionary if their values are worth one."""
+
+    def options_for(self, row_group: pa.Table) -> dict[str, Any]:
+        """The options of a file that begins with these rows."""
+        options = dict(self.options)
+        without = columns_without_dictionary(row_group, self.dictionaries_to_judge)
+        if without:
+            options["use_dictionary"] = [name for name in options["use_dictionary"] if name not in without]
+        return options
 
 
 class DataFile:
@@ -72,7 +83,7 @@ class DataFile:
                 store_decimal_as_integer=True,
                 store_schema=False,
                 metadata_collector=self._footers,
-                **self._format.options,
+                **self._format.options_for(row_group),
             )
         assert self._writer is not None
         self._statistics.observe(row_group)

@@ -35,11 +35,11 @@ from deltaarrow.write.row_groups import RowGroups
 __all__ = ["write_files"]
 
 _ROW_GROUP_ROWS = 1 << 20
-_ROW_GROUP_BYTES = 64 << 20
+_ROW_GROUP_BYTES = 24 << 20
 _SMALLEST_ROW_GROUP_BYTES = 1 << 20
 _WORTH_A_FILE = 16 << 20
 _WORTH_A_THREAD = 1 << 20
-_WAITING_BYTES = 192 << 20
+_WAITING_BYTES = 64 << 20
 _PIECE_ROWS = 1 << 17
 _MAX_OPEN_FILES = 200
 _MAX_THREADS = 8
@@ -127,7 +127,9 @@ class _Layout:
             )
         ]
         options = plan.properties.parquet_options(plan.configuration, leaves)
-        self._format = FileFormat(plan.store, self._schema, options, clock, plan.data_change)
+        names = set(self._schema.names)
+        dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
+        self._format = FileFormat(plan.store, self._schema, options, clock, plan.data_change, dictionaries)
 
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
         # Arrow takes more room than Parquet, so row groups of the target's size let files meet it.

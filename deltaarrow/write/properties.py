@@ -3,7 +3,7 @@
 They become options of pyarrow's Parquet writer. What that writer cannot do is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -177,6 +177,10 @@ class WriterProperties:
         if filters:
             options["bloom_filter_options"] = filters
         return options
+
+    def open_dictionaries(self, leaves: Iterable[ParquetLeaf]) -> list[str]:
+        """The paths of those leaves of which it is not said whether they have a dictionary."""
+        return [leaf.path for leaf in leaves if self._of_column(leaf.name).dictionary_enabled is None]
 
     def _of_column(self, name: str) -> ColumnProperties:
         # The most special name wins: ``a.b`` over ``a``. What it leaves open is as for all columns.
