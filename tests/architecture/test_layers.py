@@ -7,7 +7,7 @@ from tests.support.modules import PACKAGE, modules
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "clock", "lazy", "notebook", "optional", "version"),
     ("storage", "schema", "compute"),
-    ("expressions", "partitions", "deletion_vectors", "variant"),
+    ("expressions", "partitions", "deletion_vectors", "variant", "stored_expressions"),
     ("actions", "statistics"),
     ("features",),
     ("log",),

@@ -1,0 +1,393 @@
+"""From text to the typed tree: every kind of node, every type and every function has to be on a list.
+
+`parse_expression` is the only way from text to an `Expression`, and an `Expression` the only thing that is
+rendered and evaluated.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType, resolve_path
+from deltaarrow.stored_expressions.casts import cast
+from deltaarrow.stored_expressions.conditionals import case, element
+from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, Node, call, refused
+from deltaarrow.stored_expressions.operators import (
+    add,
+    all_of,
+    any_of,
+    compare,
+    divide,
+    divide_whole,
+    is_in,
+    is_null,
+    negate,
+    negative,
+    remainder,
+)
+from deltaarrow.stored_expressions.registry import find_function
+from deltaarrow.stored_expressions.syntax import parse_tree
+from deltaarrow.stored_expressions.temporal import add_days, extracted
+from deltaarrow.stored_expressions.texts import concatenate, like, matches
+from deltaarrow.stored_expressions.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    INTEGRAL,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TIMESTAMPS,
+    VOID,
+    decimal_type,
+    is_numeric,
+    sql_type,
+    type_name,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["parse_expression"]
+
+_USUAL_PARTS = frozenset({"this", "expression"})
+_PARTS = {
+    "anonymous": {"this", "expressions"},
+    "between": {"this", "low", "high"},
+    "bracket": {"this", "expressions"},
+    "case": {"this", "ifs", "default"},
+    "cast": {"this", "to"},
+    "column": {"this", "table", "db", "catalog"},
+    "concat": {"expressions"},
+    "datatype": {"this", "expressions"},
+    "dpipe": {"this", "expression", "safe"},
+    "div": {"this", "expression", "typed", "safe"},
+    "identifier": {"this", "quoted"},
+    "if": {"this", "true"},
+    "in": {"this", "expressions"},
+    "like": {"this", "expression", "negate"},
+    "literal": {"this", "is_string"},
+    "regexplike": {"this", "expression", "negate"},
+    "trycast": {"this", "to"},
+}
+"""The parts of sqlglot's nodes that are read here, by key, where they are others than the usual ones."""
+
+_TYPES = {
+    "TINYINT": BYTE,
+    "SMALLINT": SHORT,
+    "INT": INTEGER,
+    "BIGINT": LONG,
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "BINARY": BINARY,
+    "BOOLEAN": BOOLEAN,
+    "DATE": DATE,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+}
+_NOT_IN_ARRAYS = (*TIMESTAMPS, VOID, BINARY)
+_NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+_COLLATIONS = "__COLLATIONS"
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def parse_expression(text: str, schema: StructType) -> Expression:
+    """The expression that a table stores as Spark SQL, over the columns of its schema.
+
+    Args:
+        text: a CHECK constraint, an invariant, a generation expression or a default.
+        schema: the logical schema; names are found as Spark finds them, in whatever case.
+
+    Raises:
+        UnsupportedFeatureError: it holds a function, an operator, a type or a notation that is not on the
+            list, which the error names.
+        SchemaMismatchError: it names a column that is not there.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("price", "decimal(10,2)"), Field("count", "integer")])
+    >>> expression = parse_expression("Price * count", schema)
+    >>> expression.type, expression.columns
+    (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
+    """
+    try:
+        return Expression(text, _Binder(schema).bind(parse_tree(text)))
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+
+
+class _Binder:
+    def __init__(self, schema: StructType) -> None:
+        self.schema = schema
+        self.rules: dict[str, Callable[[exp.Expr], Node]] = {
+            "add": lambda node: self._add(node, "+"),
+            "anonymous": self._function,
+            "between": self._between,
+            "boolean": lambda node: Constant(bool(node.this), BOOLEAN),
+            "bracket": self._element,
+            "case": self._case,
+            "cast": self._cast,
+            "column": self._column,
+            "concat": self._adjacent,
+            "div": lambda node: divide(*self._both(node)),
+            "dot": self._column,
+            "dpipe": lambda node: concatenate(*self._both(node)),
+            "extract": self._extract,
+            "hexstring": lambda node: Constant(bytes.fromhex(node.this), BINARY),
+            "in": self._in,
+            "intdiv": lambda node: divide_whole(*self._both(node)),
+            "is": self._is,
+            "like": self._like,
+            "literal": self._literal,
+            "mod": lambda node: remainder(*self._both(node)),
+            "mul": lambda node: add(*self._both(node), "*"),
+            "neg": self._negative,
+            "not": lambda node: negate(self.bind(node.this)),
+            "null": lambda node: Constant(None, VOID),
+            "nullsafeeq": lambda node: compare(*self._both(node), "IS NOT DISTINCT FROM"),
+            "nullsafeneq": lambda node: compare(*self._both(node), "IS DISTINCT FROM"),
+            "paren": lambda node: self.bind(node.this),
+            "rawstring": lambda node: Constant(node.this, STRING),
+            "regexplike": self._matches,
+            "sub": lambda node: self._add(node, "-"),
+            "trycast": self._cast,
+            **{
+                key: lambda node, sign=sign: compare(*self._both(node), sign)  # type: ignore[misc]
+                for key, sign in (
+                    *(("eq", "="), ("neq", "<>"), ("lt", "<")),
+                    *(("lte", "<="), ("gt", ">"), ("gte", ">=")),
+                )
+            },
+            "and": lambda node: all_of(self._chain(node)),
+            "or": lambda node: any_of(self._chain(node)),
+        }
+
+    def bind(self, node: "exp.Expr") -> Node:
+        rule = self.rules.get(node.key)
+        if rule is None or not _is_plain(node):
+            raise refused(node.key.upper())
+        return rule(node)
+
+    def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
+        return self.bind(node.this), self.bind(node.expression)
+
+    def _chain(self, node: "exp.Expr") -> tuple[Node, ...]:
+        """The operands of ANDs in a row, or of ORs: an operand each, however many there are."""
+        found = []
+        below = node
+        while below.key == node.key:
+            if not _is_plain(below):
+                raise refused(below.key.upper())
+            found.append(below.expression)
+            below = below.this
+        return tuple(self.bind(each) for each in (below, *reversed(found)))
+
+    def _column(self, node: "exp.Expr") -> Node:
+        names = _names(node)
+        if names is None:
+            raise refused(f"{node.key.upper()} of what is not a column")
+        fields = self._resolved(names)
+        if not fields:
+            function = find_function(names[0])
+            assert function is not None
+            return function(names[0], ())
+        last = fields[-1]
+        sql_type(last.type)
+        if last.type == VOID or (
+            isinstance(last.type, ArrayType) and last.type.element_type in _NOT_IN_ARRAYS
+        ):
+            raise refused(f"a value of type {type_name(last.type)}")
+        if last.metadata.get(_COLLATIONS) or str(last.metadata.get(_CHAR, "")).lower().startswith("char"):
+            raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
+        return ColumnRef(tuple(each.name for each in fields), last.type)
+
+    def _resolved(self, names: tuple[str, ...]) -> tuple[Field, ...]:
+        """The fields along a path; none for a function that is called without parentheses."""
+        try:
+            return resolve_path(self.schema, names)
+        except SchemaMismatchError:
+            if len(names) == 1 and names[0].lower() in _NO_PARENTHESES:
+                return ()
+            raise
+
+    def _function(self, node: "exp.Expr") -> Node:
+        name = node.this
+        function = find_function(name) if isinstance(name, str) else None
+        operands = node.expressions
+        if function is not None:
+            return function(name, tuple(map(self.bind, operands)))
+        target = _CAST_FUNCTIONS.get(str(name).lower())
+        if target is not None and len(operands) == 1:
+            return cast(self.bind(operands[0]), target)
+        raise refused(f"the function {str(name).upper()}")
+
+    def _add(self, node: "exp.Expr", sign: str) -> Node:
+        left, right = self._both(node)
+        if left.type == DATE and right.type in INTEGRAL:
+            return add_days(left, right, sign)
+        if sign == "+" and right.type == DATE and left.type in INTEGRAL:
+            return add_days(right, left, sign)
+        return add(left, right, sign)
+
+    def _negative(self, node: "exp.Expr") -> Node:
+        inner = node.this
+        if inner.key in ("cast", "trycast") and inner.this.key == "literal":
+            wanted = _data_type(inner.args["to"])
+            if not is_numeric(wanted) or not _is_plain(inner):
+                raise refused("minus before a cast of a literal")
+            # The suffix of a number: the sign is a part of the number before it.
+            operand = self._literal(inner.this)
+            return cast(negative(_number(operand)), wanted)
+        if inner.key == "literal" and not inner.is_string:
+            return _literal_number("-" + inner.this)
+        return negative(self.bind(inner))
+
+    def _literal(self, node: "exp.Expr") -> Node:
+        return Constant(node.this, STRING) if node.is_string else _literal_number(node.this)
+
+    def _adjacent(self, node: "exp.Expr") -> Node:
+        """String literals that follow each other are one text."""
+        parts = [self.bind(each) for each in node.expressions]
+        texts = [part.value for part in parts if isinstance(part, Constant) and isinstance(part.value, str)]
+        if len(texts) != len(parts):
+            raise refused("CONCAT")
+        return Constant("".join(texts), STRING)
+
+    def _cast(self, node: "exp.Expr") -> Node:
+        return cast(self.bind(node.this), _data_type(node.args["to"]))
+
+    def _between(self, node: "exp.Expr") -> Node:
+        operand, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
+        return all_of((compare(operand, low, ">="), compare(operand, high, "<=")))
+
+    def _in(self, node: "exp.Expr") -> Node:
+        return is_in(self.bind(node.this), tuple(map(self.bind, node.expressions)))
+
+    def _is(self, node: "exp.Expr") -> Node:
+        wanted = node.expression
+        names = _names(node.this)
+        if wanted.key == "null" and names is not None:
+            fields = self._resolved(names)
+            if fields:
+                # Of a column of any type it is known whether it is NULL.
+                return is_null(ColumnRef(tuple(each.name for each in fields), fields[-1].type))
+        operand = self.bind(node.this)
+        if wanted.key == "null":
+            return is_null(operand)
+        if wanted.key == "boolean" and operand.type in (BOOLEAN, VOID):
+            word = "TRUE" if wanted.this else "FALSE"
+            return call("is", (cast(operand, BOOLEAN),), BOOLEAN, f"({{0}} IS {word})")
+        raise refused(f"IS {wanted.key.upper()}")
+
+    def _like(self, node: "exp.Expr") -> Node:
+        found = like(*self._both(node))
+        return negate(found) if node.args.get("negate") else found
+
+    def _matches(self, node: "exp.Expr") -> Node:
+        found = matches(*self._both(node))
+        return negate(found) if node.args.get("negate") else found
+
+    def _case(self, node: "exp.Expr") -> Node:
+        ifs = node.args["ifs"]
+        if not all(_is_plain(each) for each in ifs):
+            raise refused("CASE")
+        conditions = [self.bind(each.this) for each in ifs]
+        if node.this is not None:
+            operand = self.bind(node.this)
+            conditions = [compare(operand, each, "=") for each in conditions]
+        default = node.args.get("default")
+        values = tuple(self.bind(each.args["true"]) for each in ifs)
+        return case(tuple(conditions), values, self.bind(default) if default is not None else None)
+
+    def _element(self, node: "exp.Expr") -> Node:
+        if len(node.expressions) != 1:
+            raise refused("an array slice")
+        return element(self.bind(node.this), self.bind(node.expressions[0]))
+
+    def _extract(self, node: "exp.Expr") -> Node:
+        return extracted(node.this.name, self.bind(node.expression))
+
+
+def _is_plain(node: "exp.Expr") -> bool:
+    """Whether a node has nothing but the parts that are read here: a flag overlooked changes the meaning."""
+    return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
+
+
+def _names(node: "exp.Expr") -> tuple[str, ...] | None:
+    """The path of a column; sqlglot takes its names for those of catalog, database, table and column."""
+    if not _is_plain(node):
+        return None
+    if node.key == "column":
+        parts = [node.args.get(key) for key in ("catalog", "db", "table", "this")]
+        names = [part for part in parts if part is not None]
+        if all(part.key == "identifier" for part in names):
+            return tuple(part.name for part in names)
+    if node.key == "dot" and node.expression.key == "identifier":
+        inner = _names(node.this)
+        return None if inner is None else (*inner, node.expression.name)
+    return None
+
+
+def _data_type(node: "exp.Expr") -> PrimitiveType:
+    name = getattr(node.this, "value", None)
+    if node.key == "datatype" and _is_plain(node):
+        if name == "DECIMAL":
+            digits = [int(each.this.this) for each in node.expressions]
+            if len(digits) < 3:
+                found = decimal_type(*(digits + [10, 0][len(digits) :]))
+                sql_type(found)
+                return found
+        elif name in _TYPES and not node.expressions:
+            return _TYPES[name]
+    raise refused(f"a cast to {str(name).upper()}")
+
+
+_CAST_FUNCTIONS: dict[str, DataType] = {
+    "boolean": BOOLEAN,
+    "tinyint": BYTE,
+    "smallint": SHORT,
+    "int": INTEGER,
+    "bigint": LONG,
+    "float": FLOAT,
+    "double": DOUBLE,
+    "decimal": decimal_type(10, 0),
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+    "binary": BINARY,
+    "string": STRING,
+}
+"""The names of types, which are functions that cast."""
+
+
+def _literal_number(text: str) -> Constant:
+    if "e" in text.lower():
+        return Constant(float(text), DOUBLE)
+    value = Decimal(text)
+    if "." not in text:
+        whole = int(text)
+        for data_type, bits in ((INTEGER, 31), (LONG, 63)):
+            if -(1 << bits) <= whole < 1 << bits:
+                return Constant(whole, data_type)
+    digits = value.as_tuple()
+    scale = max(-int(digits.exponent), 0)
+    return Constant(
+        value, decimal_type(max(len(str(int("".join(map(str, digits.digits)) or 0))), scale), scale)
+    )
+
+
+def _number(node: Node) -> Node:
+    """A literal beside a suffix: sqlglot takes that of a decimal for a text."""
+    if isinstance(node, Constant) and isinstance(node.value, str):
+        try:
+            return _literal_number(node.value)
+        except ArithmeticError as error:
+            raise UnsupportedFeatureError(f"{node.value!r} is not a number", feature="a literal") from error
+    return node

@@ -1,0 +1,126 @@
+"""Functions that choose between values, and those over arrays. A value not chosen is not evaluated."""
+
+from deltaarrow.schema import ArrayType, DataType
+from deltaarrow.stored_expressions.casts import cast
+from deltaarrow.stored_expressions.function import Function, as_integer, same_type
+from deltaarrow.stored_expressions.nodes import Constant, Node, call, refused
+from deltaarrow.stored_expressions.operators import compare, is_null, negate
+from deltaarrow.stored_expressions.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    STRING,
+    VOID,
+    is_numeric,
+    type_name,
+)
+
+__all__ = ["FUNCTIONS", "case", "element"]
+
+
+def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
+    """``CASE WHEN``: the value of the first condition that is TRUE."""
+    for condition in conditions:
+        if condition.type not in (BOOLEAN, VOID):
+            raise refused(f"{type_name(condition.type)} as a condition")
+    results, common = _choices((*values, default or Constant(None, VOID)))
+    tests = tuple(cast(condition, BOOLEAN) for condition in conditions)
+    count = len(tests)
+    branches = " ".join(f"WHEN {{{place}}} THEN {{{count + place}}}" for place in range(count))
+    return call("case", (*tests, *results), common, f"CASE {branches} ELSE {{{2 * count}}} END")
+
+
+def element(array: Node, place: Node) -> Node:
+    """``array[place]``, counted from 0; a place that is not there raises."""
+    if not isinstance(array.type, ArrayType):
+        raise refused(f"an element of {type_name(array.type)}")
+    missing = "{0} IS NOT NULL AND ({1} < 0 OR {1} >= len({0}))"
+    sql = f"CASE WHEN {missing} THEN error('an array has no such element') ELSE {{0}}[{{1}} + 1] END"
+    return call("[]", (array, as_integer(place)), array.type.element_type, sql, fails=True)
+
+
+def _coalesce(*operands: Node) -> Node:
+    nodes, common = _choices(operands)
+    places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
+    return call("coalesce", nodes, common, f"coalesce({places})")
+
+
+def _if(condition: Node, then: Node, otherwise: Node) -> Node:
+    return case((condition,), (then,), otherwise)
+
+
+def _if_equal(left: Node, right: Node) -> Node:
+    return case((compare(left, right, "="),), (Constant(None, left.type),), left)
+
+
+def _if_given(operand: Node, then: Node, otherwise: Node) -> Node:
+    return case((negate(is_null(operand)),), (then,), otherwise)
+
+
+def _is_given(operand: Node) -> Node:
+    return negate(is_null(operand))
+
+
+def _greatest(*operands: Node) -> Node:
+    return _extreme(operands, "greatest")
+
+
+def _least(*operands: Node) -> Node:
+    return _extreme(operands, "least")
+
+
+def _extreme(operands: tuple[Node, ...], name: str) -> Node:
+    nodes, common = _choices(operands)
+    if common == VOID:
+        raise refused(f"{name} of NULL alone")
+    places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
+    return call(name, nodes, common, f"{name}({places})")
+
+
+def _choices(operands: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
+    types = {operand.type for operand in operands} - {VOID}
+    if STRING in types and len(types) > 1:
+        raise refused("a choice between text and other values without a cast")
+    return same_type(operands)
+
+
+def _size(array: Node) -> Node:
+    if not isinstance(array.type, ArrayType):
+        raise refused(f"size of {type_name(array.type)}")
+    return call("size", (array,), INTEGER, "CAST(len({0}) AS INTEGER)")
+
+
+def _contains(array: Node, value: Node) -> Node:
+    if not isinstance(array.type, ArrayType) or value.type == VOID:
+        raise refused(f"array_contains of {type_name(array.type)} and {type_name(value.type)}")
+    item = array.type.element_type
+    if item != value.type:
+        if {item, value.type} & {FLOAT, DOUBLE} or not (is_numeric(item) and is_numeric(value.type)):
+            raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
+        if not isinstance(value, Constant):
+            raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
+        value = cast(value, item)
+        if not isinstance(value, Constant):
+            raise refused(f"array_contains of {type_name(item)} for a greater number")
+    sql = (
+        "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN list_contains({0}, {1}) THEN TRUE"
+        " WHEN list_count({0}) < len({0}) THEN NULL ELSE FALSE END"
+    )
+    return call("array_contains", (array, value), BOOLEAN, sql)
+
+
+FUNCTIONS = (
+    Function(("coalesce",), "value, ...", (1, None), _coalesce),
+    Function(("if", "iff"), "condition, then, else", (3, 3), _if),
+    Function(("nvl", "ifnull"), "value, default", (2, 2), _coalesce),
+    Function(("nvl2",), "value, if_given, if_null", (3, 3), _if_given),
+    Function(("nullif",), "value, other", (2, 2), _if_equal),
+    Function(("isnull",), "value", (1, 1), is_null),
+    Function(("isnotnull",), "value", (1, 1), _is_given),
+    Function(("greatest",), "value, value, ...", (2, None), _greatest),
+    Function(("least",), "value, value, ...", (2, None), _least),
+    Function(("size", "cardinality"), "array", (1, 1), _size),
+    Function(("array_contains",), "array, value", (2, 2), _contains, "value of the type of the elements"),
+)
+"""The functions of this chapter."""

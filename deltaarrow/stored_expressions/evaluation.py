@@ -1,0 +1,155 @@
+"""Stored expressions over batches: one query in the sandbox for all expressions of a table together.
+
+DuckDB is given the columns that the expressions read and nothing else, the fields of structs as columns of
+their own, timestamps as UTC without a zone. Of a column of another type (a struct, a map, a variant) it
+learns only which values are NULL.
+"""
+
+import datetime
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.compute import quote_identifier, sandbox_cursor
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import ArrayType, to_arrow_type
+from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path, walk
+from deltaarrow.stored_expressions.rendering import to_sandbox_sql
+
+__all__ = ["compute", "evaluate", "values_at"]
+
+_RAISED = "unsupported: "
+_DAY_US = 86_400_000_000
+_FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
+_LAST_DAY = datetime.date(9999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
+
+
+def evaluate(expression: Expression, batch: pa.RecordBatch, *, clock: Clock = system_clock) -> pa.Array:
+    """The values of the expression on the rows of `batch`, in the Arrow form of the expression's type.
+
+    Args:
+        expression: from `parse_expression`.
+        batch: rows of the table under logical names, in the table's Arrow types.
+        clock: tells what ``current_timestamp()`` is.
+
+    Raises:
+        ConstraintViolationError: a value overflows, is divided by zero or cannot be cast, where Spark
+            raises as well.
+        UnsupportedFeatureError: a value is one for which the result of Spark is not certain.
+
+    >>> from deltaarrow.schema import Schema
+    >>> from deltaarrow.stored_expressions.binding import parse_expression
+    >>> batch = pa.record_batch({"name": ["Ada", None, "Grace"]})
+    >>> expression = parse_expression("substring(name, -2)", Schema.from_arrow(batch.schema))
+    >>> evaluate(expression, batch).to_pylist()
+    ['da', None, 'ce']
+    """
+    return compute([expression], batch, clock=clock).column(0)
+
+
+def compute(
+    expressions: Sequence[Expression], batch: pa.RecordBatch, *, clock: Clock = system_clock
+) -> pa.RecordBatch:
+    """The values of several expressions, a column each; see `evaluate`."""
+    import duckdb
+
+    now_ms = clock()
+    columns, names = _columns(expressions, batch)
+    types = [to_arrow_type(each.type) for each in expressions]
+    if not expressions:
+        return pa.record_batch([], names=[])
+    listed = ", ".join(
+        f"{to_sandbox_sql(each, names, now_ms=now_ms)} AS {quote_identifier(f'r{place}')}"
+        for place, each in enumerate(expressions)
+    )
+    try:
+        with sandbox_cursor() as cursor:
+            cursor.register("batch", columns)
+            found = cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        raise _raised(error, expressions) from error
+    arrays = [_array(found.column(place), types[place]) for place in range(len(expressions))]
+    return pa.RecordBatch.from_arrays(arrays, names=[f"r{place}" for place in range(len(arrays))])
+
+
+def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[str, object]:
+    """The values of columns and fields in one row, by their names joined with dots."""
+    one = batch.slice(row, 1)
+    return {".".join(path): _leaf(one, path)[0].as_py() for path in paths}
+
+
+def _columns(
+    expressions: Sequence[Expression], batch: pa.RecordBatch
+) -> tuple[pa.RecordBatch, dict[Path, str]]:
+    references = {
+        node.path: node
+        for expression in expressions
+        for node in walk(expression.root)
+        if isinstance(node, ColumnRef)
+    }
+    names = {path: f"c{place}" for place, path in enumerate(references)}
+    arrays = [_given(_leaf(batch, path), node) for path, node in references.items()]
+    # A relation has a column, also for expressions that read none.
+    arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
+    return pa.RecordBatch.from_arrays(arrays, names=[*names.values(), "none"]), names
+
+
+def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
+    place = batch.schema.get_field_index(path[0])
+    if place < 0:
+        raise SchemaMismatchError(f"the batch has no column {path[0]!r}, or more than one")
+    array = batch.column(place)
+    for name in path[1:]:
+        array = pc.struct_field(array, [array.type.get_field_index(name)])
+    return array
+
+
+def _given(array: pa.Array, node: ColumnRef) -> pa.Array:
+    """A column as DuckDB is given it."""
+    wanted = to_arrow_type(node.type)
+    if array.type != wanted and not pa.types.is_nested(wanted):
+        raise SchemaMismatchError(f"column {'.'.join(node.path)!r} comes as {array.type}, not as {wanted}")
+    if pa.types.is_timestamp(wanted):
+        naive = array.view(pa.timestamp("us"))
+        _ensure_within_years(naive, node, _FIRST_DAY * _DAY_US, (_LAST_DAY + 1) * _DAY_US - 1)
+        return naive
+    if pa.types.is_date32(wanted):
+        _ensure_within_years(array, node, _FIRST_DAY, _LAST_DAY)
+    if pa.types.is_nested(wanted) and not isinstance(node.type, ArrayType):
+        return pc.if_else(array.is_valid(), True, pa.scalar(None, pa.bool_()))
+    return array
+
+
+def _ensure_within_years(array: pa.Array, node: ColumnRef, least: int, most: int) -> None:
+    numbers = array.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
+    found = pc.min_max(numbers).as_py()
+    if found["min"] is not None and (found["min"] < least or found["max"] > most):
+        raise UnsupportedFeatureError(
+            f"column {'.'.join(node.path)!r} holds a time outside the years 1 to 9999, which stored"
+            " expressions are not evaluated for",
+            feature="expression",
+        )
+
+
+def _array(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.Array:
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_null(wanted):
+        return pa.nulls(len(array))
+    if pa.types.is_timestamp(wanted):
+        return array.view(wanted)
+    return array if array.type == wanted else array.cast(wanted)
+
+
+def _raised(error: Exception, expressions: Sequence[Expression]) -> Exception:
+    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
+    texts = "; ".join(each.text for each in expressions)
+    if message.startswith(_RAISED):
+        return UnsupportedFeatureError(
+            f"{message.removeprefix(_RAISED)} is not supported in the stored expression {texts!r}",
+            feature="expression",
+        )
+    return ConstraintViolationError(f"the stored expression {texts!r} cannot be evaluated: {message}")

@@ -1,0 +1,98 @@
+"""The typed tree of a stored expression: what it reads, what it computes, which Delta type comes out.
+
+Every implicit cast of Spark is a node here, so a node's SQL depends on nothing but its operands. A `Call`
+carries its SQL as a format string over them: text of the expression itself is only ever in a `Constant` or
+a `ColumnRef`, which are quoted when rendered.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.schema import DataType
+
+__all__ = ["Call", "ColumnRef", "Constant", "Expression", "Node", "Path", "call", "refused", "walk"]
+
+Path: TypeAlias = tuple[str, ...]
+"""The names that lead to a column, as the schema spells them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of the table, or a field of a struct."""
+
+    path: Path
+    type: DataType
+    can_fail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value written in the text: a Python value of the type, None for NULL."""
+
+    value: object
+    type: DataType
+    can_fail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or an operator over its operands, as a format string of DuckDB SQL.
+
+    `can_fail` says whether some row may make it raise, so that it is evaluated only where Spark does.
+    """
+
+    name: str
+    operands: tuple["Node", ...]
+    type: DataType
+    sql: str
+    can_fail: bool
+
+
+Node: TypeAlias = ColumnRef | Constant | Call
+
+_NOT_DETERMINISTIC = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A stored expression that is understood: its text, its tree and what follows from them."""
+
+    text: str
+    root: Node
+
+    @property
+    def type(self) -> DataType:
+        """The Delta type of its values, by the rules of Spark."""
+        return self.root.type
+
+    @property
+    def columns(self) -> tuple[Path, ...]:
+        """The columns that it reads, in the order of their first appearance."""
+        return tuple(dict.fromkeys(node.path for node in walk(self.root) if isinstance(node, ColumnRef)))
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether the same row has the same value at any time."""
+        return not any(isinstance(node, Call) and node.name in _NOT_DETERMINISTIC for node in walk(self.root))
+
+
+def call(
+    name: str, operands: tuple[Node, ...], data_type: DataType, sql: str, *, fails: bool = False
+) -> Call:
+    """A `Call`, which can fail if it says so itself or if an operand can."""
+    return Call(name, operands, data_type, sql, fails or any(each.can_fail for each in operands))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the text."""
+    yield node
+    if isinstance(node, Call):
+        for operand in node.operands:
+            yield from walk(operand)
+
+
+def refused(what: str) -> UnsupportedFeatureError:
+    """The error of an expression that holds what is not on the list."""
+    return UnsupportedFeatureError(f"{what} is not supported in a stored expression", feature=what)
