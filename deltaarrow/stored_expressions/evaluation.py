@@ -6,7 +6,7 @@ learns only which values are NULL.
 """
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,20 +46,24 @@ def evaluate(expression: Expression, batch: pa.RecordBatch, *, clock: Clock = sy
     >>> evaluate(expression, batch).to_pylist()
     ['da', None, 'ce']
     """
-    return compute([expression], batch, clock=clock).column(0)
+    return compute([expression], [batch], clock=clock).column(0)
 
 
 def compute(
-    expressions: Sequence[Expression], batch: pa.RecordBatch, *, clock: Clock = system_clock
+    expressions: Sequence[Expression], batches: Sequence[pa.RecordBatch], *, clock: Clock = system_clock
 ) -> pa.RecordBatch:
-    """The values of several expressions, a column each; see `evaluate`."""
+    """The values of several expressions on the rows of several batches, a column each; see `evaluate`."""
     import duckdb
 
-    now_ms = clock()
-    columns, names = _columns(expressions, batch)
-    types = [to_arrow_type(each.type) for each in expressions]
     if not expressions:
         return pa.record_batch([], names=[])
+    now_ms = clock()
+    references = {
+        node.path: node for each in expressions for node in walk(each.root) if isinstance(node, ColumnRef)
+    }
+    names = {path: f"c{place}" for place, path in enumerate(references)}
+    columns = pa.Table.from_batches([_columns(batch, references, names) for batch in batches])
+    types = [to_arrow_type(each.type) for each in expressions]
     listed = ", ".join(
         f"{to_sandbox_sql(each, names, now_ms=now_ms)} AS {quote_identifier(f'r{place}')}"
         for place, each in enumerate(expressions)
@@ -81,19 +85,12 @@ def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[st
 
 
 def _columns(
-    expressions: Sequence[Expression], batch: pa.RecordBatch
-) -> tuple[pa.RecordBatch, dict[Path, str]]:
-    references = {
-        node.path: node
-        for expression in expressions
-        for node in walk(expression.root)
-        if isinstance(node, ColumnRef)
-    }
-    names = {path: f"c{place}" for place, path in enumerate(references)}
+    batch: pa.RecordBatch, references: Mapping[Path, ColumnRef], names: Mapping[Path, str]
+) -> pa.RecordBatch:
     arrays = [_given(_leaf(batch, path), node) for path, node in references.items()]
     # A relation has a column, also for expressions that read none.
     arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
-    return pa.RecordBatch.from_arrays(arrays, names=[*names.values(), "none"]), names
+    return pa.RecordBatch.from_arrays(arrays, names=[*names.values(), "none"])
 
 
 def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:

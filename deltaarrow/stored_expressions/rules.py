@@ -4,7 +4,8 @@ A condition that is NULL is broken like one that is FALSE. A generated column th
 one that is given has to equal its expression, NULL being equal to NULL.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -21,6 +22,10 @@ from deltaarrow.stored_expressions.operators import compare
 from deltaarrow.stored_expressions.types import BOOLEAN, type_name
 
 __all__ = ["Constraint", "GeneratedColumn", "TableRules", "check_rows", "generate"]
+
+_ROWS_AT_ONCE = 1 << 19
+_BYTES_AT_ONCE = 1 << 26
+"""A query takes some milliseconds however few rows it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +97,56 @@ class TableRules:
             ),
         )
 
-    def apply(self, batch: pa.RecordBatch, *, clock: Clock = system_clock) -> pa.RecordBatch:
-        """The batch with the generated columns that it lacks, in the order of the schema.
+    def apply(
+        self, stream: Iterable[pa.RecordBatch], *, clock: Clock = system_clock
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches with the generated columns that they lack, in the order of the schema.
 
-        One query computes all of it; a second one follows only if a constraint reads a column that the
-        first has computed.
+        Small batches are held back until one query computes all of them; a second query follows only if a
+        constraint reads a column that the first has computed.
 
         Raises:
             ConstraintViolationError: a row breaks a constraint, or has another value in a generated column
                 than its expression, or a value cannot be computed.
         """
-        missing = [each for each in self.generated if each.name not in batch.schema.names]
-        verified = [each.verified() for each in self.generated if each.name in batch.schema.names]
+        if not self.constraints and not self.generated:
+            yield from stream
+            return
+        held: list[pa.RecordBatch] = []
+        for batch in stream:
+            held.append(batch)
+            if sum(map(len, held)) >= _ROWS_AT_ONCE or sum(each.nbytes for each in held) >= _BYTES_AT_ONCE:
+                yield from self._applied(held, clock)
+                held = []
+        if held:
+            yield from self._applied(held, clock)
+
+    def _applied(self, batches: list[pa.RecordBatch], clock: Clock) -> list[pa.RecordBatch]:
+        given = set(batches[0].schema.names)
+        missing = [each for each in self.generated if each.name not in given]
+        checks = [*self.constraints, *(each.verified() for each in self.generated if each.name in given)]
         late = {each.name for each in missing}
-        checks = [*self.constraints, *verified]
         now = [each for each in checks if not late & {path[0] for path in each.expression.columns}]
         after = [each for each in checks if each not in now]
         expressions = [each.expression for each in now] + [each.values() for each in missing]
-        found = compute(expressions, batch, clock=clock)
-        _ensure_met(now, found, batch)
+        found = compute(expressions, batches, clock=clock)
+        _ensure_met(now, found, batches)
         if missing:
-            arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
-            values = found.columns[len(now) :]
-            arrays.update((each.name, array) for each, array in zip(missing, values, strict=True))
-            batch = self._in_order(arrays)
+            values = dict(zip((each.name for each in missing), found.columns[len(now) :], strict=True))
+            starts = itertools.accumulate(map(len, batches), initial=0)
+            batches = [
+                self._completed(
+                    batch, {name: array.slice(start, len(batch)) for name, array in values.items()}
+                )
+                for batch, start in zip(batches, starts, strict=False)
+            ]
         if after:
-            _ensure_met(after, compute([each.expression for each in after], batch, clock=clock), batch)
-        return batch
+            found = compute([each.expression for each in after], batches, clock=clock)
+            _ensure_met(after, found, batches)
+        return batches
 
-    def _in_order(self, arrays: dict[str, pa.Array]) -> pa.RecordBatch:
+    def _completed(self, batch: pa.RecordBatch, generated: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True)) | dict(generated)
         names = [name for name in self.schema.names if name in arrays]
         if len(names) != len(arrays):
             unknown = next(name for name in arrays if name not in names)
@@ -142,7 +168,7 @@ def check_rows(constraints: Sequence[Constraint], batch: pa.RecordBatch) -> None
     ...
     deltaarrow.errors.ConstraintViolationError: CHECK constraint positive (id > 0) violated by row ...
     """
-    _ensure_met(constraints, compute([each.expression for each in constraints], batch), batch)
+    _ensure_met(constraints, compute([each.expression for each in constraints], [batch]), [batch])
 
 
 def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
@@ -158,13 +184,16 @@ def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
     return evaluate(column.values(), batch)
 
 
-def _ensure_met(constraints: Sequence[Constraint], found: pa.RecordBatch, batch: pa.RecordBatch) -> None:
+def _ensure_met(
+    constraints: Sequence[Constraint], found: pa.RecordBatch, batches: Sequence[pa.RecordBatch]
+) -> None:
     for constraint, array in zip(constraints, found.columns, strict=False):
         met = pc.fill_null(array, False)
         if pc.all(met, min_count=0).as_py():
             continue
         row = pc.index(met, pa.scalar(False)).as_py()
-        values = values_at(batch, constraint.expression.columns, row)
+        batch = next(each for each in batches if (row := row - len(each)) < 0)
+        values = values_at(batch, constraint.expression.columns, len(batch) + row)
         listed = "".join(f"\n - {name} : {_shown(value)}" for name, value in values.items())
         raise ConstraintViolationError(
             f"CHECK constraint {constraint.name} ({constraint.expression.text}) violated by row with"

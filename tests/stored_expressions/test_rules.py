@@ -103,13 +103,15 @@ def test_rules_of_a_table_are_applied_together():
             )
         )
     )
-    found = rules.apply(batch_of(ROW, ROW | {"id": 3}))
-    assert found.schema.names == ARROW.names
-    assert [str(each["half"]) for each in found.select(["half"]).to_pylist()] == ["0.5", "1.5"]
+    found = list(rules.apply([batch_of(ROW, ROW | {"id": 3}), batch_of(), batch_of(ROW | {"id": 5})]))
+    assert [(batch.schema.names, len(batch)) for batch in found] == [(ARROW.names, n) for n in (2, 0, 1)]
+    halves = pa.Table.from_batches(found).column("half").to_pylist()
+    assert [str(each) for each in halves] == ["0.5", "1.5", "2.5"]
     with pytest.raises(ConstraintViolationError, match=r"recent(.|\n)* - day : 1999-01-01"):
-        rules.apply(batch_of(ROW | {"at": dt.datetime(1999, 1, 1, tzinfo=dt.UTC)}))
+        list(rules.apply([batch_of(ROW), batch_of(ROW | {"at": dt.datetime(1999, 1, 1, tzinfo=dt.UTC)})]))
     with pytest.raises(ConstraintViolationError, match="positive"):
-        rules.apply(batch_of(ROW | {"id": 0}))
+        list(rules.apply([batch_of(ROW | {"id": 0})]))
+    assert list(TableRules(SCHEMA).apply([batch_of(ROW)])) == [batch_of(ROW)]
 
 
 def test_what_spark_would_raise_names_the_expression():
