@@ -174,7 +174,7 @@ def _ensure_writable(
         activation = feature.activation
         if (
             activation is not None
-            and not feature.is_legacy
+            and not (feature.is_legacy and feature.kind is FeatureKind.WRITER)
             and activation.is_met(schema, metadata.configuration)
             and not is_supported(protocol, feature.name)
         ):

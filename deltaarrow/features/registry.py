@@ -164,6 +164,9 @@ _RECORDS = (
         legacy_reader_version=2,
         legacy_writer_version=5,
         activation=PropertySet(p.COLUMN_MAPPING_MODE),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="identityColumns",

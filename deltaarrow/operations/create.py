@@ -14,11 +14,22 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
-from deltaarrow.features import ensure_columns_fit_properties, minimal_protocol, new_table_configuration
+from deltaarrow.features import (
+    ensure_columns_fit_properties,
+    minimal_protocol,
+    new_table_configuration,
+    properties,
+)
 from deltaarrow.log import list_segment
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties
-from deltaarrow.schema import Schema, ensure_valid_for_write, resolve_partition_columns
+from deltaarrow.schema import (
+    Schema,
+    assign_column_ids,
+    ensure_valid_for_write,
+    resolve_partition_columns,
+    without_column_ids,
+)
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
@@ -41,20 +52,26 @@ class NewTable:
         Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for what
         cannot be made.
         """
-        ensure_valid_for_write(self.schema, self.partition_by)
         configuration = new_table_configuration(self.configuration)
-        partition_columns = resolve_partition_columns(self.schema, self.partition_by)
-        ensure_columns_fit_properties(self.schema, partition_columns, configuration)
+        mapping_mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
+        ensure_valid_for_write(self.schema, self.partition_by, mapping_mode)
+        # Ids and names in the files of another table mean nothing here, and would be taken for this one's.
+        schema = without_column_ids(self.schema)
+        if mapping_mode != "none":
+            schema, highest = assign_column_ids(schema)
+            configuration[properties.COLUMN_MAPPING_MAX_COLUMN_ID.name] = str(highest)
+        partition_columns = resolve_partition_columns(schema, self.partition_by)
+        ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
         metadata = Metadata(
             id=str(uuid.uuid4()),
             name=self.name,
             description=self.description,
-            schema_string=self.schema.to_json(),
+            schema_string=schema.to_json(),
             partition_columns=partition_columns,
             configuration=configuration,
             created_time=clock(),
         )
-        return minimal_protocol(self.schema, self.configuration), metadata
+        return minimal_protocol(schema, self.configuration), metadata
 
 
 def is_table(store: Store) -> bool:
@@ -92,7 +109,7 @@ def create_table(
                 feature="create mode overwrite",
             )
         return
-    properties = commit_properties or CommitProperties()
+    commit_properties = commit_properties or CommitProperties()
     protocol, metadata = table.actions(clock)
     transaction = OptimisticTransaction(
         store=store,
@@ -105,7 +122,7 @@ def create_table(
             "isManaged": "false",
             "properties": orjson.dumps(dict(metadata.configuration)).decode(),
         },
-        commit_metadata=properties.custom_metadata or {},
+        commit_metadata=commit_properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
         hooks=[write_checksum],
         clock=clock,

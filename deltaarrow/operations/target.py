@@ -7,7 +7,7 @@ from functools import cached_property
 from deltaarrow.actions import Action, Metadata, Protocol
 from deltaarrow.features import is_supported
 from deltaarrow.features import properties as table_properties
-from deltaarrow.schema import Schema, column_mapping_mode
+from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties
@@ -36,17 +36,22 @@ class WriteTarget:
     def plan(
         self, store: Store, target_file_size: int | None = None, properties: WriterProperties | None = None
     ) -> WritePlan:
-        """Return how its data files are written; the table says what the arguments do not."""
+        """Return how its data files are written; the table says what the arguments do not.
+
+        Raises `CorruptLogError` where column mapping does not tell the columns apart.
+        """
+        mapping_mode = column_mapping_mode(
+            self.protocol.min_reader_version,
+            self.protocol.reader_features,
+            self.protocol.writer_features,
+            self.metadata.configuration,
+        )
+        ensure_distinct_columns(self.schema, mapping_mode)
         return WritePlan(
             store=store,
             schema=self.schema,
             partition_columns=tuple(self.metadata.partition_columns),
-            mapping_mode=column_mapping_mode(
-                self.protocol.min_reader_version,
-                self.protocol.reader_features,
-                self.protocol.writer_features,
-                self.metadata.configuration,
-            ),
+            mapping_mode=mapping_mode,
             configuration=self.metadata.configuration,
             tight_bounds=is_supported(self.protocol, "deletionVectors"),
             target_file_size=self._file_size() if target_file_size is None else target_file_size,

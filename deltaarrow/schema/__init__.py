@@ -13,7 +13,7 @@ from deltaarrow.schema.arrow import (
     to_arrow_type,
 )
 from deltaarrow.schema.arrow_cast import conform, ensure_conformable
-from deltaarrow.schema.column_ids import assign_column_ids
+from deltaarrow.schema.column_ids import assign_column_ids, ensure_distinct_columns
 from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 from deltaarrow.schema.mapping import (
@@ -27,7 +27,13 @@ from deltaarrow.schema.mapping import (
     resolve_path,
     to_physical_schema,
 )
-from deltaarrow.schema.schema import Schema, from_arrow_schema, leaf_paths, without_table_metadata
+from deltaarrow.schema.schema import (
+    Schema,
+    from_arrow_schema,
+    leaf_paths,
+    without_column_ids,
+    without_table_metadata,
+)
 from deltaarrow.schema.types import (
     ArrayType,
     DataType,
@@ -60,6 +66,7 @@ __all__ = [
     "conform",
     "data_type_from_json",
     "ensure_conformable",
+    "ensure_distinct_columns",
     "ensure_valid_for_write",
     "field_id",
     "from_arrow_field",
@@ -78,5 +85,6 @@ __all__ = [
     "to_arrow_schema",
     "to_arrow_type",
     "to_physical_schema",
+    "without_column_ids",
     "without_table_metadata",
 ]

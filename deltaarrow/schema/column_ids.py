@@ -8,12 +8,13 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
+from deltaarrow.errors import CorruptLogError
 from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY, field_id
+from deltaarrow.schema.mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY, field_id, to_physical_schema
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
-__all__ = ["assign_column_ids"]
+__all__ = ["assign_column_ids", "ensure_distinct_columns"]
 
 
 def assign_column_ids(
@@ -31,8 +32,32 @@ def assign_column_ids(
     >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
     (1, 2, 2)
     """
-    ids = _Ids(max([max_id, *_ids_of(schema)]))
+    ids = _Ids(max([max_id, *(field_id(each) or 0 for each in _fields(schema))]))
     return replace(schema, fields=ids.fields(schema, previous)), ids.highest
+
+
+def ensure_distinct_columns(schema: Schema, mode: str) -> None:
+    """Refuse to write by a schema in which two columns would be one to a reader of the files.
+
+    Raises:
+        CorruptLogError: two columns share an id, or two of one struct a physical name, or a column lacks
+            what the mode finds it by.
+
+    >>> ids = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
+    >>> other = {**ids, "delta.columnMapping.physicalName": "b"}
+    >>> schema = Schema([Field("a", "long", metadata=ids), Field("b", "long", metadata=other)])
+    >>> ensure_distinct_columns(schema, "name")
+    Traceback (most recent call last):
+    ...
+    deltaarrow.errors.CorruptLogError: columns 'a' and 'b' share the id 1
+    """
+    if mode == "none":
+        return
+    to_physical_schema(schema, mode)
+    owners: dict[int, Field] = {}
+    for each in _fields(schema):
+        if (number := field_id(each)) is not None and owners.setdefault(number, each) is not each:
+            raise CorruptLogError(f"columns {owners[number].name!r} and {each.name!r} share the id {number}")
 
 
 class _Ids:
@@ -87,13 +112,13 @@ def _goes_on(old: DataType, new: DataType) -> bool:
     return old == new
 
 
-def _ids_of(data_type: DataType) -> Iterator[int]:
+def _fields(data_type: DataType) -> Iterator[Field]:
     if isinstance(data_type, StructType):
         for each in data_type.fields:
-            yield field_id(each) or 0
-            yield from _ids_of(each.type)
+            yield each
+            yield from _fields(each.type)
     elif isinstance(data_type, ArrayType):
-        yield from _ids_of(data_type.element_type)
+        yield from _fields(data_type.element_type)
     elif isinstance(data_type, MapType):
-        yield from _ids_of(data_type.key_type)
-        yield from _ids_of(data_type.value_type)
+        yield from _fields(data_type.key_type)
+        yield from _fields(data_type.value_type)

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Self
+from typing import Self, TypeVar
 
 import pyarrow as pa
 
 from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema
 from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema.types import ArrayType, DataType, MapType, StructType
 
-__all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_table_metadata"]
+__all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_column_ids", "without_table_metadata"]
+
+_Type = TypeVar("_Type", bound=DataType)
 
 # What these keys say holds in the one table that has set them up for it.
 _TABLE_KEYS = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
+_COLUMN_MAPPING_KEY = "delta.columnMapping."
 
 
 class Schema(StructType):
@@ -58,22 +61,33 @@ def without_table_metadata(schema: Schema) -> Schema:
     >>> without_table_metadata(Schema([Field("id", "long", metadata=metadata)]))
     Schema([Field(id, PrimitiveType("long"), nullable=True, metadata={'comment': 'key'})])
     """
-    return replace(schema, fields=tuple(map(_without_table_metadata, schema.fields)))
+    return _stripped(schema, _TABLE_KEYS)
 
 
-def _without_table_metadata(field: Field) -> Field:
-    metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_TABLE_KEYS)}
-    return replace(field, type=_stripped(field.type), metadata=JsonObject(metadata))
+def without_column_ids(schema: Schema) -> Schema:
+    """The schema without the ids and physical names that column mapping has given in some table."""
+    return _stripped(schema, (_COLUMN_MAPPING_KEY,))
 
 
-def _stripped(data_type: DataType) -> DataType:
+def _stripped(data_type: _Type, keys: tuple[str, ...]) -> _Type:
+    """The type without the column metadata, at any level, whose keys start with one of these."""
     if isinstance(data_type, StructType):
-        return replace(data_type, fields=tuple(map(_without_table_metadata, data_type.fields)))
+        fields = tuple(
+            replace(
+                each,
+                type=_stripped(each.type, keys),
+                metadata=JsonObject(
+                    {key: value for key, value in each.metadata.items() if not key.startswith(keys)}
+                ),
+            )
+            for each in data_type.fields
+        )
+        return replace(data_type, fields=fields)
     if isinstance(data_type, ArrayType):
-        return replace(data_type, element_type=_stripped(data_type.element_type))
+        return replace(data_type, element_type=_stripped(data_type.element_type, keys))
     if isinstance(data_type, MapType):
-        key = _stripped(data_type.key_type)
-        return replace(data_type, key_type=key, value_type=_stripped(data_type.value_type))
+        key = _stripped(data_type.key_type, keys)
+        return replace(data_type, key_type=key, value_type=_stripped(data_type.value_type, keys))
     return data_type
 
 

@@ -1,5 +1,7 @@
 """The protocol and the properties of a new table, as delta-spark 4.4 makes them."""
 
+from dataclasses import replace
+
 import pytest
 
 from deltaarrow.actions import Protocol
@@ -95,6 +97,12 @@ def writer_lists(writers):
             lists("deletionVectors timestampNtz", "deletionVectors timestampNtz invariants appendOnly"),
         ),
         (
+            PLAIN,
+            {"delta.columnMapping.mode": "NAME"},
+            replace(writer_lists("columnMapping invariants appendOnly"), min_reader_version=2),
+        ),
+        (PLAIN, {"delta.columnMapping.mode": "none"}, versions(1, 2)),
+        (
             NTZ,
             {"delta.minReaderVersion": "3", "delta.minWriterVersion": "7"},
             lists("timestampNtz", "timestampNtz"),
@@ -116,11 +124,10 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
 @pytest.mark.parametrize(
     ("schema", "configuration", "feature"),
     [
-        (PLAIN, {"delta.columnMapping.mode": "name"}, "columnMapping"),
         (PLAIN, {"delta.enableRowTracking": "true"}, "rowTracking"),
         (PLAIN, {"delta.constraints.positive": "id > 0"}, "checkConstraints"),
         (PLAIN, {"delta.minWriterVersion": "4"}, "generatedColumns"),
-        (PLAIN, {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}, "columnMapping"),
+        (PLAIN, {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}, "generatedColumns"),
         (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
         (Schema([Field("v", "variant")]), {}, "variantType"),
         (Schema([Field("c", "long", metadata={"delta.invariants": "{}"})]), {}, "invariants"),

@@ -170,6 +170,9 @@ OPERATIONS = ["append", "overwrite"]
         (listing("typeWidening-preview"), metadata(enableTypeWidening="true")),
         (listing("inCommitTimestamp"), metadata(enableInCommitTimestamps="true")),
         (listing("domainMetadata", "vacuumProtocolCheck"), metadata()),
+        (listing("columnMapping"), metadata(columnMapping_mode="name")),
+        (protocol(2, 7, writers=["columnMapping"]), metadata(columnMapping_mode="ID")),
+        (protocol(3, 7, [], ["columnMapping"]), metadata(columnMapping_mode="name")),
     ],
     ids=str,
 )
@@ -192,6 +195,7 @@ def test_the_features_that_are_written():
         "typeWidening",
         "domainMetadata",
         "inCommitTimestamp",
+        "columnMapping",
     } == WRITES
 
 
@@ -209,9 +213,9 @@ def test_every_other_feature_is_refused_by_name(name, operation):
     [
         (1, 3, "checkConstraints"),
         (1, 4, "checkConstraints, generatedColumns"),
-        (2, 5, "checkConstraints, generatedColumns, columnMapping"),
+        (2, 5, "checkConstraints, generatedColumns"),
         (1, 5, "checkConstraints, generatedColumns"),
-        (2, 6, "checkConstraints, generatedColumns, columnMapping, identityColumns"),
+        (2, 6, "checkConstraints, generatedColumns, identityColumns"),
     ],
 )
 def test_legacy_writer_versions_are_refused_by_what_they_imply(reader, writer, names, operation):
@@ -234,8 +238,8 @@ def test_what_cannot_be_read_is_not_written():
 
 
 def test_a_feature_listed_for_readers_alone_counts_for_writers():
-    with pytest.raises(UnsupportedFeatureError, match="columnMapping"):
-        ensure_writable(protocol(3, 7, ["columnMapping"], []), metadata(), "append")
+    with pytest.raises(UnsupportedFeatureError, match="variantType"):
+        ensure_writable(protocol(3, 7, ["variantType"], []), metadata(), "append")
 
 
 @pytest.mark.parametrize("table", [protocol(1, 1), protocol(1, 2), listing("appendOnly"), listing()], ids=str)
@@ -260,7 +264,6 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
         (metadata(with_metadata("delta.identity.start", 1)), "identityColumns"),
         (metadata(with_metadata("CURRENT_DEFAULT")), "allowColumnDefaults"),
         (metadata(constraints_positive="id > 0"), "checkConstraints"),
-        (metadata(columnMapping_mode="name"), "columnMapping"),
         (metadata(enableRowTracking="true"), "rowTracking"),
         (metadata(enableIcebergCompatV2="true"), "icebergCompatV2"),
         (metadata(Field("v", "variant")), "variantType"),
@@ -298,9 +301,11 @@ def test_a_feature_in_use_that_the_protocol_does_not_list_is_refused_by_name():
         (metadata(checkpointPolicy="v2"), "v2Checkpoint"),
         (metadata(enableTypeWidening="true"), "typeWidening"),
         (metadata(enableInCommitTimestamps="true"), "inCommitTimestamp"),
+        (metadata(columnMapping_mode="name"), "columnMapping"),
     ):
-        with pytest.raises(DeltaProtocolError, match=feature):
-            ensure_writable(listing("timestampNtz"), active, "append")
+        for table in (listing("timestampNtz"), protocol()):
+            with pytest.raises(DeltaProtocolError, match=feature):
+                ensure_writable(table, active, "append")
 
 
 def test_a_property_that_means_nothing_is_refused_to_writers_and_not_to_readers():

@@ -1,9 +1,11 @@
 """Every table property that is honoured changes what is written, and none is left out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import orjson
 import pyarrow as pa
@@ -13,7 +15,7 @@ import pytest
 from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltaarrow.clock import system_clock
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
-from deltaarrow.features import PROPERTIES, Effect
+from deltaarrow.features import FEATURES, PROPERTIES, Effect, Support
 from deltaarrow.operations import cleanup_metadata, create_checkpoint
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.storage import open_store
@@ -58,7 +60,11 @@ def protocol(path: Path, configuration: Configuration) -> tuple[int, int] | str:
 
 
 def implied_by_writer_version_5(path: Path, configuration: Configuration) -> tuple[int, int] | str:
-    return protocol(path, {"delta.minWriterVersion": "5"} | configuration)
+    others = {
+        name: replace(FEATURES[name], create=Support.YES) for name in ("checkConstraints", "generatedColumns")
+    }
+    with mock.patch.dict(FEATURES, others):
+        return protocol(path, {"delta.minWriterVersion": "5"} | configuration)
 
 
 def overwriting(path: Path, configuration: Configuration) -> str:
@@ -175,12 +181,7 @@ def encodings_of_levels(path: Path, configuration: Configuration) -> bool:
 
 Look = Callable[[Path, Configuration], Any]
 HONOURED: dict[str, tuple[str, Look, Any, Any]] = {
-    "delta.minReaderVersion": (
-        "2",
-        implied_by_writer_version_5,
-        "generatedColumns, checkConstraints",
-        "columnMapping, generatedColumns, checkConstraints",
-    ),
+    "delta.minReaderVersion": ("2", implied_by_writer_version_5, (1, 4), (2, 5)),
     "delta.minWriterVersion": ("1", protocol, (1, 2), (1, 1)),
     "delta.ignoreProtocolDefaults": ("true", protocol, (1, 2), (1, 1)),
     "delta.appendOnly": ("true", overwriting, "done", "refused: appendOnly"),

@@ -124,7 +124,6 @@ SEQUENCES = {
         ],
         "PARTITIONED BY (p)",
         {"columnMapping__mode": "name"},
-        planned=True,
     ),
 }
 
