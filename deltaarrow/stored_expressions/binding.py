@@ -27,7 +27,7 @@ from deltaarrow.stored_expressions.operators import (
     remainder,
 )
 from deltaarrow.stored_expressions.registry import find_function
-from deltaarrow.stored_expressions.syntax import parse_tree
+from deltaarrow.stored_expressions.syntax import is_suffix, parse_tree
 from deltaarrow.stored_expressions.temporal import add_days, extracted
 from deltaarrow.stored_expressions.texts import concatenate, like, matches
 from deltaarrow.stored_expressions.types import (
@@ -239,13 +239,12 @@ class _Binder:
 
     def _negative(self, node: "exp.Expr") -> Node:
         inner = node.this
-        if inner.key in ("cast", "trycast") and inner.this.key == "literal":
+        if is_suffix(inner):
             wanted = _data_type(inner.args["to"])
             if not is_numeric(wanted) or not _is_plain(inner):
                 raise refused("minus before a cast of a literal")
-            # The suffix of a number: the sign is a part of the number before it.
-            operand = self._literal(inner.this)
-            return cast(negative(_number(operand)), wanted)
+            # The sign is a part of the number before the suffix.
+            return _unfolded(cast(negative(_number(self._literal(inner.this))), wanted))
         if inner.key == "literal" and not inner.is_string:
             return _literal_number("-" + inner.this)
         return negative(self.bind(inner))
@@ -262,7 +261,8 @@ class _Binder:
         return Constant("".join(texts), STRING)
 
     def _cast(self, node: "exp.Expr") -> Node:
-        return cast(self.bind(node.this), _data_type(node.args["to"]))
+        found = cast(self.bind(node.this), _data_type(node.args["to"]))
+        return _unfolded(found) if is_suffix(node) else found
 
     def _between(self, node: "exp.Expr") -> Node:
         operand, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
@@ -381,6 +381,10 @@ def _literal_number(text: str) -> Constant:
     return Constant(
         value, decimal_type(max(len(str(int("".join(map(str, digits.digits)) or 0))), scale), scale)
     )
+
+
+def _unfolded(node: Node) -> Node:
+    return Constant(node.value, node.type) if isinstance(node, Constant) else node
 
 
 def _number(node: Node) -> Node:

@@ -49,7 +49,7 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     if isinstance(node, Constant):
         folded = _folded(node.value, node.type, target)
         if folded is not None:
-            return Constant(folded, target)
+            return Constant(folded, target, folded=True)
     if node.type == VOID or (isinstance(node, Constant) and node.value is None):
         sql_type(target)
         return Constant(None, target)

@@ -22,13 +22,12 @@ __all__ = ["FUNCTIONS", "case", "element"]
 def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
     """``CASE WHEN``: the value of the first condition that is TRUE."""
     for condition in conditions:
-        if condition.type not in (BOOLEAN, VOID):
+        if condition.type != BOOLEAN:
             raise refused(f"{type_name(condition.type)} as a condition")
     results, common = _choices((*values, default or Constant(None, VOID)))
-    tests = tuple(cast(condition, BOOLEAN) for condition in conditions)
-    count = len(tests)
+    count = len(conditions)
     branches = " ".join(f"WHEN {{{place}}} THEN {{{count + place}}}" for place in range(count))
-    return call("case", (*tests, *results), common, f"CASE {branches} ELSE {{{2 * count}}} END")
+    return call("case", (*conditions, *results), common, f"CASE {branches} ELSE {{{2 * count}}} END")
 
 
 def element(array: Node, place: Node) -> Node:

@@ -29,10 +29,15 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value written in the text: a Python value of the type, None for NULL."""
+    """A value written in the text: a Python value of the type, None for NULL.
+
+    `folded` says that a cast was made of it already: to Spark only a literal itself has no more digits than
+    it shows.
+    """
 
     value: object
     type: DataType
+    folded: bool = False
     can_fail: bool = False
 
 

@@ -7,7 +7,7 @@ compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is 
 from deltaarrow.schema import ArrayType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.function import same_type
-from deltaarrow.stored_expressions.nodes import Constant, Node, call, refused
+from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Node, call, refused, walk
 from deltaarrow.stored_expressions.types import (
     BOOLEAN,
     DOUBLE,
@@ -46,15 +46,17 @@ def add(left: Node, right: Node, sign: str) -> Node:
     """The sum, difference or product of two numbers, by `sign`."""
     left, right = _numbers(left, right)
     if decimal_of(left.type) is None:
-        return call(sign, (left, right), left.type, f"({{0}} {sign} {{1}})", fails=left.type in INTEGRAL)
+        sql = _in_turn(right, f"{{0}} {sign} {{1}}")
+        return call(sign, (left, right), left.type, sql, fails=left.type in INTEGRAL)
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     if sign == "*":
         result = decimal_type(p1 + p2 + 1, s1 + s2)
-        return call(sign, (left, right), result, f"CAST({{0}} * {{1}} AS {_sql(result)})")
+        sql = _in_turn(right, f"CAST({{0}} * {{1}} AS {_sql(result)})")
+        return call(sign, (left, right), result, sql)
     scale = max(s1, s2)
     result = decimal_type(max(p1 - s1, p2 - s2) + scale + 1, scale)
     sql = f"CAST({{0}} AS {_sql(result)}) {sign} CAST({{1}} AS {_sql(result)})"
-    return call(sign, (left, right), result, f"CAST({sql} AS {_sql(result)})")
+    return call(sign, (left, right), result, _in_turn(right, f"CAST({sql} AS {_sql(result)})"))
 
 
 def divide(left: Node, right: Node) -> Node:
@@ -82,9 +84,9 @@ def divide(left: Node, right: Node) -> Node:
 def divide_whole(left: Node, right: Node) -> Node:
     """``div``: the quotient of integral numbers without what is behind the point, a long."""
     for node in (left, right):
-        if node.type not in (*INTEGRAL, VOID):
+        if node.type not in INTEGRAL:
             raise refused(f"div of {type_name(node.type)}")
-    left, right = cast(left, LONG), cast(right, LONG)
+    left, right = (cast(node, LONG) for node in _numbers(left, right))
     return call("div", (left, right), LONG, _guarded("{0} // {1}"), fails=True)
 
 
@@ -110,7 +112,7 @@ def negative(operand: Node) -> Node:
         and not isinstance(operand.value, str | bool)
         and is_numeric(operand.type)
     ):
-        return Constant(-operand.value, operand.type)  # type: ignore[operator]
+        return Constant(-operand.value, operand.type, folded=True)  # type: ignore[operator]
     if not is_numeric(operand.type):
         raise refused(f"minus {type_name(operand.type)}")
     return call("-", (operand,), operand.type, "(-{0})", fails=operand.type in INTEGRAL)
@@ -119,15 +121,30 @@ def negative(operand: Node) -> Node:
 def compare(left: Node, right: Node, operator: str) -> Node:
     """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by its bytes."""
     left, right = _comparable(left, right)
-    return call(operator, (left, right), BOOLEAN, f"({{0}} {operator} {{1}})")
+    sql = f"({{0}} {operator} {{1}})"
+    if _is_fixed(left) or _is_fixed(right):
+        # DuckDB takes i + 1 > 0 for i > -1, which does not overflow: first of all the operand is computed.
+        if "DISTINCT" in operator and (left.can_fail or right.can_fail):
+            raise refused("<=> of a constant and a value whose computation may fail")
+        nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
+        sql = f"CASE {' '.join(nulls)} ELSE {sql} END" if nulls else sql
+    if "DISTINCT" not in operator:
+        sql = _in_turn(right, sql)
+    return call(operator, (left, right), BOOLEAN, sql)
 
 
 def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
     """``IN``: whether the operand equals one of the values; NULL where that hangs on a NULL."""
     nodes, common = same_type((operand, *values))
     _ensure_comparable(common)
+    if any(node.can_fail for node in nodes[1:]):
+        # Spark stops at the first that is equal.
+        raise refused("IN a list of values whose computation may fail")
     places = ", ".join(f"{{{place}}}" for place in range(1, len(nodes)))
-    return call("in", nodes, BOOLEAN, f"({{0}} IN ({places}))")
+    sql = f"{{0}} IN ({places})"
+    if nodes[0].can_fail:
+        sql = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END"
+    return call("in", nodes, BOOLEAN, f"({sql})")
 
 
 def is_null(operand: Node) -> Node:
@@ -154,9 +171,9 @@ def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str
     nodes = tuple(map(_condition, operands))
     places = [f"{{{place}}}" for place in range(len(nodes))]
     sql = "(" + f" {word} ".join(places) + ")"
-    if any(node.can_fail for node in nodes[1:]):
-        # DuckDB evaluates every operand of AND and OR on every row, but a branch only on the rows of its own.
-        last = max(place for place, node in enumerate(nodes) if node.can_fail)
+    if any(node.can_fail for node in nodes):
+        # DuckDB evaluates all operands of AND and OR, or none beside a constant, but a branch on its rows.
+        last = max(1, *(place for place, node in enumerate(nodes) if node.can_fail))
         branches = " ".join(f"WHEN {decides.format(place)} THEN {outcome}" for place in places[:last])
         sql = f"CASE {branches} ELSE {sql} END"
     return call(word.lower(), nodes, BOOLEAN, sql)
@@ -173,12 +190,10 @@ def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
     for node in (left, right):
         if not is_numeric(node.type) and node.type not in (STRING, VOID):
             raise refused(f"arithmetic of {type_name(node.type)}")
-    if STRING in (left.type, right.type) or left.type == right.type == VOID:
+    if STRING in (left.type, right.type):
         raise refused("arithmetic of text without a cast")
-    left, right = cast(left, wider_type(left.type, VOID)), cast(right, wider_type(right.type, VOID))
-    if VOID in (left.type, right.type):
-        common = wider_type(left.type, right.type)
-        return cast(left, common), cast(right, common)
+    if any(isinstance(node, Constant) and node.value is None for node in (left, right)):
+        raise refused("arithmetic of NULL")
     if decimal_of(left.type) is None and decimal_of(right.type) is None:
         common = wider_type(left.type, right.type)
         return cast(left, common), cast(right, common)
@@ -191,7 +206,7 @@ def _as_decimal(node: Node) -> Node:
     """An integral operand beside a decimal; a literal has no more digits than it shows."""
     if decimal_of(node.type) is not None:
         return node
-    if isinstance(node, Constant) and isinstance(node.value, int):
+    if isinstance(node, Constant) and isinstance(node.value, int) and not node.folded:
         return cast(node, decimal_type(len(str(abs(node.value))), 0))
     digits = as_decimal(node.type)
     assert digits is not None
@@ -212,8 +227,19 @@ def _ensure_comparable(data_type: object) -> None:
         raise refused("a comparison of arrays")
 
 
+def _is_fixed(node: Node) -> bool:
+    return not any(isinstance(each, ColumnRef) for each in walk(node))
+
+
+def _in_turn(right: Node, sql: str) -> str:
+    """Where the left operand is NULL, Spark does not evaluate the right one."""
+    return f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END" if right.can_fail else sql
+
+
 def _guarded(sql: str) -> str:
-    return f"CASE WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_DIVISION_BY_ZERO} ELSE {sql} END"
+    """Spark evaluates the divisor first, and the dividend only if that is not NULL."""
+    zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_DIVISION_BY_ZERO}"
+    return f"CASE WHEN {{1}} IS NULL THEN NULL {zero} ELSE {sql} END"
 
 
 def _digits(node: Node) -> tuple[int, int]:

@@ -16,8 +16,9 @@ from deltaarrow.stored_expressions.nodes import refused
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["parse_tree"]
+__all__ = ["is_suffix", "parse_tree"]
 
+_WRITTEN = "written as CAST"
 _MAX_LENGTH = 20_000
 _MAX_TOKENS = 4_000
 _MAX_DEPTH = 60
@@ -80,7 +81,8 @@ def _dialect() -> Any:
         class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
             FUNCTIONS: Any = {}  # noqa: RUF012
             FUNCTION_PARSERS = {  # noqa: RUF012
-                name: Spark.Parser.FUNCTION_PARSERS[name] for name in ("CAST", "EXTRACT")
+                "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),
+                "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
             NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
@@ -88,6 +90,16 @@ def _dialect() -> Any:
             }
 
     return StoredExpressions()
+
+
+def is_suffix(node: "exp.Expr") -> bool:
+    """Whether a cast stands for the suffix of a number, as in ``1L``."""
+    return node.key in ("cast", "trycast") and node.this.key == "literal" and _WRITTEN not in node.meta
+
+
+def _marked(node: Any) -> Any:
+    node.meta[_WRITTEN] = True
+    return node
 
 
 def _checked(token: Any, text: str) -> Any:
@@ -140,7 +152,11 @@ def _ensure_plain(tokens: list[Any], text: str) -> None:
     if len(tokens) > _MAX_TOKENS:
         raise refused(f"a text of {len(tokens)} words")
     place = depth = 0
+    before = ""
     for token in tokens:
+        if text[token.start : token.end + 1] == "::" and before == "NUMBER":
+            raise refused("'::' after a number")
+        before = token.token_type.name
         if text[place : token.start].strip(" \t\r\n"):
             raise refused(f"{text[place : token.start].strip()!r} between words")
         place = max(place, token.end + 1)
