@@ -71,7 +71,7 @@ def read_deletion_vectors(store: Store, descriptors: Sequence[DeletionVectorDesc
     def read(name: str) -> list[DeletedRows]:
         return _read_file(store, name, by_file[name])
 
-    if store.is_local or len(by_file) < 2:
+    if len(by_file) < 2 or store.is_local:
         files = list(map(read, by_file))
     else:
         with ThreadPoolExecutor(min(_READERS, len(by_file))) as pool:

@@ -237,7 +237,7 @@ def register(
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
-    >>> deltaarrow.write_deltalake(folder, pa.table({"id": [1, 2]}))
+    >>> _ = deltaarrow.write_deltalake(folder, pa.table({"id": [1, 2]}))
     >>> con = duckdb.connect()
     >>> register(con, "numbers", deltaarrow.DeltaTable(folder))
     >>> con.sql("SELECT sum(id) FROM numbers").fetchall()
@@ -348,7 +348,7 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
-    >>> deltaarrow.write_deltalake(folder, pa.table({"id": [1, 2]}))
+    >>> _ = deltaarrow.write_deltalake(folder, pa.table({"id": [1, 2]}))
     >>> query(deltaarrow.DeltaTable(folder), "SELECT max(id) AS newest FROM t").read_all().to_pylist()
     [{'newest': 2}]
     """

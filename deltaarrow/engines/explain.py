@@ -47,7 +47,7 @@ def explain(
     >>> import tempfile, deltaarrow, polars as pl, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
     >>> for numbers in ([1, 2], [30, 40]):
-    ...     deltaarrow.write_deltalake(folder, pa.table({"id": numbers}), mode="append")
+    ...     _ = deltaarrow.write_deltalake(folder, pa.table({"id": numbers}), mode="append")
     >>> [found] = explain(deltaarrow.scan_delta(folder).filter(pl.col("id") > 5))
     >>> found.left_files, found.files
     (1, 2)

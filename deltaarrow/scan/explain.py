@@ -197,7 +197,7 @@ def explain_scan(
     >>> from deltaarrow.expressions import bind, from_sql
     >>> folder = tempfile.mkdtemp()
     >>> for numbers in ([1, 2], [30, 40]):
-    ...     deltaarrow.write_deltalake(folder, pa.table({"id": numbers}), mode="append")
+    ...     _ = deltaarrow.write_deltalake(folder, pa.table({"id": numbers}), mode="append")
     >>> snapshot = deltaarrow.DeltaTable(folder).snapshot
     >>> found = explain_scan(snapshot, bind(from_sql("id > 5"), snapshot.schema))
     >>> found.files, found.left_files, found.parts[0].evidence

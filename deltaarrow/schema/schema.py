@@ -57,6 +57,7 @@ def without_table_metadata(schema: Schema) -> Schema:
     Comments and the user's own metadata stay; physical names, field ids, generation expressions,
     identity, invariants, defaults and type changes do not, as when Spark writes such data.
 
+    >>> from deltaarrow.schema import Field
     >>> metadata = {"comment": "key", "delta.columnMapping.id": 3}
     >>> without_table_metadata(Schema([Field("id", "long", metadata=metadata)]))
     Schema([Field(id, PrimitiveType("long"), nullable=True, metadata={'comment': 'key'})])

