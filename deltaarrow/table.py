@@ -6,8 +6,8 @@ pyarrow here.
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,23 +15,13 @@ import deltaarrow.engines as engines
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
-from deltaarrow.conditions import file_predicate, parse_moment, parse_version, row_condition, row_predicate
-from deltaarrow.describe import (
-    Metadata,
-    ProtocolVersions,
-    add_actions,
-    describe_detail,
-    describe_metadata,
-    describe_protocol,
-    list_partitions,
-)
+from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Filters, to_arrow
-from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
+from deltaarrow.opened_table import OpenedTable
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
-from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.verify import VerifyReport
@@ -53,7 +43,7 @@ def _refuse(arguments: Mapping[str, Any]) -> None:
             raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
 
 
-class DeltaTable:
+class DeltaTable(OpenedTable):
     """A Delta table at one version.
 
     Args:
@@ -79,49 +69,7 @@ class DeltaTable:
     (0, 0)
     """
 
-    def __init__(
-        self,
-        table_uri: str | os.PathLike[str],
-        version: SupportsIndex | str | date | None = None,
-        storage_options: Mapping[str, str] | None = None,
-        without_files: bool = False,
-        log_buffer_size: int | None = None,
-        skip_stats: bool = False,
-        *,
-        catalog: Catalog | None = None,
-    ) -> None:
-        store = open_store(table_uri, storage_options)
-        self._store = store if catalog is None else CatalogStore(store, catalog)
-        if version is None:
-            self._snapshot = Snapshot.load(self._store)
-        else:
-            self.load_as_version(version)
-
-    @classmethod
-    def _of(cls, snapshot: Snapshot) -> "DeltaTable":
-        table = cls.__new__(cls)
-        table._store = snapshot.store
-        table._snapshot = snapshot
-        return table
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the store and the version."""
-        return DeltaTable._of, (self._snapshot,)
-
-    def __repr__(self) -> str:
-        return f"DeltaTable({self.table_uri!r}, version={self.version()})"
-
-    def _repr_html_(self) -> str:
-        return self._snapshot._repr_html_()
-
-    # --- opening and creating ---------------------------------------------------------------------
-
-    @staticmethod
-    def is_deltatable(
-        table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
-    ) -> bool:
-        """Tell whether there is a Delta log at a location, be it whole or broken."""
-        return operations.is_table(open_store(table_uri, storage_options))
+    # --- creating ---------------------------------------------------------------------------------
 
     @classmethod
     def create(
@@ -164,123 +112,6 @@ class DeltaTable:
         store = open_store(table_uri, storage_options)
         operations.create_table(store, new, mode=mode, commit_properties=commit_properties)
         return cls(table_uri, storage_options=storage_options)
-
-    def load_as_version(self, version: SupportsIndex | str | date) -> None:
-        """Move to another version, or to the newest one at a point in time.
-
-        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the
-        newest commit gives the newest version.
-
-        Raises:
-            VersionNotFoundError: the log does not reach back so far, or has no such version; it names
-                what there is.
-            TypeError: it is neither an integer nor a text, a `datetime` or a `date`.
-            ValueError: the text is no time.
-        """
-        wanted = parse_version(version)
-        if not isinstance(wanted, int):
-            moment = parse_moment(wanted)
-            wanted = Snapshot.load(self._store).commit_times().version_at(moment)
-        self._snapshot = Snapshot.load(self._store, wanted)
-
-    def update_incremental(self) -> None:
-        """Move to the newest version, reading the commits alone that were made since the open one."""
-        self._snapshot = self._snapshot.update()
-
-    # --- describing -------------------------------------------------------------------------------
-
-    @property
-    def table_uri(self) -> str:
-        """Where the table is."""
-        return self._store.uri
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The snapshot beneath: the log's own view of the version."""
-        return self._snapshot
-
-    def version(self) -> int:
-        """Return the version that is open."""
-        return self._snapshot.version
-
-    def schema(self) -> Schema:
-        """Return the schema; `Schema.to_arrow` gives the Arrow one."""
-        return self._snapshot.schema
-
-    def metadata(self) -> Metadata:
-        """Return name, description, partitioning and properties."""
-        return describe_metadata(self._snapshot)
-
-    def protocol(self) -> ProtocolVersions:
-        """Return the versions and features that readers and writers have to know."""
-        return describe_protocol(self._snapshot)
-
-    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return what the commits say of themselves, newest first: `commitInfo` with `version`.
-
-        Args:
-            limit: how many commits; all that the log still holds if None.
-
-        Raises:
-            ValueError: the limit is negative.
-        """
-        if limit is not None and limit < 0:
-            raise ValueError(f"limit is a number of commits, not {limit}")
-        times = self._snapshot.commit_times()
-        return read_commit_infos(self._store, self.version(), limit, times.in_commit_since)
-
-    def detail(self) -> dict[str, Any]:
-        """Return what Spark's ``DESCRIBE DETAIL`` shows; times are milliseconds since the epoch."""
-        return describe_detail(self._snapshot)
-
-    def count(self) -> int:
-        """Return the number of rows, from the log where it tells and from Parquet footers otherwise."""
-        return scan.count_rows(self._snapshot)
-
-    def partitions(
-        self,
-        partition_filters: Filters | None = None,
-        *,
-        file_pruning_predicate: str | Filters | None = None,
-    ) -> list[dict[str, str | None]]:
-        """Return the distinct partition values, as the log spells them.
-
-        Args:
-            partition_filters: ``(column, operator, value)`` tuples that the partitions must match.
-            file_pruning_predicate: SQL text or tuples on any columns that a file may match.
-        """
-        return list_partitions(
-            self._snapshot, file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
-        )
-
-    def file_uris(
-        self,
-        partition_filters: Filters | None = None,
-        *,
-        file_pruning_predicate: str | Filters | None = None,
-    ) -> list[str]:
-        """Return where the data files are that may hold matching rows.
-
-        Args:
-            partition_filters: ``(column, operator, value)`` tuples on partition columns.
-            file_pruning_predicate: SQL text or tuples on any columns.
-        """
-        predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
-        paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
-        return [self._store.location(path) for path in paths]
-
-    def get_add_actions(self, flatten: bool = False) -> pa.Table:
-        """Return the live files with statistics and partition values.
-
-        Args:
-            flatten: whether structs become columns such as ``min.id``.
-        """
-        return add_actions(self._snapshot, flatten=flatten)
-
-    def transaction_version(self, app_id: str) -> int | None:
-        """Return the newest version that an application has recorded with its writes."""
-        transaction = self._snapshot.transactions.get(app_id)
-        return None if transaction is None else transaction.version
 
     # --- reading ----------------------------------------------------------------------------------
 
