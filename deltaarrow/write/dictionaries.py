@@ -6,14 +6,13 @@ every row group: a third of the time that a table with keys takes. Nothing depen
 
 from collections.abc import Collection
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = ["columns_without_dictionary"]
 
 _SAMPLE_ROWS = 16_384
-_FEW_ROWS = 4 * _SAMPLE_ROWS
+_FEW_ROWS = 4096
 _DISTINCT_SHARE = 0.75
 """Of the sample, from which on a dictionary has too many entries to be small beside the values."""
 
@@ -30,7 +29,7 @@ def columns_without_dictionary(rows: pa.Table, columns: Collection[str]) -> set[
     """
     if rows.num_rows < _FEW_ROWS:
         return set()
-    places = pa.array(np.arange(0, rows.num_rows, rows.num_rows // _SAMPLE_ROWS))
+    places = pa.arange(0, rows.num_rows, max(1, rows.num_rows // _SAMPLE_ROWS))
     flat = [name for name in columns if not pa.types.is_nested(rows.schema.field(name).type)]
     sample = rows.select(flat).take(places)
     return {name for name in flat if _are_distinct(sample.column(name))}

@@ -10,10 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
-import pyarrow as pa
-
 from deltaarrow.actions import AddFile
 from deltaarrow.write.data_file import DataFile
+from deltaarrow.write.selection import RowGroup
 
 __all__ = ["FileSet"]
 
@@ -86,7 +85,7 @@ class FileSet(Generic[_Key]):
         """Do without threads from now on: to start one takes longer than to write a small file."""
         self._pool = _Immediately()
 
-    def write(self, key: _Key, row_group: pa.Table) -> None:
+    def write(self, key: _Key, row_group: RowGroup) -> None:
         """Have a row group of a partition written; wait while as many as there are threads are in work."""
         waits = row_group.nbytes < self._worth_a_file
         while len(self._running) >= self._threads or (waits and self._is_busy(key)):
@@ -149,5 +148,5 @@ class FileSet(Generic[_Key]):
                 del self._open[opened]
                 self._of_key[opened.key].remove(opened)
 
-    def _write(self, file: DataFile, row_group: pa.Table) -> AddFile | None:
-        return file.close() if file.write(row_group) >= self._target_file_size else None
+    def _write(self, file: DataFile, row_group: RowGroup) -> AddFile | None:
+        return file.close() if file.write(row_group.read()) >= self._target_file_size else None

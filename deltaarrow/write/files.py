@@ -24,6 +24,7 @@ from deltaarrow.statistics import (
     statistics_columns,
     string_prefix_length,
 )
+from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.data_file import DataFile, FileFormat
 from deltaarrow.write.file_set import FileSet
 from deltaarrow.write.physical import data_columns, file_schema, relabel
@@ -31,6 +32,7 @@ from deltaarrow.write.plan import WritePlan
 from deltaarrow.write.properties import ParquetLeaf, file_suffix
 from deltaarrow.write.routing import PartitionKey, split_by_partition
 from deltaarrow.write.row_groups import RowGroups
+from deltaarrow.write.selection import Selection
 
 __all__ = ["write_files"]
 
@@ -39,9 +41,10 @@ _ROW_GROUP_BYTES = 24 << 20
 _SMALLEST_ROW_GROUP_BYTES = 1 << 20
 _WORTH_A_FILE = 16 << 20
 _WORTH_A_THREAD = 1 << 20
-_WAITING_BYTES = 64 << 20
+_WAITING_BYTES = 48 << 20
 _PIECE_ROWS = 1 << 17
 _MAX_OPEN_FILES = 200
+_PAGE_BYTES_OF_MANY_FILES = 128 << 10
 _MAX_THREADS = 8
 
 
@@ -57,7 +60,7 @@ def write_files(
     Args:
         plan: what is known of the table.
         stream: record batches of any number, or a `pyarrow.RecordBatchReader`. Columns are matched by
-            name; those that are missing are NULL.
+            name; those that are missing are filled as the rules of the plan say, or NULL.
         clock: tells the modification time of files.
         threads: how many row groups are encoded at once; as many as there are processors if None, but
             no more than 8.
@@ -67,11 +70,13 @@ def write_files(
 
     Raises:
         SchemaMismatchError: the data does not fit the schema.
-        ConstraintViolationError: a column that is not nullable holds NULL.
+        ConstraintViolationError: a column that is not nullable holds NULL, or a row breaks a rule.
         UnsupportedFeatureError: the schema has a type that is not written.
 
     Whatever is raised, here or by the stream, no file is left behind.
     """
+    if plan.rules:
+        stream = complete_rows(plan, stream, clock=clock)
     threads = threads or min(os.cpu_count() or 1, _MAX_THREADS)
     layout = _Layout(plan, clock)
     groups: RowGroups[PartitionKey] = RowGroups(layout.row_group_rows, layout.row_group_bytes, _WAITING_BYTES)
@@ -127,6 +132,9 @@ class _Layout:
             )
         ]
         options = plan.properties.parquet_options(plan.configuration, leaves)
+        if plan.partition_columns:
+            # Every open file keeps the pages that it wrote last in memory.
+            options.setdefault("data_page_size", _PAGE_BYTES_OF_MANY_FILES)
         names = set(self._schema.names)
         dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
         self._format = FileFormat(plan.store, self._schema, options, clock, plan.data_change, dictionaries)
@@ -137,12 +145,13 @@ class _Layout:
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Parts of a batch that are small beside a row group; what is made of them is then small as well."""
-        fitting = batch.num_rows * self.row_group_bytes // (4 * max(1, batch.nbytes))
+        wanted = self.row_group_bytes if self._plan.partition_columns else self.row_group_bytes // 4
+        fitting = batch.num_rows * wanted // max(1, batch.nbytes)
         step = max(1, min(_PIECE_ROWS, self.row_group_rows, fitting))
         for start in range(0, batch.num_rows, step):
             yield batch.slice(start, step)
 
-    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionKey, pa.RecordBatch]]:
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionKey, Selection]]:
         """The rows by partition, as files have them."""
         batch = conform(batch, self._target)
         partition_columns = [batch.column(name) for name in self._plan.partition_columns]

@@ -1,4 +1,4 @@
-"""Rows to their partitions: a batch becomes one batch per combination of partition values.
+"""Rows to their partitions: which rows of a batch have which combination of partition values.
 
 Values are told apart by how the log spells them (PROTOCOL.md, *Partition Value Serialization*), so
 NULL and the empty string are one partition, as in Spark. Rows keep their order within a partition.
@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.schema import PrimitiveType
+from deltaarrow.write.selection import Selection
 
 __all__ = ["PartitionKey", "split_by_partition"]
 
@@ -36,7 +37,7 @@ class PartitionKey:
 
 def split_by_partition(
     rows: pa.RecordBatch, partition_columns: Sequence[pa.Array], types: Sequence[PrimitiveType]
-) -> Iterator[tuple[PartitionKey, pa.RecordBatch]]:
+) -> Iterator[tuple[PartitionKey, Selection]]:
     """Split rows by the values of the partition columns.
 
     Args:
@@ -49,7 +50,7 @@ def split_by_partition(
     """
     if not partition_columns or rows.num_rows == 0:
         if rows.num_rows:
-            yield PartitionKey((), ()), rows
+            yield PartitionKey((), ()), Selection(rows)
         return
     encoded = [_encode(values, of_type) for values, of_type in zip(partition_columns, types, strict=True)]
     codes, _ = encoded[0]
@@ -62,8 +63,7 @@ def split_by_partition(
     ends = [*starts[1:], len(codes)]
     for start, end in zip(starts, ends, strict=True):
         pairs = [distinct[of_column[order[start]]] for of_column, distinct in encoded]
-        # Copies of their own: a slice of a rare partition would keep the whole batch in memory.
-        part = rows if len(starts) == 1 else rows.take(pa.array(order[start:end]))
+        part = Selection(rows, None if len(starts) == 1 else order[start:end])
         yield PartitionKey(*zip(*pairs, strict=True)), part
 
 
@@ -90,4 +90,5 @@ def _encode(values: pa.Array, of_type: PrimitiveType) -> tuple[_Codes, list[tupl
             places[text] = len(distinct)
             distinct.append((text, value))
         place_of.append(places[text])
-    return np.array(place_of, np.int64)[encoded.indices.to_numpy()], distinct
+    # Not by to_numpy, which imports pandas where it is installed.
+    return np.array(place_of, np.int64)[np.from_dlpack(encoded.indices)], distinct

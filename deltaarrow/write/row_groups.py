@@ -1,7 +1,7 @@
 """Rows gathered into row groups, partition by partition, in bounded memory.
 
-A row group is due when it is full. Beyond that the rows that wait are limited in all: at the limit
-the largest beginnings are handed out as they are.
+A row group is due when it is full. Beyond that the batches that wait are limited in all: at the limit the
+largest beginnings are handed out as they are, and what is left of the batches is copied out of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,35 +10,41 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
+from deltaarrow.write.selection import RowGroup, Selection
+
 __all__ = ["RowGroups"]
 
 _Key = TypeVar("_Key")
 
-# Batches smaller than this are merged once so many of them wait: each costs memory and time of its own.
+# Parts smaller than this are merged once so many of them wait: each costs memory and time of its own.
 _SMALL_ROWS = 4096
 _MANY = 256
 
 
 @dataclass(slots=True)
 class _Waiting:
-    batches: list[pa.RecordBatch] = field(default_factory=list)
+    parts: list[Selection] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     small_at_end: int = 0
 
-    def append(self, batch: pa.RecordBatch, size: int) -> None:
-        self.batches.append(batch)
-        self.rows += batch.num_rows
+    def append(self, part: Selection, size: int) -> None:
+        self.parts.append(part)
+        self.rows += part.num_rows
         self.bytes += size
-        self._count_small(batch)
+        self._count_small(part)
         if self.small_at_end == _MANY:
-            merged = pa.concat_batches(self.batches[-_MANY:])
-            self.batches[-_MANY:] = [merged]
-            self.small_at_end = 0
-            self._count_small(merged)
+            self.merge(_MANY)
 
-    def _count_small(self, batch: pa.RecordBatch) -> None:
-        self.small_at_end = self.small_at_end + 1 if batch.num_rows < _SMALL_ROWS else 0
+    def merge(self, last: int) -> None:
+        """Copy the last parts into one of their own."""
+        merged = Selection(pa.concat_batches([part.read() for part in self.parts[-last:]]))
+        self.parts[-last:] = [merged]
+        self.small_at_end = 0
+        self._count_small(merged)
+
+    def _count_small(self, part: Selection) -> None:
+        self.small_at_end = self.small_at_end + 1 if part.num_rows < _SMALL_ROWS else 0
 
 
 class RowGroups(Generic[_Key]):
@@ -47,7 +53,7 @@ class RowGroups(Generic[_Key]):
     Args:
         max_rows: rows in a row group, at most.
         max_bytes: Arrow bytes in a row group, about.
-        limit_bytes: Arrow bytes that may wait in all.
+        limit_bytes: Arrow bytes of the batches that may wait in all.
     """
 
     def __init__(self, max_rows: int, max_bytes: int, limit_bytes: int) -> None:
@@ -55,34 +61,45 @@ class RowGroups(Generic[_Key]):
         self._max_bytes = max_bytes
         self._limit_bytes = limit_bytes
         self._waiting: dict[_Key, _Waiting] = {}
+        self._held = 0
         self.bytes = 0
         """How much waits, in Arrow bytes."""
 
-    def add(self, parts: Iterable[tuple[_Key, pa.RecordBatch]]) -> Iterator[tuple[_Key, pa.Table]]:
+    def add(self, parts: Iterable[tuple[_Key, Selection]]) -> Iterator[tuple[_Key, RowGroup]]:
         """Take in the parts of a batch, each of no more than `max_rows`; yield what is due."""
-        for key, batch in parts:
+        for key, part in parts:
             waiting = self._waiting.get(key)
-            if waiting is not None and waiting.rows + batch.num_rows > self._max_rows:
+            if waiting is not None and waiting.rows + part.num_rows > self._max_rows:
                 yield key, self._take(key)
             waiting = self._waiting.setdefault(key, _Waiting())
-            size = batch.nbytes
-            waiting.append(batch, size)
+            size = part.nbytes
+            waiting.append(part, size)
             self.bytes += size
+            self._held += size
             if waiting.rows >= self._max_rows or waiting.bytes >= self._max_bytes:
                 yield key, self._take(key)
-        if self.bytes > self._limit_bytes:
-            # Down to the half at once: the fewer at a time, the smaller they would be.
-            for key in sorted(self._waiting, key=lambda key: -self._waiting[key].bytes):
-                if self.bytes <= self._limit_bytes // 2:
-                    break
-                yield key, self._take(key)
+        if not self.bytes:
+            self._held = 0
+        if self._held > self._limit_bytes:
+            yield from self._make_room()
 
-    def drain(self) -> Iterator[tuple[_Key, pa.Table]]:
+    def _make_room(self) -> Iterator[tuple[_Key, RowGroup]]:
+        # Most of it at once: the fewer at a time, the smaller they would be.
+        for key in sorted(self._waiting, key=lambda key: -self._waiting[key].bytes):
+            if self.bytes <= self._limit_bytes // 4:
+                break
+            yield key, self._take(key)
+        # A few rows that wait keep a whole batch in memory.
+        for waiting in self._waiting.values():
+            waiting.merge(len(waiting.parts))
+        self._held = self.bytes
+
+    def drain(self) -> Iterator[tuple[_Key, RowGroup]]:
         """Yield all that waits."""
         for key in list(self._waiting):
             yield key, self._take(key)
 
-    def _take(self, key: _Key) -> pa.Table:
+    def _take(self, key: _Key) -> RowGroup:
         waiting = self._waiting.pop(key)
         self.bytes -= waiting.bytes
-        return pa.Table.from_batches(waiting.batches)
+        return RowGroup(waiting.parts, waiting.rows, waiting.bytes)

@@ -17,7 +17,7 @@ def split(columns, types):
     types = [PrimitiveType(each) for each in types]
     parts = list(split_by_partition(rows, columns, types))
     assert len({key for key, _ in parts}) == len(parts)
-    return {key.texts: part.column(0).to_pylist() for key, part in parts}
+    return {key.texts: part.read().column(0).to_pylist() for key, part in parts}
 
 
 def test_rows_keep_their_order():

@@ -1,15 +1,17 @@
 """Row groups are full when they can be, and what waits is bounded."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow.write.row_groups import RowGroups
+from deltaarrow.write.selection import Selection
 
 
 def batch(rows, start=0):
-    return pa.RecordBatch.from_pydict({"a": pa.array(range(start, start + rows), pa.int64())})
+    return Selection(pa.RecordBatch.from_pydict({"a": pa.array(range(start, start + rows), pa.int64())}))
 
 
 def test_a_full_row_group_is_due():
@@ -40,9 +42,25 @@ def test_many_small_batches_are_merged():
     groups = RowGroups(max_rows=1 << 20, max_bytes=1 << 30, limit_bytes=1 << 30)
     for start in range(5000):
         assert list(groups.add([("p", batch(1, start))])) == []
-    ((_, table),) = groups.drain()
+    ((_, group),) = groups.drain()
+    table = group.read()
     assert table.column(0).to_pylist() == list(range(5000))
     assert table.column(0).num_chunks < 600
+
+
+def test_a_few_rows_do_not_keep_their_batches_in_memory():
+    rows = 1 << 17
+    groups = RowGroups(max_rows=1 << 30, max_bytes=1 << 19, limit_bytes=8 << 20)
+    places = np.arange(rows)
+    before = pa.total_allocated_bytes()
+    for _ in range(64):
+        many = pa.record_batch({"a": pa.repeat(pa.scalar(1, pa.int64()), rows)})
+        split = [("rare", Selection(many, places[:1])), ("frequent", Selection(many, places[1:]))]
+        assert [key for key, _ in groups.add(split)] == ["frequent"]
+        del many, split
+        assert pa.total_allocated_bytes() - before <= 10 << 20
+    ((key, group),) = groups.drain()
+    assert (key, group.num_rows) == ("rare", 64)
 
 
 @settings(deadline=None)
@@ -57,7 +75,8 @@ def test_every_row_comes_out_once_and_in_order(limit, parts):
         due += groups.add([(key, batch(rows, start))])
         start += rows
     due += groups.drain()
-    for key, table in due:
-        assert 0 < table.num_rows <= 7
+    for key, group in due:
+        table = group.read()
+        assert 0 < table.num_rows == group.num_rows <= 7
         found.setdefault(key, []).extend(table.column(0).to_pylist())
     assert found == given_rows
