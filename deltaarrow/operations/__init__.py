@@ -5,6 +5,7 @@ from deltaarrow.operations.commit_properties import (
     PostCommitHookProperties,
     Transaction,
 )
+from deltaarrow.operations.constraints import add_constraint, drop_constraint
 from deltaarrow.operations.create import NewTable, create_table, is_table
 from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
 from deltaarrow.operations.transaction import begin_transaction
@@ -18,11 +19,13 @@ __all__ = [
     "Transaction",
     "WriteOptions",
     "WriteResult",
+    "add_constraint",
     "begin_transaction",
     "cleanup_metadata",
     "compact_logs",
     "create_checkpoint",
     "create_table",
+    "drop_constraint",
     "is_table",
     "parse_spark_options",
     "stage_write",

@@ -31,6 +31,7 @@ from deltaarrow.schema import (
     without_column_ids,
 )
 from deltaarrow.storage import Store
+from deltaarrow.stored_expressions import ensure_rules_declarable
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
 __all__ = ["NewTable", "create_table", "is_table"]
@@ -62,6 +63,8 @@ class NewTable:
             configuration[properties.COLUMN_MAPPING_MAX_COLUMN_ID.name] = str(highest)
         partition_columns = resolve_partition_columns(schema, self.partition_by)
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
+        protocol = minimal_protocol(schema, self.configuration)
+        ensure_rules_declarable(schema, configuration)
         metadata = Metadata(
             id=str(uuid.uuid4()),
             name=self.name,
@@ -71,7 +74,7 @@ class NewTable:
             configuration=configuration,
             created_time=clock(),
         )
-        return minimal_protocol(schema, self.configuration), metadata
+        return protocol, metadata
 
 
 def is_table(store: Store) -> bool:

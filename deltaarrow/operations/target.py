@@ -10,6 +10,7 @@ from deltaarrow.features import properties as table_properties
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
+from deltaarrow.stored_expressions import declared_rules
 from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties
 
 __all__ = ["WriteTarget"]
@@ -38,7 +39,8 @@ class WriteTarget:
     ) -> WritePlan:
         """Return how its data files are written; the table says what the arguments do not.
 
-        Raises `CorruptLogError` where column mapping does not tell the columns apart.
+        Raises `CorruptLogError` where column mapping does not tell the columns apart, and as `declared_rules`
+        where a rule for its rows is not understood.
         """
         mapping_mode = column_mapping_mode(
             self.protocol.min_reader_version,
@@ -56,6 +58,11 @@ class WriteTarget:
             tight_bounds=is_supported(self.protocol, "deletionVectors"),
             target_file_size=self._file_size() if target_file_size is None else target_file_size,
             properties=WriterProperties() if properties is None else properties,
+            rules=declared_rules(
+                self.schema,
+                self.metadata.configuration,
+                has_generated=is_supported(self.protocol, "generatedColumns"),
+            ),
         )
 
     def _file_size(self) -> int:

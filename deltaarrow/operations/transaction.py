@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checksum import write_checksum
@@ -19,6 +20,7 @@ def begin_transaction(
     commit_properties: CommitProperties | None = None,
     hook_properties: PostCommitHookProperties | None = None,
     then: Callable[[], None] = lambda: None,
+    clock: Clock = system_clock,
 ) -> OptimisticTransaction:
     """Return a transaction that reads `snapshot`; `then` is called once it is committed.
 
@@ -36,6 +38,7 @@ def begin_transaction(
         operation=operation,
         commit_metadata=given.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES if retries is None else retries,
+        clock=clock,
     )
     for application in given.app_transactions or ():
         if not transaction.set_application(application.app_id, application.version, application.last_updated):

@@ -6,7 +6,7 @@ for it are deleted again.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -28,16 +28,14 @@ from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.schema import (
     Schema,
-    conform,
-    ensure_conformable,
     from_arrow_schema,
     resolve_partition_columns,
-    to_arrow_schema,
+    without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
-from deltaarrow.write import write_files
+from deltaarrow.write import complete_rows, ensure_completable, write_files
 
 __all__ = ["WriteResult", "stage_write", "write_table"]
 
@@ -129,23 +127,27 @@ def _stage_write(
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
     )
-    arrow_schema = to_arrow_schema(target.schema)
-    ensure_conformable(data.schema, arrow_schema)
+    plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
+    ensure_completable(plan, data.schema)
     for action in target.changes:
         transaction.stage([action])
-    plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
-    rows: Iterable[pa.RecordBatch] = data
-    if options.predicate is not None:
+    if options.predicate is None:
+        files = write_files(plan, data, clock=transaction.clock)
+    else:
         condition = _condition(options.predicate, target.schema)
-        rows = checked_rows(transaction.store, conform(data, arrow_schema), condition, options.predicate)
-    files = write_files(plan, rows, clock=transaction.clock)
+        rows = complete_rows(plan, data, clock=transaction.clock)
+        rows = checked_rows(transaction.store, rows, condition, options.predicate)
+        files = write_files(plan.without_rules(), rows, clock=transaction.clock)
     transaction.add_files(files)
     replaced = Deletion()
     if snapshot is not None and options.replaces_rows:
         if options.predicate is not None:
             # Rows of the table as it is, which may lack columns that come with this write.
             replaced = stage_deletion(
-                transaction, snapshot, _condition(options.predicate, snapshot.schema), plan
+                transaction,
+                snapshot,
+                _condition(options.predicate, snapshot.schema),
+                plan.without_rules(),
             )
         elif options.is_dynamic and snapshot.partition_columns:
             replaced = stage_partition_removal(transaction, snapshot, files)
@@ -174,7 +176,7 @@ def _is_replay(transaction: OptimisticTransaction, options: WriteOptions) -> boo
 
 def _new_table(data: pa.RecordBatchReader, options: WriteOptions, clock: Clock) -> WriteTarget:
     new = NewTable(
-        schema=from_arrow_schema(data.schema),
+        schema=without_table_metadata(from_arrow_schema(data.schema)),
         partition_by=tuple(options.partition_by or ()),
         name=options.name,
         description=options.description,

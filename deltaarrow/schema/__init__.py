@@ -12,7 +12,7 @@ from deltaarrow.schema.arrow import (
     to_arrow_schema,
     to_arrow_type,
 )
-from deltaarrow.schema.arrow_cast import conform, ensure_conformable
+from deltaarrow.schema.arrow_cast import conform, ensure_conformable, missing_columns
 from deltaarrow.schema.column_ids import assign_column_ids, ensure_distinct_columns
 from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
@@ -75,6 +75,7 @@ __all__ = [
     "keeps_types",
     "leaf_paths",
     "merge_schemas",
+    "missing_columns",
     "parse_json",
     "physical_name",
     "physical_path",

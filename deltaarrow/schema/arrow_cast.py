@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 
-__all__ = ["conform", "ensure_conformable", "is_conformable"]
+__all__ = ["conform", "ensure_conformable", "is_conformable", "missing_columns"]
 
 _Data = TypeVar("_Data", pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 
@@ -74,6 +74,19 @@ def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
         raise ConstraintViolationError(
             f"NOT NULL column {', '.join(map(repr, absent))} is missing in the data"
         )
+
+
+def missing_columns(source: pa.Schema, target: pa.Schema) -> list[str]:
+    """The columns of the table that data of this schema does not give.
+
+    Raises:
+        SchemaMismatchError: a column that is there more than once.
+
+    >>> missing_columns(pa.schema([("ID", pa.int64())]), pa.schema([("id", pa.int64()), ("n", pa.int64())]))
+    ['n']
+    """
+    places = _match(source.names, target.names, "")
+    return [name for place, name in zip(places, target.names, strict=True) if place is None]
 
 
 def is_conformable(source: pa.DataType, target: pa.DataType) -> bool:

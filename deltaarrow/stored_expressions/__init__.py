@@ -2,29 +2,42 @@
 
 `parse_expression` understands the text of a stated list of operators and functions and refuses everything
 else by name, `evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode, and
-`TableRules` holds a table's rows to its constraints and generated columns (PROTOCOL.md, *CHECK Constraints*,
-*Column Invariants*, *Generated Columns* and *Default Columns*). Timestamps are in UTC.
+`TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints, computes
+generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
+Columns* and *Default Columns*). Timestamps are in UTC.
 """
 
 from deltaarrow.stored_expressions.binding import parse_expression
+from deltaarrow.stored_expressions.declared import (
+    CONSTRAINT_PREFIX,
+    declared_rules,
+    ensure_rules_declarable,
+)
 from deltaarrow.stored_expressions.evaluation import evaluate
 from deltaarrow.stored_expressions.nodes import Expression
 from deltaarrow.stored_expressions.registry import readme_functions
 from deltaarrow.stored_expressions.rendering import to_sandbox_sql
 from deltaarrow.stored_expressions.rules import (
     Constraint,
+    DefaultColumn,
     GeneratedColumn,
     TableRules,
     check_rows,
+    count_broken,
     generate,
 )
 
 __all__ = [
+    "CONSTRAINT_PREFIX",
     "Constraint",
+    "DefaultColumn",
     "Expression",
     "GeneratedColumn",
     "TableRules",
     "check_rows",
+    "count_broken",
+    "declared_rules",
+    "ensure_rules_declarable",
     "evaluate",
     "generate",
     "parse_expression",

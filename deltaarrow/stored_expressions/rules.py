@@ -1,7 +1,8 @@
-"""What a table asks of its rows: CHECK constraints, invariants and generated columns, checked as Spark does.
+"""What a table asks of its rows: constraints, generated columns and defaults, honoured as Spark does.
 
-A condition that is NULL is broken like one that is FALSE. A generated column that is not given is computed;
-one that is given has to equal its expression, NULL being equal to NULL.
+A condition that is NULL is broken like one that is FALSE. A column that is not given has its default, or is
+computed if it is a generated one; a generated column that is given has to equal its expression, NULL being
+equal to NULL. A NULL that is given is a value like any other.
 """
 
 import itertools
@@ -19,9 +20,17 @@ from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
 from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, refused
 from deltaarrow.stored_expressions.operators import compare
-from deltaarrow.stored_expressions.types import BOOLEAN, type_name
+from deltaarrow.stored_expressions.types import BOOLEAN, INTEGRAL, STRING, VOID, type_name, wider_type
 
-__all__ = ["Constraint", "GeneratedColumn", "TableRules", "check_rows", "generate"]
+__all__ = [
+    "Constraint",
+    "DefaultColumn",
+    "GeneratedColumn",
+    "TableRules",
+    "check_rows",
+    "count_broken",
+    "generate",
+]
 
 _ROWS_AT_ONCE = 1 << 19
 _BYTES_AT_ONCE = 1 << 26
@@ -62,20 +71,60 @@ class GeneratedColumn:
         return Constraint("Generated Column", Expression(f"{self.name} <=> {self.expression.text}", equal))
 
 
+@dataclass(frozen=True, slots=True)
+class DefaultColumn:
+    """A top-level column and the text of the value that it has in rows which do not give it.
+
+    The text is read when the value is needed: where all rows give the column it does not matter.
+    """
+
+    name: str
+    type: DataType
+    text: str
+
+    def expression(self) -> Expression:
+        """The default as a value of the column's type.
+
+        Raises `UnsupportedFeatureError` for one that is not understood, and `SchemaMismatchError` for one
+        that reads a column.
+        """
+        found = parse_expression(self.text, StructType(()))
+        if not self._takes(found.type):
+            raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
+        return Expression(self.text, cast(found.root, self.type))
+
+    def value(self, clock: Clock = system_clock) -> pa.Scalar:
+        """The default as an Arrow scalar; `ConstraintViolationError` if it does not fit the column."""
+        one = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
+        return evaluate(self.expression(), one, clock=clock)[0]
+
+    def _takes(self, given: DataType) -> bool:
+        """Whether Spark stores a default of that type in the column."""
+        if given in (self.type, VOID, STRING) or (given in INTEGRAL and self.type in INTEGRAL):
+            return True
+        return given != STRING != self.type and wider_type(given, self.type) == self.type
+
+
 @dataclass(frozen=True)
 class TableRules:
-    """The constraints and the generated columns of one table, evaluated together.
+    """The constraints, the generated columns and the defaults of one table.
 
-    Picklable and cheap to keep: texts are parsed once, when the rules are made.
+    Picklable and cheap to keep: constraints and generation expressions are parsed once, when the rules are
+    made.
     """
 
     schema: StructType
     constraints: tuple[Constraint, ...] = ()
     generated: tuple[GeneratedColumn, ...] = field(default=())
+    defaults: tuple[DefaultColumn, ...] = field(default=())
 
     @classmethod
     def parse(
-        cls, schema: StructType, constraints: Mapping[str, str], generated: Mapping[str, str]
+        cls,
+        schema: StructType,
+        constraints: Mapping[str, str],
+        generated: Mapping[str, str],
+        defaults: Mapping[str, str] | None = None,
     ) -> "TableRules":
         """The rules that a table's metadata holds as text.
 
@@ -83,6 +132,7 @@ class TableRules:
             schema: the logical schema.
             constraints: the text of each CHECK constraint or invariant by its name.
             generated: the generation expression of each generated column by its name.
+            defaults: the default of each column that has one by its name; not read yet.
 
         Raises:
             UnsupportedFeatureError: an expression holds what is not supported.
@@ -95,31 +145,51 @@ class TableRules:
                 GeneratedColumn(name, schema.field(name).type, parse_expression(text, schema))
                 for name, text in generated.items()
             ),
+            tuple(
+                DefaultColumn(name, schema.field(name).type, text) for name, text in (defaults or {}).items()
+            ),
         )
+
+    def __bool__(self) -> bool:
+        """Whether the table has any of them."""
+        return bool(self.constraints or self.generated or self.defaults)
+
+    @property
+    def filled(self) -> frozenset[str]:
+        """The columns that rows need not give."""
+        return frozenset([each.name for each in self.generated] + [each.name for each in self.defaults])
 
     def apply(
         self, stream: Iterable[pa.RecordBatch], *, clock: Clock = system_clock
     ) -> Iterator[pa.RecordBatch]:
-        """The batches with the generated columns that they lack, in the order of the schema.
+        """The batches with the columns that they lack, in the order of the schema.
 
-        Small batches are held back until one query computes all of them; a second query follows only if a
-        constraint reads a column that the first has computed.
+        All of one schema. Small batches are held back until one query computes all of them; a second query
+        follows only if a constraint reads a column that the first has computed. To all rows it is the same
+        time.
 
         Raises:
             ConstraintViolationError: a row breaks a constraint, or has another value in a generated column
                 than its expression, or a value cannot be computed.
+            UnsupportedFeatureError: a default that is needed is not understood.
         """
-        if not self.constraints and not self.generated:
+        if not self:
             yield from stream
             return
-        held: list[pa.RecordBatch] = []
-        for batch in stream:
-            held.append(batch)
-            if sum(map(len, held)) >= _ROWS_AT_ONCE or sum(each.nbytes for each in held) >= _BYTES_AT_ONCE:
-                yield from self._applied(held, clock)
-                held = []
-        if held:
-            yield from self._applied(held, clock)
+        now_ms = clock()
+        defaults: dict[str, pa.Scalar] | None = None
+        for group in _groups(stream):
+            if defaults is None:
+                given = set(group[0].schema.names)
+                missing = [each for each in self.defaults if each.name not in given]
+                defaults = {each.name: each.value(lambda: now_ms) for each in missing}
+            if defaults:
+                group = [self._with_defaults(each, defaults) for each in group]
+            yield from self._applied(group, lambda: now_ms)
+
+    def _with_defaults(self, batch: pa.RecordBatch, defaults: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
+        repeated = {name: pa.repeat(value, len(batch)) for name, value in defaults.items()}
+        return self._completed(batch, repeated)
 
     def _applied(self, batches: list[pa.RecordBatch], clock: Clock) -> list[pa.RecordBatch]:
         given = set(batches[0].schema.names)
@@ -145,8 +215,8 @@ class TableRules:
             _ensure_met(after, found, batches)
         return batches
 
-    def _completed(self, batch: pa.RecordBatch, generated: Mapping[str, pa.Array]) -> pa.RecordBatch:
-        arrays = dict(zip(batch.schema.names, batch.columns, strict=True)) | dict(generated)
+    def _completed(self, batch: pa.RecordBatch, more: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True)) | dict(more)
         names = [name for name in self.schema.names if name in arrays]
         if len(names) != len(arrays):
             unknown = next(name for name in arrays if name not in names)
@@ -171,6 +241,15 @@ def check_rows(constraints: Sequence[Constraint], batch: pa.RecordBatch) -> None
     _ensure_met(constraints, compute([each.expression for each in constraints], [batch]), [batch])
 
 
+def count_broken(constraint: Constraint, batches: Iterable[pa.RecordBatch]) -> int:
+    """How many rows of the batches, which are of one schema, break the constraint."""
+    broken = 0
+    for group in _groups(batches):
+        (met,) = compute([constraint.expression], group).columns
+        broken += len(met) - pc.sum(met, min_count=0).as_py()
+    return broken
+
+
 def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
     """The values of a generated column: computed, or those of `batch` once they are found to be right.
 
@@ -182,6 +261,20 @@ def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
         check_rows([column.verified()], batch)
         return batch.column(column.name)
     return evaluate(column.values(), batch)
+
+
+def _groups(stream: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """The batches, as many together as are worth a query."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in stream:
+        held.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+        if rows >= _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield held
+            held, rows, size = [], 0, 0
+    if held:
+        yield held
 
 
 def _ensure_met(

@@ -4,6 +4,7 @@ A `WritePlan` and a stream of record batches become `AddFile` actions, in bounde
 *Data Files* and *Per-file Statistics* of PROTOCOL.md for writers. Knows no log and no snapshot.
 """
 
+from deltaarrow.write.completion import complete_rows, ensure_completable
 from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
 from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
@@ -15,6 +16,8 @@ __all__ = [
     "ColumnProperties",
     "WritePlan",
     "WriterProperties",
+    "complete_rows",
+    "ensure_completable",
     "to_reader",
     "write_files",
 ]

@@ -5,11 +5,13 @@ A plan holds no connection and no data, so it travels to another thread, process
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Schema
 from deltaarrow.storage import Store
+from deltaarrow.stored_expressions import TableRules
 from deltaarrow.write.properties import WriterProperties
 
 __all__ = ["DEFAULT_TARGET_FILE_SIZE", "WritePlan"]
@@ -32,6 +34,8 @@ class WritePlan:
         target_file_size: bytes after which a file is closed and another begun.
         properties: how Parquet is written.
         data_change: what ``add.dataChange`` says.
+        rules: what the rows have to meet, and how columns are filled that they do not give; None for
+            rows of the table that are only written anew.
 
     Raises:
         SchemaMismatchError: a partition column is not in the schema, or nothing else is.
@@ -48,6 +52,7 @@ class WritePlan:
     target_file_size: int = DEFAULT_TARGET_FILE_SIZE
     properties: WriterProperties = field(default_factory=WriterProperties)
     data_change: bool = True
+    rules: TableRules | None = None
 
     def __post_init__(self) -> None:
         names = set(self.schema.names)
@@ -62,3 +67,7 @@ class WritePlan:
             raise TypeError(f"writer_properties are WriterProperties, not {self.properties!r}")
         if self.target_file_size < 1:
             raise ValueError("target_file_size must be at least 1 byte")
+
+    def without_rules(self) -> Self:
+        """The plan for rows that meet the rules already, or are in the table as they are."""
+        return replace(self, rules=None)
