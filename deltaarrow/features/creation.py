@@ -34,6 +34,9 @@ __all__ = ["minimal_protocol", "new_table_configuration"]
 
 _FEATURE_PREFIX = "delta.feature."
 _FREE_PREFIXES = ("delta.constraints.", "delta.universalformat.config.")
+_TO_BE_ASKED_FOR = "allowColumnDefaults"
+"""As in delta-spark, metadata alone does not bring it."""
+
 _PROTOCOL_NAMES = {
     record.name for record in (MIN_READER_VERSION, MIN_WRITER_VERSION, IGNORE_PROTOCOL_DEFAULTS)
 }
@@ -65,8 +68,8 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
 def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Protocol:
     """Return the protocol of a new table with this schema and the properties a user asks for.
 
-    Raises `UnsupportedFeatureError` naming every feature that this release cannot create, and as
-    `new_table_configuration` does.
+    Raises `UnsupportedFeatureError` naming every feature that this release cannot create, or that has to be
+    asked for and is not, and as `new_table_configuration` does.
 
     >>> minimal_protocol(StructType([]), {}).min_writer_version
     2
@@ -85,6 +88,12 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
         for feature in FEATURES.values()
         if feature.activation is not None and feature.activation.is_met(schema, properties)
     ]
+    if FEATURES[_TO_BE_ASKED_FOR] in active and FEATURES[_TO_BE_ASKED_FOR] not in wanted:
+        raise UnsupportedFeatureError(
+            f"cannot create the table: a column has a default, which needs the property"
+            f" '{_FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported'",
+            feature=_TO_BE_ASKED_FOR,
+        )
     features = _with_required([*(feature for feature in wanted if feature is not None), *active])
     # Spark's order: what is asked for first, then what the versions imply, the newest of them first.
     lowest = IGNORE_PROTOCOL_DEFAULTS.parse(properties)

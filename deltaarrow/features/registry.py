@@ -129,9 +129,9 @@ _RECORDS = (
         sentence="Columns may have a condition that every row meets.",
         legacy_writer_version=2,
         activation=ColumnMetadata("delta.invariants"),
-        create=_UNLESS_ACTIVE,
-        append=_UNLESS_ACTIVE,
-        overwrite=_UNLESS_ACTIVE,
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="checkConstraints",
@@ -139,6 +139,9 @@ _RECORDS = (
         sentence="The table may have conditions that every row meets.",
         legacy_writer_version=3,
         activation=PropertyPrefix("delta.constraints."),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="changeDataFeed",
@@ -156,6 +159,9 @@ _RECORDS = (
         sentence="Columns may be computed from others.",
         legacy_writer_version=4,
         activation=ColumnMetadata("delta.generationExpression"),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="columnMapping",
@@ -261,6 +267,9 @@ _RECORDS = (
         kind=_W,
         sentence="Columns may have a value for rows that give none.",
         activation=ColumnMetadata("CURRENT_DEFAULT"),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="inCommitTimestamp",

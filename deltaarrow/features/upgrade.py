@@ -66,6 +66,10 @@ def _extended(protocol: Protocol, added: list[TableFeature]) -> Protocol:
     features = [*added, *implied]
     reader_features = [feature.name for feature in features if feature.kind is FeatureKind.READER_WRITER]
     reader = max([protocol.min_reader_version, *(feature.min_reader_version for feature in added)])
+    if protocol.min_writer_version < WRITER_FEATURES_VERSION:
+        writer = max([protocol.min_writer_version, *(feature.min_writer_version for feature in added)])
+        if set(implied_features(reader, writer)) == set(features):
+            return Protocol(min_reader_version=reader, min_writer_version=writer, extra=protocol.extra)
     listed = [*(protocol.reader_features or ()), *reader_features]
     return Protocol(
         min_reader_version=reader,

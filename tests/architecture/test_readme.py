@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from deltaarrow.cli.app import app
 from deltaarrow.features import readme_property_table, readme_table
+from deltaarrow.stored_expressions import readme_functions
 from tests.support.modules import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,6 +61,11 @@ def test_feature_table_is_that_of_the_registry():
 def test_property_table_is_that_of_the_records():
     found = re.search(r"<!-- properties: .*? -->\n(.*?)<!-- end of properties -->", TEXT, re.DOTALL)
     assert found[1].strip() == readme_property_table().strip()
+
+
+def test_expressions_are_those_that_are_understood():
+    found = re.search(r"<!-- expressions: .*? -->\n(.*?)<!-- end of expressions -->", TEXT, re.DOTALL)
+    assert found[1].strip() == readme_functions().strip()
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT))))

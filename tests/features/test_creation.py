@@ -61,6 +61,20 @@ def writer_lists(writers):
             {"delta.feature.changeDataFeed": "supported"},
             writer_lists("changeDataFeed invariants appendOnly"),
         ),
+        (PLAIN, {"delta.constraints.positive": "id > 0"}, versions(1, 3)),
+        (PLAIN, {"delta.minWriterVersion": "4"}, versions(1, 4)),
+        (PLAIN, {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}, versions(2, 5)),
+        (Schema([Field("c", "long", metadata={"delta.invariants": "{}"})]), {}, versions(1, 2)),
+        (
+            Schema([Field("c", "long", metadata={"delta.generationExpression": "1"})]),
+            {},
+            writer_lists("generatedColumns invariants appendOnly"),
+        ),
+        (
+            Schema([Field("c", "long", metadata={"CURRENT_DEFAULT": "1"})]),
+            {"delta.feature.allowColumnDefaults": "supported"},
+            writer_lists("allowColumnDefaults invariants appendOnly"),
+        ),
         (
             PLAIN,
             {"delta.enableChangeDataFeed": "true", "delta.appendOnly": "true"},
@@ -125,13 +139,10 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
     ("schema", "configuration", "feature"),
     [
         (PLAIN, {"delta.enableRowTracking": "true"}, "rowTracking"),
-        (PLAIN, {"delta.constraints.positive": "id > 0"}, "checkConstraints"),
-        (PLAIN, {"delta.minWriterVersion": "4"}, "generatedColumns"),
-        (PLAIN, {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}, "generatedColumns"),
+        (PLAIN, {"delta.minWriterVersion": "6"}, "identityColumns"),
         (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
         (Schema([Field("v", "variant")]), {}, "variantType"),
-        (Schema([Field("c", "long", metadata={"delta.invariants": "{}"})]), {}, "invariants"),
-        (Schema([Field("c", "long", metadata={"delta.generationExpression": "1"})]), {}, "generatedColumns"),
+        (Schema([Field("c", "long", metadata={"CURRENT_DEFAULT": "1"})]), {}, "allowColumnDefaults"),
     ],
     ids=str,
 )

@@ -196,6 +196,9 @@ def test_the_features_that_are_written():
         "domainMetadata",
         "inCommitTimestamp",
         "columnMapping",
+        "checkConstraints",
+        "generatedColumns",
+        "allowColumnDefaults",
     } == WRITES
 
 
@@ -211,11 +214,8 @@ def test_every_other_feature_is_refused_by_name(name, operation):
 @pytest.mark.parametrize(
     ("reader", "writer", "names"),
     [
-        (1, 3, "checkConstraints"),
-        (1, 4, "checkConstraints, generatedColumns"),
-        (2, 5, "checkConstraints, generatedColumns"),
-        (1, 5, "checkConstraints, generatedColumns"),
-        (2, 6, "checkConstraints, generatedColumns, identityColumns"),
+        (1, 6, "identityColumns"),
+        (2, 6, "identityColumns"),
     ],
 )
 def test_legacy_writer_versions_are_refused_by_what_they_imply(reader, writer, names, operation):
@@ -255,15 +255,11 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
 @pytest.mark.parametrize(
     ("meta", "feature"),
     [
-        (metadata(with_metadata("delta.invariants")), "invariants"),
-        (metadata(Field("s", StructType([with_metadata("delta.invariants")]))), "invariants"),
-        (
-            metadata(Field("a", ArrayType(StructType([with_metadata("delta.generationExpression")])))),
-            "generatedColumns",
-        ),
         (metadata(with_metadata("delta.identity.start", 1)), "identityColumns"),
-        (metadata(with_metadata("CURRENT_DEFAULT")), "allowColumnDefaults"),
-        (metadata(constraints_positive="id > 0"), "checkConstraints"),
+        (
+            metadata(Field("a", ArrayType(StructType([with_metadata("delta.identity.start", 1)])))),
+            "identityColumns",
+        ),
         (metadata(enableRowTracking="true"), "rowTracking"),
         (metadata(enableIcebergCompatV2="true"), "icebergCompatV2"),
         (metadata(Field("v", "variant")), "variantType"),
@@ -298,6 +294,7 @@ def test_a_feature_in_use_that_the_protocol_does_not_list_is_refused_by_name():
         ensure_writable(protocol(), metadata(NTZ), "append")
     for active, feature in (
         (metadata(enableDeletionVectors="true"), "deletionVectors"),
+        (metadata(with_metadata("CURRENT_DEFAULT")), "allowColumnDefaults"),
         (metadata(checkpointPolicy="v2"), "v2Checkpoint"),
         (metadata(enableTypeWidening="true"), "typeWidening"),
         (metadata(enableInCommitTimestamps="true"), "inCommitTimestamp"),

@@ -55,6 +55,13 @@ def test_what_the_metadata_makes_active_is_added_to_what_there_is(old, new):
     assert upgraded_protocol(new, PLAIN, VECTORS, "append") is new
 
 
+def test_versions_without_lists_stay_so_where_they_imply_just_what_is_wanted():
+    constrained = {"delta.constraints.positive": "id > 0"}
+    assert upgraded_protocol(protocol(1, 2), PLAIN, constrained, "append") == protocol(1, 3)
+    listed = protocol(1, 7, None, "checkConstraints")
+    assert upgraded_protocol(protocol(1, 1), PLAIN, constrained, "append") == listed
+
+
 def test_timestamps_without_a_zone_are_not_added_to_a_table_unasked():
     schema = Schema([Field("times", ArrayType("timestamp_ntz"))])
     with pytest.raises(

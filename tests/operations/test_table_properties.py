@@ -1,11 +1,9 @@
 """Every table property that is honoured changes what is written, and none is left out."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import orjson
 import pyarrow as pa
@@ -15,7 +13,7 @@ import pytest
 from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltaarrow.clock import system_clock
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
-from deltaarrow.features import FEATURES, PROPERTIES, Effect, Support
+from deltaarrow.features import PROPERTIES, Effect
 from deltaarrow.operations import cleanup_metadata, create_checkpoint
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.storage import open_store
@@ -60,11 +58,7 @@ def protocol(path: Path, configuration: Configuration) -> tuple[int, int] | str:
 
 
 def implied_by_writer_version_5(path: Path, configuration: Configuration) -> tuple[int, int] | str:
-    others = {
-        name: replace(FEATURES[name], create=Support.YES) for name in ("checkConstraints", "generatedColumns")
-    }
-    with mock.patch.dict(FEATURES, others):
-        return protocol(path, {"delta.minWriterVersion": "5"} | configuration)
+    return protocol(path, {"delta.minWriterVersion": "5"} | configuration)
 
 
 def overwriting(path: Path, configuration: Configuration) -> str:

@@ -136,7 +136,6 @@ def test_append_only_is_honoured(tmp_path):
 @pytest.mark.parametrize(
     ("protocol", "metadata", "feature"),
     [
-        ((1, 3, None, None), {}, "checkConstraints"),
         ((3, 7, ["variantType"], ["variantType"]), {}, "variantType"),
         ((1, 7, None, ["rowTracking", "domainMetadata"]), {}, "rowTracking"),
         ((1, 7, None, ["clustering", "domainMetadata"]), {}, "clustering"),

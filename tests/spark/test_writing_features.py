@@ -3,13 +3,11 @@
 Commits are compared field by field, but for what differs by nature: ids, times, names and sizes of files.
 """
 
-import json
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+from tests.support.commits import commit, comparable
 from tests.support.rows import assert_same_rows
 from tests.support.spark import check_engines, delta_log_files, delta_table, spark_rows, spark_table
 
@@ -33,47 +31,6 @@ TOGETHER = {
     for name, text in given.items()
 }
 ROWS = pa.table({"id": pa.array([1, 2, 3, None], pa.int64()), "day": ["a", "b", "b", None]})
-BY_NATURE = {
-    "commitInfo": {"timestamp", "inCommitTimestamp", "engineInfo", "txnId"},
-    "metaData": {"id", "createdTime"},
-    "add": {"path", "size", "modificationTime"},
-    "remove": {"path", "size", "deletionTimestamp", "stats"},
-    "txn": {"lastUpdated"},
-}
-
-
-def commit(path, version: int) -> list[dict]:
-    text = (Path(path) / "_delta_log" / f"{version:020d}.json").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def comparable(actions: list[dict]) -> list[tuple[str, list[str], dict]]:
-    """Kind of action, names of its fields and those of its values that two writers have in common."""
-    found = []
-    for action in actions:
-        ((kind, fields),) = action.items()
-        by_nature = BY_NATURE.get(kind, set())
-        values = {name: parsed(value) for name, value in fields.items() if name not in by_nature}
-        if kind == "commitInfo":
-            values["operationMetrics"] = {
-                name: text for name, text in values["operationMetrics"].items() if "Bytes" not in name
-            }
-        if kind == "protocol":
-            # Spark lists features in the order of a hash table.
-            values = {
-                name: sorted(value) if isinstance(value, list) else value for name, value in values.items()
-            }
-        found.append((kind, sorted(fields.keys() - {"stats"}), values))
-    return sorted(found, key=repr)
-
-
-def parsed(value):
-    """Texts that are JSON as what they say: the order of keys means nothing."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        return json.loads(value)
-    if isinstance(value, dict):
-        return {name: parsed(each) for name, each in value.items()}
-    return value
 
 
 @pytest.mark.feature("inCommitTimestamp")
