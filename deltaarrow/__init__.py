@@ -23,6 +23,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionNotFoundError,
 )
+from deltaarrow.features import TableFeatures
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
@@ -68,6 +69,7 @@ __all__ = [
     "Schema",
     "SchemaMismatchError",
     "StructType",
+    "TableFeatures",
     "TableNotFoundError",
     "Transaction",
     "UnsupportedFeatureError",

@@ -15,6 +15,7 @@ import deltaarrow.engines as engines
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
+from deltaarrow.alterer import TableAlterer
 from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Filters, to_arrow
@@ -302,6 +303,11 @@ class DeltaTable(OpenedTable):
         return operations.begin_transaction(
             self._snapshot, operation, commit_properties, post_commithook_properties, self.update_incremental
         )
+
+    @property
+    def alter(self) -> TableAlterer:
+        """Changes of properties, features, columns and of what the table says of itself."""
+        return TableAlterer(self)
 
     # --- maintaining ------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ of properties are the constants of `properties`, as in `properties.CHECKPOINT_IN
 """
 
 from deltaarrow.features import properties
+from deltaarrow.features.alteration import ChangedProperties, changed_properties, removed_properties
 from deltaarrow.features.column_rules import ensure_columns_fit_properties
 from deltaarrow.features.creation import minimal_protocol, new_table_configuration
 from deltaarrow.features.gates import (
@@ -15,6 +16,7 @@ from deltaarrow.features.gates import (
     is_supported,
     supported_features,
 )
+from deltaarrow.features.names import TableFeatures
 from deltaarrow.features.properties import PROPERTIES
 from deltaarrow.features.property import Effect, TableProperty
 from deltaarrow.features.readme import readme_property_table, readme_table
@@ -31,12 +33,15 @@ from deltaarrow.features.upgrade import upgraded_protocol
 __all__ = [
     "FEATURES",
     "PROPERTIES",
+    "ChangedProperties",
     "Effect",
     "FeatureKind",
     "Operation",
     "Support",
     "TableFeature",
+    "TableFeatures",
     "TableProperty",
+    "changed_properties",
     "ensure_columns_fit_properties",
     "ensure_readable",
     "ensure_writable",
@@ -48,6 +53,7 @@ __all__ = [
     "properties",
     "readme_property_table",
     "readme_table",
+    "removed_properties",
     "supported_features",
     "upgraded_protocol",
 ]

@@ -6,34 +6,28 @@ is the weakest protocol that has them all.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from deltaarrow.actions import Protocol
-from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.features.composition import weakest_protocol, with_required
 from deltaarrow.features.gates import ensure_honourable, implied_features
 from deltaarrow.features.properties import (
-    DELETED_FILE_RETENTION,
     IGNORE_PROTOCOL_DEFAULTS,
-    LOG_RETENTION,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PROPERTIES,
 )
-from deltaarrow.features.registry import (
-    FEATURES,
-    READER_FEATURES_VERSION,
-    WRITER_FEATURES_VERSION,
-    FeatureKind,
-    Support,
-    TableFeature,
-    find_feature,
+from deltaarrow.features.property_names import (
+    FEATURE_PREFIX,
+    ensure_commits_outlive_files,
+    proper_properties,
 )
+from deltaarrow.features.registry import FEATURES, Support, find_feature
 from deltaarrow.schema import StructType
 
 __all__ = ["minimal_protocol", "new_table_configuration"]
 
-_FEATURE_PREFIX = "delta.feature."
-_FREE_PREFIXES = ("delta.constraints.", "delta.universalformat.config.")
 _TO_BE_ASKED_FOR = "allowColumnDefaults"
 """As in delta-spark, metadata alone does not bring it."""
 
@@ -61,7 +55,7 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
     return {
         name: text
         for name, text in validated.items()
-        if name not in _PROTOCOL_NAMES and not name.startswith(_FEATURE_PREFIX)
+        if name not in _PROTOCOL_NAMES and not name.startswith(FEATURE_PREFIX)
     }
 
 
@@ -79,9 +73,9 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
     properties = _validated(configuration)
     ensure_honourable(schema, properties, "create")
     wanted = [
-        find_feature(name.removeprefix(_FEATURE_PREFIX))
+        find_feature(name.removeprefix(FEATURE_PREFIX))
         for name in properties
-        if name.startswith(_FEATURE_PREFIX)
+        if name.startswith(FEATURE_PREFIX)
     ]
     active = [
         feature
@@ -91,10 +85,10 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
     if FEATURES[_TO_BE_ASKED_FOR] in active and FEATURES[_TO_BE_ASKED_FOR] not in wanted:
         raise UnsupportedFeatureError(
             f"cannot create the table: a column has a default, which needs the property"
-            f" '{_FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported'",
+            f" '{FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported'",
             feature=_TO_BE_ASKED_FOR,
         )
-    features = _with_required([*(feature for feature in wanted if feature is not None), *active])
+    features = with_required([*(feature for feature in wanted if feature is not None), *active])
     # Spark's order: what is asked for first, then what the versions imply, the newest of them first.
     lowest = IGNORE_PROTOCOL_DEFAULTS.parse(properties)
     reader = (
@@ -111,72 +105,10 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
             f"{', '.join(refused)}, which this release does not write",
             feature=", ".join(refused),
         )
-    return _weakest(features)
+    return weakest_protocol(features)
 
 
 def _validated(configuration: Mapping[str, str]) -> dict[str, str]:
-    validated: dict[str, str] = {}
-    for name, text in configuration.items():
-        for part in (name, text):
-            if not isinstance(part, str):
-                raise InvalidTablePropertyError(f"{name} needs to be text, not {part!r}")
-        proper = _proper_name(name, text)
-        if proper in validated:
-            raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")
-        validated[proper] = text
-    _ensure_commits_outlive_files(validated)
+    validated = proper_properties(configuration)
+    ensure_commits_outlive_files(validated)
     return validated
-
-
-def _ensure_commits_outlive_files(configuration: Mapping[str, str]) -> None:
-    """As in delta-spark: what VACUUM must keep is known from the commits."""
-    log, files = LOG_RETENTION, DELETED_FILE_RETENTION
-    if log.parse(configuration) < files.parse(configuration):
-        raise InvalidTablePropertyError(
-            f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) needs to be at least"
-            f" {files.name} ({configuration.get(files.name, 'the default, 7 days')})"
-        )
-
-
-def _proper_name(name: str, text: str) -> str:
-    lower = name.lower()
-    if not lower.startswith("delta.") or lower.startswith(_FREE_PREFIXES):
-        return name
-    if lower.startswith(_FEATURE_PREFIX):
-        feature = lower.removeprefix(_FEATURE_PREFIX)
-        if find_feature(feature) is None:
-            raise UnsupportedFeatureError(f"{name}: there is no table feature {feature!r}", feature=feature)
-        if text.lower() not in ("supported", "enabled"):
-            raise InvalidTablePropertyError(f"{name} needs to be 'supported', not {text!r}")
-        return lower
-    record = PROPERTIES.get(lower)
-    if record is None:
-        raise InvalidTablePropertyError(f"there is no table property {name!r}")
-    record.ensure_valid(text)
-    return record.name
-
-
-def _with_required(features: Iterable[TableFeature]) -> list[TableFeature]:
-    found: dict[str, TableFeature] = {}
-    pending = list(features)
-    while pending:
-        feature = pending.pop(0)
-        if feature.name not in found:
-            found[feature.name] = feature
-            pending += [FEATURES[name] for name in feature.requires]
-    return list(found.values())
-
-
-def _weakest(features: list[TableFeature]) -> Protocol:
-    """Return versions alone where they imply just these features, and feature lists otherwise."""
-    reader = max((feature.min_reader_version for feature in features), default=1)
-    writer = max((feature.min_writer_version for feature in features), default=1)
-    if set(implied_features(reader, writer)) == set(features):
-        return Protocol(min_reader_version=reader, min_writer_version=writer)
-    reader_features = [f.name for f in features if f.kind is FeatureKind.READER_WRITER]
-    return Protocol(
-        min_reader_version=reader,
-        min_writer_version=WRITER_FEATURES_VERSION,
-        reader_features=tuple(reader_features) if reader == READER_FEATURES_VERSION else None,
-        writer_features=tuple(feature.name for feature in features),
-    )

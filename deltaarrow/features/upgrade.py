@@ -1,24 +1,19 @@
-"""What the protocol of a table that exists becomes when its metadata asks for more.
+"""What the protocol of a table that exists becomes when its metadata, or a user, asks for more.
 
-Chapter "Protocol Evolution" of the protocol. A protocol only ever grows here, and only by what the new
-metadata makes active. Like delta-spark, this leaves some features for a user to ask for: readers that do
-not know them would be shut out by a write that meant no such thing.
+Chapter "Protocol Evolution" of the protocol. A table loses no feature here, and gets only those that the new
+metadata makes active, that are asked for by name or by version, and what these require. Like delta-spark,
+this leaves some features for a user to ask for: readers that do not know them would be shut out by a write
+that meant no such thing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from deltaarrow.actions import Protocol
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.features.composition import weakest_protocol, with_required
 from deltaarrow.features.gates import implied_features, is_supported
-from deltaarrow.features.registry import (
-    FEATURES,
-    READER_FEATURES_VERSION,
-    WRITER_FEATURES_VERSION,
-    FeatureKind,
-    Operation,
-    Support,
-    TableFeature,
-)
+from deltaarrow.features.registry import FEATURES, Operation, Support, TableFeature, find_feature
 from deltaarrow.schema import StructType
 
 __all__ = ["upgraded_protocol"]
@@ -27,56 +22,58 @@ _TO_BE_ASKED_FOR = frozenset(("timestampNtz", "allowColumnDefaults"))
 
 
 def upgraded_protocol(
-    protocol: Protocol, schema: StructType, configuration: Mapping[str, str], operation: Operation
+    protocol: Protocol,
+    schema: StructType,
+    configuration: Mapping[str, str],
+    operation: Operation,
+    asked: Iterable[TableFeature] = (),
 ) -> Protocol:
     """Return the protocol with the features that a new schema and configuration make active, or as it is.
+
+    Those that are `asked` for are added as well, active or not. Where a feature is added, the protocol
+    becomes the weakest one with all of them: it may lose feature lists that say no more than versions do.
 
     Raises `UnsupportedFeatureError` naming the features that a user has to add first, or that
     this release does not write.
     """
-    missing = [
+    asked = [feature for feature in asked if not is_supported(protocol, feature.name)]
+    active = [
         feature
         for feature in FEATURES.values()
         if feature.activation is not None
         and feature.activation.is_met(schema, configuration)
         and not is_supported(protocol, feature.name)
     ]
-    if not missing:
+    if not asked and not active:
         return protocol
-    names = [feature.name for feature in missing if feature.name in _TO_BE_ASKED_FOR]
+    names = [feature.name for feature in active if feature.name in _TO_BE_ASKED_FOR and feature not in asked]
     if names:
         listed = ", ".join(f"'delta.feature.{name}' = 'supported'" for name in names)
         raise UnsupportedFeatureError(
-            f"the table needs the table feature {', '.join(names)} for this; add it in Spark first: "
-            f"ALTER TABLE ... SET TBLPROPERTIES ({listed})",
+            f"the table needs the table feature {', '.join(names)} for this; add it first, by"
+            f" DeltaTable.alter.add_feature or, in Spark, ALTER TABLE ... SET TBLPROPERTIES ({listed})",
             feature=", ".join(names),
         )
-    names = [feature.name for feature in missing if feature.supports(operation) is not Support.YES]
+    added = [each for each in with_required([*asked, *active]) if not is_supported(protocol, each.name)]
+    names = [
+        feature.name
+        for feature in added
+        if feature.supports(operation) is Support.NO
+        or (feature in active and feature.supports(operation) is not Support.YES)
+    ]
     if names:
         raise UnsupportedFeatureError(
             f"the table would need the table feature {', '.join(names)}, which this release does not write",
             feature=", ".join(names),
         )
-    return _extended(protocol, missing)
+    return _extended(protocol, added)
 
 
 def _extended(protocol: Protocol, added: list[TableFeature]) -> Protocol:
-    # Spark's order: what is new first, then what the versions implied, the newest of it first.
+    # What a table lists stays in its place; then comes what is new, then what its versions implied, the
+    # newest of it first.
+    listed = dict.fromkeys([*(protocol.writer_features or ()), *(protocol.reader_features or ())])
+    present = {feature.name: name for name in listed if (feature := find_feature(name)) is not None}
     implied = implied_features(protocol.min_reader_version, protocol.min_writer_version)[::-1]
-    features = [*added, *implied]
-    reader_features = [feature.name for feature in features if feature.kind is FeatureKind.READER_WRITER]
-    reader = max([protocol.min_reader_version, *(feature.min_reader_version for feature in added)])
-    if protocol.min_writer_version < WRITER_FEATURES_VERSION:
-        writer = max([protocol.min_writer_version, *(feature.min_writer_version for feature in added)])
-        if set(implied_features(reader, writer)) == set(features):
-            return Protocol(min_reader_version=reader, min_writer_version=writer, extra=protocol.extra)
-    listed = [*(protocol.reader_features or ()), *reader_features]
-    return Protocol(
-        min_reader_version=reader,
-        min_writer_version=WRITER_FEATURES_VERSION,
-        reader_features=tuple(dict.fromkeys(listed)) if reader == READER_FEATURES_VERSION else None,
-        writer_features=tuple(
-            dict.fromkeys([*(protocol.writer_features or ()), *(feature.name for feature in features)])
-        ),
-        extra=protocol.extra,
-    )
+    features = dict.fromkeys([*(FEATURES[name] for name in present), *added, *implied])
+    return replace(weakest_protocol(list(features), present), extra=protocol.extra)

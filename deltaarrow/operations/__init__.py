@@ -1,5 +1,22 @@
 """What changes a table: every operation plans, lets tasks write files, and commits once."""
 
+from deltaarrow.operations.alteration import (
+    Alteration,
+    add_features,
+    commit_alteration,
+    set_description,
+    set_domain,
+    set_name,
+    set_properties,
+    unset_properties,
+)
+from deltaarrow.operations.columns import (
+    add_columns,
+    drop_columns,
+    drop_not_null,
+    rename_column,
+    set_column_metadata,
+)
 from deltaarrow.operations.commit_properties import (
     CommitProperties,
     PostCommitHookProperties,
@@ -13,21 +30,34 @@ from deltaarrow.operations.write import WriteResult, stage_write, write_table
 from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
 
 __all__ = [
+    "Alteration",
     "CommitProperties",
     "NewTable",
     "PostCommitHookProperties",
     "Transaction",
     "WriteOptions",
     "WriteResult",
+    "add_columns",
     "add_constraint",
+    "add_features",
     "begin_transaction",
     "cleanup_metadata",
+    "commit_alteration",
     "compact_logs",
     "create_checkpoint",
     "create_table",
+    "drop_columns",
     "drop_constraint",
+    "drop_not_null",
     "is_table",
     "parse_spark_options",
+    "rename_column",
+    "set_column_metadata",
+    "set_description",
+    "set_domain",
+    "set_name",
+    "set_properties",
     "stage_write",
+    "unset_properties",
     "write_table",
 ]

@@ -5,8 +5,7 @@ new schema is held to the rules for a new table and to what the table itself rel
 constraints and generated columns. Nothing is read or written here.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -20,6 +19,7 @@ from deltaarrow.features import (
     supported_features,
     upgraded_protocol,
 )
+from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     Schema,
     as_nullable,
@@ -38,8 +38,6 @@ __all__ = ["SchemaMode", "evolve"]
 SchemaMode: TypeAlias = Literal["merge", "overwrite"]
 """Whether the schema takes in what the data has more, or becomes that of the data."""
 
-_CONSTRAINT_PREFIX = "delta.constraints."
-_COLUMN_EXPRESSIONS = ("delta.generationExpression", "delta.invariants")
 _CLUSTERING_DOMAIN = "delta.clustering"
 _WIDENING_PREVIEW = "typeWidening-preview"
 
@@ -124,28 +122,4 @@ def _ensure_expressions_hold(old: Schema, new: Schema, configuration: Mapping[st
         for field in old.fields
         if (kept := new.find(field.name)) is None or not keeps_types(field.type, kept.type)
     ]
-    if not changed:
-        return
-    for owner, expression in _expressions(new, configuration):
-        affected = [name for name in changed if name == owner or _may_speak_of(expression, name)]
-        if affected:
-            raise SchemaMismatchError(
-                f"column {', '.join(map(repr, affected))} cannot be dropped or change its type:"
-                f" {owner} relies on it, which is {expression}"
-            )
-
-
-def _expressions(schema: Schema, configuration: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, expression in configuration.items():
-        if name.lower().startswith(_CONSTRAINT_PREFIX):
-            yield name, expression
-    for field in schema.fields:
-        for key in _COLUMN_EXPRESSIONS:
-            if key in field.metadata:
-                yield field.name, str(field.metadata[key])
-
-
-def _may_speak_of(expression: str, column: str) -> bool:
-    """Whether the name stands in the text; a literal that holds it counts too, so as to miss none."""
-    name = re.escape(column.replace("`", "``"))
-    return re.search(rf"(?<!\w){name}(?!\w)", expression, re.IGNORECASE) is not None
+    ensure_no_dependents(new, configuration, changed, "be dropped or change its type")

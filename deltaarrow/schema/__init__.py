@@ -27,6 +27,7 @@ from deltaarrow.schema.mapping import (
     resolve_path,
     to_physical_schema,
 )
+from deltaarrow.schema.reshaping import add_fields, edit_field, render_path, spelled_path
 from deltaarrow.schema.schema import (
     Schema,
     from_arrow_schema,
@@ -60,11 +61,13 @@ __all__ = [
     "PrimitiveType",
     "Schema",
     "StructType",
+    "add_fields",
     "as_nullable",
     "assign_column_ids",
     "column_mapping_mode",
     "conform",
     "data_type_from_json",
+    "edit_field",
     "ensure_conformable",
     "ensure_distinct_columns",
     "ensure_valid_for_write",
@@ -80,8 +83,10 @@ __all__ = [
     "physical_name",
     "physical_path",
     "render_json",
+    "render_path",
     "resolve_partition_columns",
     "resolve_path",
+    "spelled_path",
     "to_arrow_field",
     "to_arrow_schema",
     "to_arrow_type",

@@ -18,7 +18,7 @@ __all__ = ["assign_column_ids", "ensure_distinct_columns"]
 
 
 def assign_column_ids(
-    schema: Schema, max_id: int = 0, *, previous: Schema | None = None
+    schema: Schema, max_id: int = 0, *, previous: Schema | None = None, keep_names: bool = False
 ) -> tuple[Schema, int]:
     """The schema with an id and a physical name for every field, and the highest id given out so far.
 
@@ -27,12 +27,14 @@ def assign_column_ids(
         max_id: ``delta.columnMapping.maxColumnId`` of the table, 0 for a new one.
         previous: the schema that this one replaces, if any: a field whose type it has at the same path
             goes on as that field.
+        keep_names: whether fields have their present names in files, as where a table with files gets
+            mapped.
 
     >>> schema, max_id = assign_column_ids(Schema([Field("a", StructType([Field("b", "long")]))]))
     >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
     (1, 2, 2)
     """
-    ids = _Ids(max([max_id, *(field_id(each) or 0 for each in _fields(schema))]))
+    ids = _Ids(max([max_id, *(field_id(each) or 0 for each in _fields(schema))]), keep_names)
     return replace(schema, fields=ids.fields(schema, previous)), ids.highest
 
 
@@ -61,8 +63,9 @@ def ensure_distinct_columns(schema: Schema, mode: str) -> None:
 
 
 class _Ids:
-    def __init__(self, highest: int) -> None:
+    def __init__(self, highest: int, keep_names: bool) -> None:
         self.highest = highest
+        self._keep_names = keep_names
 
     def fields(self, struct: StructType, previous: DataType | None) -> tuple[Field, ...]:
         old = previous if isinstance(previous, StructType) else StructType()
@@ -75,7 +78,8 @@ class _Ids:
         if FIELD_ID_KEY not in metadata:
             metadata[FIELD_ID_KEY] = origin.get(FIELD_ID_KEY) or self._next()
         if PHYSICAL_NAME_KEY not in metadata:
-            metadata[PHYSICAL_NAME_KEY] = origin.get(PHYSICAL_NAME_KEY) or f"col-{uuid.uuid4()}"
+            new = field.name if self._keep_names else f"col-{uuid.uuid4()}"
+            metadata[PHYSICAL_NAME_KEY] = origin.get(PHYSICAL_NAME_KEY) or new
         inner = self._type(field.type, None if old is None else old.type)
         return replace(field, type=inner, metadata=JsonObject(metadata))
 

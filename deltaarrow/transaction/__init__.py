@@ -9,6 +9,7 @@ from deltaarrow.transaction.transaction import (
     OptimisticTransaction,
     PostCommitHook,
 )
+from deltaarrow.transaction.validity import ensure_user_domain
 
 __all__ = [
     "DEFAULT_MAX_COMMIT_RETRIES",
@@ -20,4 +21,5 @@ __all__ = [
     "OptimisticTransaction",
     "PostCommitHook",
     "ReadSet",
+    "ensure_user_domain",
 ]

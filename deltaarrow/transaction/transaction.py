@@ -53,6 +53,7 @@ from deltaarrow.transaction.removal import RowRemoval, deletion_vector_prefix, r
 from deltaarrow.transaction.validity import (
     ensure_commit_metadata,
     ensure_replaced_files_are_removed,
+    ensure_user_domain,
     ensure_valid_commit,
 )
 from deltaarrow.transaction.winning_commit import read_winning_commits
@@ -253,11 +254,19 @@ class OptimisticTransaction:
         self.stage([action])
 
     def set_domain(self, domain: str, configuration: str) -> None:
-        """Set the metadata of a domain."""
+        """Set the metadata of a user's domain.
+
+        Raises `InvalidTablePropertyError` for one whose name begins with ``delta.``: engines keep those.
+        """
+        ensure_user_domain(domain)
         self.stage([DomainMetadata(domain=domain, configuration=configuration, removed=False)])
 
     def remove_domain(self, domain: str) -> None:
-        """Remove the metadata of a domain; its last value stays in the log with the removal."""
+        """Remove the metadata of a user's domain; its last value stays in the log with the removal.
+
+        Raises as `set_domain` does.
+        """
+        ensure_user_domain(domain)
         present = self._need_snapshot().domains.get(domain)
         if present is not None:
             configuration = present.configuration

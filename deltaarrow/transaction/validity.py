@@ -21,13 +21,18 @@ from deltaarrow.actions import (
     SetTransaction,
 )
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import DeltaProtocolError
+from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, is_supported, properties
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 
-__all__ = ["ensure_commit_metadata", "ensure_replaced_files_are_removed", "ensure_valid_commit"]
+__all__ = [
+    "ensure_commit_metadata",
+    "ensure_replaced_files_are_removed",
+    "ensure_user_domain",
+    "ensure_valid_commit",
+]
 
 _OF_THE_COMMIT_ITSELF = frozenset({"inCommitTimestamp", "isBlindAppend", "txnId"})
 """Keys of `commitInfo` that others rely on."""
@@ -55,6 +60,18 @@ def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
     if reserved := sorted(_OF_THE_COMMIT_ITSELF & extra.keys()):
         raise ValueError(f"the commit metadata {', '.join(reserved)} is set by the commit itself")
     orjson.dumps(dict(extra))
+
+
+def ensure_user_domain(domain: str) -> None:
+    """Raise `InvalidTablePropertyError` for a domain that is not a user's to set or to remove.
+
+    >>> ensure_user_domain("delta.rowTracking")
+    Traceback (most recent call last):
+    ...
+    deltaarrow.errors.InvalidTablePropertyError: the domain 'delta.rowTracking' is not a user's: engines ...
+    """
+    if not domain or domain.lower().startswith("delta."):
+        raise InvalidTablePropertyError(f"the domain {domain!r} is not a user's: engines keep delta.*")
 
 
 def ensure_valid_commit(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.actions import Protocol, SetTransaction
+from deltaarrow.actions import DomainMetadata, Protocol, SetTransaction
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentTransactionException,
@@ -222,7 +222,8 @@ def test_domain_then_another_domain_commits(table):
 
 def test_row_id_high_water_mark_then_row_id_high_water_mark_commits(table):
     transaction = begin(table)
-    transaction.set_domain("delta.rowTracking", '{"rowIdHighWaterMark":1}')
+    mark = '{"rowIdHighWaterMark":1}'
+    transaction.stage([DomainMetadata(domain="delta.rowTracking", configuration=mark, removed=False)])
     table.commit([table.domain("delta.rowTracking", '{"rowIdHighWaterMark":0}')])
     assert transaction.commit() == 2
 

@@ -1,0 +1,166 @@
+"""What setting and unsetting table properties makes of those that a table has.
+
+Chapters "Table Features" and "Protocol Evolution". As in ``ALTER TABLE ... SET TBLPROPERTIES`` of
+delta-spark, ``delta.feature.<name>`` and the protocol versions are not stored: they ask for features. A
+protocol is never made less by them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from deltaarrow.actions import Protocol
+from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.features.gates import implied_features
+from deltaarrow.features.properties import (
+    COLUMN_MAPPING_MODE,
+    IGNORE_PROTOCOL_DEFAULTS,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+    PROPERTIES,
+)
+from deltaarrow.features.property_names import (
+    FEATURE_PREFIX,
+    ensure_commits_outlive_files,
+    proper_properties,
+)
+from deltaarrow.features.registry import (
+    READER_FEATURES_VERSION,
+    WRITER_FEATURES_VERSION,
+    TableFeature,
+    find_feature,
+)
+
+__all__ = ["ChangedProperties", "changed_properties", "removed_properties"]
+
+_PROTOCOL_NAMES = (MIN_READER_VERSION.name, MIN_WRITER_VERSION.name, IGNORE_PROTOCOL_DEFAULTS.name)
+_CONSTRAINT_PREFIX = "delta.constraints."
+_BY_OTHER_MEANS = {
+    "clustering": "give a new table clustering columns",
+    "catalogManaged": "have a catalog make a new table",
+}
+
+
+@dataclass(frozen=True)
+class ChangedProperties:
+    """What becomes of the properties of a table.
+
+    `given` are those of the user, in their proper spelling, for history; `configuration` is what the table
+    stores then; `asked` are the features that are asked for.
+    """
+
+    given: Mapping[str, str]
+    configuration: Mapping[str, str]
+    asked: tuple[TableFeature, ...] = ()
+
+
+def changed_properties(
+    protocol: Protocol,
+    configuration: Mapping[str, str],
+    changes: Mapping[str, str],
+    *,
+    known_only: bool = True,
+) -> ChangedProperties:
+    """Return what setting properties makes of a `configuration`.
+
+    Args:
+        protocol: that of the table.
+        configuration: the properties of the table.
+        changes: what is set, names in any case.
+        known_only: whether an unknown name in ``delta.`` is refused.
+
+    Raises:
+        InvalidTablePropertyError: an unknown name, an impossible value, or a property that users may not
+            set, or not in this way.
+        UnsupportedFeatureError: an unknown feature, or one that is not added in this way.
+        DeltaProtocolError: protocol versions that do not go together.
+
+    >>> table = Protocol(min_reader_version=1, min_writer_version=2)
+    >>> changed = changed_properties(table, {}, {"delta.APPENDONLY": "true"})
+    >>> changed.given, changed.configuration
+    ({'delta.appendOnly': 'true'}, {'delta.appendOnly': 'true'})
+    """
+    given = proper_properties(changes, known_only=known_only)
+    for name in given:
+        if name.lower().startswith(_CONSTRAINT_PREFIX):
+            raise InvalidTablePropertyError(f"{name} is not set as a property; add the constraint instead")
+    stored = {
+        name: text
+        for name, text in given.items()
+        if name not in _PROTOCOL_NAMES and not name.startswith(FEATURE_PREFIX)
+    }
+    merged = {**configuration, **stored}
+    ensure_commits_outlive_files(merged)
+    _ensure_mapping_may_become(configuration, merged)
+    asked = [*_named_features(given), *_features_of_versions(protocol, given)]
+    return ChangedProperties(given, merged, tuple(dict.fromkeys(asked)))
+
+
+def removed_properties(
+    configuration: Mapping[str, str], names: Iterable[str], *, raise_if_not_exists: bool = True
+) -> ChangedProperties:
+    """Return what unsetting properties makes of a `configuration`; `given` has them with empty texts.
+
+    Raises `InvalidTablePropertyError` for a property that the table does not have, unless
+    `raise_if_not_exists` is false, and for one that cannot be unset: what only engines set, what stands for
+    the protocol, and column mapping, without which the columns of data files are not found.
+    """
+    present = {name.lower(): name for name in configuration}
+    given: dict[str, str] = {}
+    for name in names:
+        lower = name.lower()
+        record = PROPERTIES.get(lower)
+        if lower.startswith(FEATURE_PREFIX) or (record is not None and record.name in _PROTOCOL_NAMES):
+            raise InvalidTablePropertyError(
+                f"{name} stands for the protocol, which unsetting does not change"
+            )
+        is_known = lower in present if lower.startswith("delta.") else name in configuration
+        if not is_known and raise_if_not_exists:
+            raise InvalidTablePropertyError(f"the table has no property {name!r}")
+        if is_known and record is not None and not record.editable:
+            raise InvalidTablePropertyError(f"{record.name} is set by the engine and not by users")
+        spelled = present.get(lower, name) if lower.startswith("delta.") else name
+        given[spelled if record is None else record.name] = ""
+    gone = {present.get(name.lower(), name) if name.startswith("delta.") else name for name in given}
+    left = {name: text for name, text in configuration.items() if name not in gone}
+    ensure_commits_outlive_files(left)
+    _ensure_mapping_may_become(configuration, left)
+    return ChangedProperties(given, left)
+
+
+def _ensure_mapping_may_become(old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    before, after = COLUMN_MAPPING_MODE.parse(old), COLUMN_MAPPING_MODE.parse(new)
+    if before != after and (before, after) != ("none", "name"):
+        raise InvalidTablePropertyError(
+            f"{COLUMN_MAPPING_MODE.name} cannot be changed from {before!r} to {after!r}: data files would"
+            " have to be written anew"
+        )
+
+
+def _named_features(given: Mapping[str, str]) -> list[TableFeature]:
+    features = []
+    for name in given:
+        feature = find_feature(name.removeprefix(FEATURE_PREFIX)) if name.startswith(FEATURE_PREFIX) else None
+        if feature is not None:
+            if (remedy := _BY_OTHER_MEANS.get(feature.name)) is not None:
+                raise UnsupportedFeatureError(
+                    f"the table feature {feature.name} cannot be added to a table; {remedy}",
+                    feature=feature.name,
+                )
+            features.append(feature)
+    return features
+
+
+def _features_of_versions(protocol: Protocol, given: Mapping[str, str]) -> list[TableFeature]:
+    """The features that the versions asked for imply; what is not asked for stays as it is."""
+    if MIN_READER_VERSION.name not in given and MIN_WRITER_VERSION.name not in given:
+        return []
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if MIN_READER_VERSION.name in given:
+        reader = MIN_READER_VERSION.parse(given)
+    if MIN_WRITER_VERSION.name in given:
+        writer = MIN_WRITER_VERSION.parse(given)
+    if reader >= READER_FEATURES_VERSION and writer < WRITER_FEATURES_VERSION:
+        raise DeltaProtocolError(
+            f"reader version {reader} goes with writer version {WRITER_FEATURES_VERSION}, not with {writer}"
+        )
+    return implied_features(reader, writer)

@@ -1,0 +1,71 @@
+"""What a user may say of table properties: names in their proper spelling, values that mean something.
+
+Names in ``delta.`` are the engine's: known ones in whatever case, ``delta.feature.<name>`` for a table
+feature, and two name spaces in which every name is free. All other names are the user's, kept as they are.
+"""
+
+from collections.abc import Mapping
+
+from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.features.properties import DELETED_FILE_RETENTION, LOG_RETENTION, PROPERTIES
+from deltaarrow.features.registry import find_feature
+
+__all__ = ["FEATURE_PREFIX", "ensure_commits_outlive_files", "proper_properties"]
+
+FEATURE_PREFIX = "delta.feature."
+_FREE_PREFIXES = ("delta.constraints.", "delta.universalformat.config.")
+
+
+def proper_properties(configuration: Mapping[str, str], *, known_only: bool = True) -> dict[str, str]:
+    """Return the properties with their names in proper spelling.
+
+    Raises `InvalidTablePropertyError` for an unknown name in ``delta.`` unless `known_only` is false, an
+    impossible value, or a property that users may not set, and `UnsupportedFeatureError` for an unknown
+    ``delta.feature.``.
+
+    >>> proper_properties({"delta.appendonly": "true", "owner": "me"})
+    {'delta.appendOnly': 'true', 'owner': 'me'}
+    """
+    properties: dict[str, str] = {}
+    for name, text in configuration.items():
+        for part in (name, text):
+            if not isinstance(part, str):
+                raise InvalidTablePropertyError(f"{name} needs to be text, not {part!r}")
+        proper = _proper_name(name, text, known_only)
+        if proper in properties:
+            raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")
+        properties[proper] = text
+    return properties
+
+
+def ensure_commits_outlive_files(configuration: Mapping[str, str]) -> None:
+    """Raise `InvalidTablePropertyError` where removed files are kept for longer than the commits.
+
+    As in delta-spark: what VACUUM must keep is known from the commits.
+    """
+    log, files = LOG_RETENTION, DELETED_FILE_RETENTION
+    if log.parse(configuration) < files.parse(configuration):
+        raise InvalidTablePropertyError(
+            f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) needs to be at least"
+            f" {files.name} ({configuration.get(files.name, 'the default, 7 days')})"
+        )
+
+
+def _proper_name(name: str, text: str, known_only: bool) -> str:
+    lower = name.lower()
+    if not lower.startswith("delta.") or lower.startswith(_FREE_PREFIXES):
+        return name
+    if lower.startswith(FEATURE_PREFIX):
+        feature = lower.removeprefix(FEATURE_PREFIX)
+        if find_feature(feature) is None:
+            raise UnsupportedFeatureError(f"{name}: there is no table feature {feature!r}", feature=feature)
+        if text.lower() not in ("supported", "enabled"):
+            raise InvalidTablePropertyError(f"{name} needs to be 'supported', not {text!r}")
+        return lower
+    record = PROPERTIES.get(lower)
+    if record is None:
+        if not known_only:
+            return name
+        raise InvalidTablePropertyError(f"there is no table property {name!r}")
+    record.ensure_valid(text)
+    return record.name

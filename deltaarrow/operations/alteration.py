@@ -1,0 +1,229 @@
+"""Changing what a table says of itself: properties, features, name, description and user domains.
+
+Chapters *Change Metadata*, *Protocol Evolution*, *Column Mapping* and *Domain Metadata* of the protocol.
+Every function here plans an `Alteration` and writes nothing; `commit_alteration` holds the outcome to the
+rules for new tables, adds the features that it needs and commits it, under Spark's name for the statement.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.features import (
+    ChangedProperties,
+    TableFeature,
+    changed_properties,
+    ensure_columns_fit_properties,
+    ensure_writable,
+    is_supported,
+    properties,
+    removed_properties,
+    upgraded_protocol,
+)
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.stored_expressions import ensure_rules_declarable
+from deltaarrow.transaction import ensure_user_domain
+
+__all__ = [
+    "Alteration",
+    "add_features",
+    "commit_alteration",
+    "set_description",
+    "set_domain",
+    "set_name",
+    "set_properties",
+    "unset_properties",
+]
+
+_COMMENT = "comment"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alteration:
+    """What is to become of a table: `metadata`, and the features that are `asked` for.
+
+    `operation` and `parameters` are for history. `domains` are set to these texts, or removed for None.
+    Without `may_raise_versions`, features are added only where the protocol has lists for them.
+    """
+
+    operation: str
+    parameters: Mapping[str, Any]
+    metadata: Metadata | None = None
+    asked: Sequence[TableFeature] = ()
+    domains: Mapping[str, str | None] = field(default_factory=dict)
+    may_raise_versions: bool = True
+
+
+def commit_alteration(
+    snapshot: Snapshot,
+    alteration: Alteration,
+    *,
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+    clock: Clock = system_clock,
+) -> int:
+    """Commit an alteration of the table of `snapshot`; return the version that was made.
+
+    Raises `SchemaMismatchError` for columns that the table cannot have, or that contradict its properties,
+    `UnsupportedFeatureError` for a feature that this release does not write, and the exceptions of commits.
+    """
+    transaction = begin_transaction(
+        snapshot, alteration.operation, commit_properties, hook_properties, clock=clock
+    )
+    transaction.parameters = alteration.parameters
+    if alteration.metadata is not None:
+        metadata, protocol = _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)
+        if not alteration.may_raise_versions:
+            _ensure_same_versions(snapshot.protocol, protocol)
+        transaction.set_metadata(metadata)
+        if protocol != snapshot.protocol:
+            transaction.set_protocol(protocol)
+    for domain, configuration in alteration.domains.items():
+        if configuration is None:
+            transaction.remove_domain(domain)
+        else:
+            transaction.set_domain(domain, configuration)
+    return transaction.commit()
+
+
+def _held_to_the_rules(
+    snapshot: Snapshot, metadata: Metadata, asked: Sequence[TableFeature]
+) -> tuple[Metadata, Protocol]:
+    """The metadata and the protocol that are to be committed."""
+    mode = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration)
+    schema = Schema.from_json(metadata.schema_string)
+    if mode != "none":
+        # A column that is there when its table gets mapped goes on under its name in the data files.
+        record = properties.COLUMN_MAPPING_MAX_COLUMN_ID
+        schema, highest = assign_column_ids(
+            schema, record.parse(metadata.configuration), keep_names=snapshot.mapping_mode == "none"
+        )
+        configuration = {**metadata.configuration, record.name: str(highest)}
+        metadata = replace(metadata, schema_string=schema.to_json(), configuration=configuration)
+    if schema != snapshot.schema:
+        ensure_valid_for_write(schema, metadata.partition_columns, mode)
+        ensure_rules_declarable(schema, metadata.configuration)
+    ensure_columns_fit_properties(schema, metadata.partition_columns, metadata.configuration, mode)
+    protocol = upgraded_protocol(snapshot.protocol, schema, metadata.configuration, "append", asked)
+    ensure_writable(protocol, metadata, "append")
+    return metadata, protocol
+
+
+def _ensure_same_versions(old: Protocol, new: Protocol) -> None:
+    before = (old.min_reader_version, old.min_writer_version)
+    after = (new.min_reader_version, new.min_writer_version)
+    if after > before:
+        raise DeltaProtocolError(
+            f"the feature needs reader version {after[0]} and writer version {after[1]}, which shuts out"
+            " older readers and writers; give allow_protocol_versions_increase=True to have it"
+        )
+
+
+# --- properties and features --------------------------------------------------------------------------
+
+
+def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only: bool = True) -> Alteration:
+    """Plan to set table properties, as ``ALTER TABLE ... SET TBLPROPERTIES`` does.
+
+    ``comment`` is the description of the table. ``delta.feature.<name>`` set to ``supported`` adds a feature,
+    ``delta.minReaderVersion`` and ``delta.minWriterVersion`` those that these versions imply. Column mapping
+    may be switched on, by name, and then never off.
+
+    Raises what `deltaarrow.features.changed_properties` raises, and `UnsupportedFeatureError` for
+    ``delta.enableRowTracking`` of a table whose rows have no ids.
+    """
+    comment = changes.get(_COMMENT)
+    rest = {name: text for name, text in changes.items() if name != _COMMENT}
+    changed = changed_properties(snapshot.protocol, snapshot.configuration, rest, known_only=known_only)
+    _ensure_rows_have_ids(snapshot, changed)
+    given = dict(changed.given) if comment is None else {**changed.given, _COMMENT: comment}
+    metadata = replace(snapshot.metadata, configuration=changed.configuration)
+    return Alteration(
+        operation="SET TBLPROPERTIES",
+        parameters={"properties": orjson.dumps(given).decode()},
+        metadata=metadata if comment is None else replace(metadata, description=comment),
+        asked=changed.asked,
+    )
+
+
+def unset_properties(
+    snapshot: Snapshot, names: Iterable[str], *, raise_if_not_exists: bool = True
+) -> Alteration:
+    """Plan to unset table properties, as ``ALTER TABLE ... UNSET TBLPROPERTIES`` does.
+
+    Raises what `deltaarrow.features.removed_properties` raises.
+    """
+    names = list(dict.fromkeys(names))
+    rest = [name for name in names if name != _COMMENT]
+    changed = removed_properties(snapshot.configuration, rest, raise_if_not_exists=raise_if_not_exists)
+    given = [*changed.given, *(name for name in names if name == _COMMENT)]
+    metadata = replace(snapshot.metadata, configuration=changed.configuration)
+    return Alteration(
+        operation="UNSET TBLPROPERTIES",
+        # Spark says so of either statement.
+        parameters={"properties": orjson.dumps(given).decode(), "ifExists": True},
+        metadata=replace(metadata, description=None) if _COMMENT in names else metadata,
+    )
+
+
+def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions: bool = True) -> Alteration:
+    """Plan to add table features by name, with those that they require.
+
+    Raises `UnsupportedFeatureError` for a feature that does not exist, and where `commit_alteration`
+    would have to raise the protocol versions unless `may_raise_versions` says that it may, it raises
+    `DeltaProtocolError`.
+    """
+    given = {f"delta.feature.{name}": "supported" for name in names}
+    return replace(set_properties(snapshot, given), may_raise_versions=may_raise_versions)
+
+
+def _ensure_rows_have_ids(snapshot: Snapshot, changed: ChangedProperties) -> None:
+    record = properties.ENABLE_ROW_TRACKING
+    if record.parse(changed.configuration) and not record.parse(snapshot.configuration):
+        raise UnsupportedFeatureError(
+            f"{record.name} cannot be set as a property alone: rows that are there need ids first",
+            feature="rowTracking",
+        )
+
+
+# --- name, description, domains -----------------------------------------------------------------------
+
+
+def set_name(snapshot: Snapshot, name: str) -> Alteration:
+    """Plan to give the table a name for people."""
+    return Alteration(
+        operation="UPDATE TABLE METADATA",
+        parameters={"metadata_update": orjson.dumps({"name": name}).decode()},
+        metadata=replace(snapshot.metadata, name=name),
+    )
+
+
+def set_description(snapshot: Snapshot, description: str) -> Alteration:
+    """Plan to describe the table for people, as ``COMMENT ON TABLE`` does."""
+    return set_properties(snapshot, {_COMMENT: description})
+
+
+def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> Alteration:
+    """Plan to set the metadata of a user's domain, or to remove it where the text is None.
+
+    Raises `InvalidTablePropertyError` for a domain that an engine keeps, or that is not there, and
+    `UnsupportedFeatureError` where the table lacks the feature.
+    """
+    ensure_user_domain(domain)
+    if not is_supported(snapshot.protocol, "domainMetadata"):
+        raise UnsupportedFeatureError(
+            "the table has no metadata of domains; add the table feature domainMetadata first",
+            feature="domainMetadata",
+        )
+    if configuration is None and domain not in snapshot.domains:
+        raise InvalidTablePropertyError(f"the table has no metadata of a domain {domain!r}")
+    operation = "REMOVE DOMAIN METADATA" if configuration is None else "SET DOMAIN METADATA"
+    return Alteration(operation=operation, parameters={"domain": domain}, domains={domain: configuration})
