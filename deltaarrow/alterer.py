@@ -196,6 +196,75 @@ class TableAlterer:
         alteration = operations.set_domain(self.table.snapshot, domain, None)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
+    # --- constraints ------------------------------------------------------------------------------
+
+    def add_constraint(
+        self,
+        constraints: Mapping[str, str],
+        *,
+        commit_properties: CommitProperties | None = None,
+        post_commithook_properties: PostCommitHookProperties | None = None,
+    ) -> None:
+        """Have every row meet a condition, those that are there included.
+
+        Args:
+            constraints: one condition in Spark SQL, by its name.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: what happens after it.
+
+        Raises:
+            ValueError: it is not one constraint.
+            ConstraintViolationError: rows of the table break it.
+            InvalidTablePropertyError: there is a constraint of that name already.
+            UnsupportedFeatureError: the condition holds what is not supported.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), pa.schema([("id", pa.int64())]))
+        >>> table.alter.add_constraint({"positive": "id > 0"})
+        >>> table.metadata().configuration
+        {'delta.constraints.positive': 'id > 0'}
+        """
+        if len(constraints) != 1:
+            raise ValueError(f"one constraint is added at a time, not {len(constraints)}")
+        ((name, expression),) = constraints.items()
+        operations.add_constraint(
+            self.table.snapshot,
+            name,
+            expression,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.table.update_incremental()
+
+    def drop_constraint(
+        self,
+        name: str,
+        raise_if_not_exists: bool = True,
+        *,
+        commit_properties: CommitProperties | None = None,
+        post_commithook_properties: PostCommitHookProperties | None = None,
+    ) -> None:
+        """Free rows from a condition.
+
+        Args:
+            name: the name of the constraint, in any case.
+            raise_if_not_exists: whether it is an error where there is none.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: what happens after it.
+
+        Raises:
+            InvalidTablePropertyError: there is no such constraint.
+        """
+        operations.drop_constraint(
+            self.table.snapshot,
+            name,
+            raise_if_not_exists,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.table.update_incremental()
+
     # --- columns ----------------------------------------------------------------------------------
 
     def add_columns(

@@ -167,6 +167,32 @@ def test_a_property_adds_its_feature_and_lists_all_that_the_versions_implied(tab
     assert protocol(table) == (3, 7, {"deletionVectors"} | more, listed | more)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ((1, 1), {"deletionVectors"}),
+        ((1, 3), {"deletionVectors", "appendOnly", "invariants", "checkConstraints"}),
+        (
+            (2, 5),
+            {
+                "deletionVectors",
+                "appendOnly",
+                "invariants",
+                "checkConstraints",
+                "changeDataFeed",
+                "generatedColumns",
+                "columnMapping",
+            },
+        ),
+    ],
+)
+def test_upgrading_an_old_version_lists_its_features(tmp_path, old, new):
+    TableBuilder(tmp_path).protocol(*old).metadata(SCHEMA).commit()
+    table = da.DeltaTable(tmp_path)
+    table.alter.add_feature(da.TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+    assert protocol(table)[3] == new
+
+
 def test_versions_are_raised_and_never_lowered(table):
     table.alter.set_table_properties({"delta.minWriterVersion": "7"})
     assert protocol(table) == (1, 2, None, None)
@@ -259,6 +285,25 @@ def test_column_mapping_keeps_the_names_that_files_have(table):
         "from 'name' to 'none'",
         lambda alter: alter.unset_table_properties("delta.columnMapping.mode"),
     )
+
+
+@pytest.mark.feature("checkConstraints")
+def test_constraints_are_added_one_at_a_time_and_dropped(table):
+    da.write_deltalake(table.table_uri, pa.table({"id": [1], "p": ["a"]}), mode="append")
+    table.update_incremental()
+    refused(
+        table,
+        ValueError,
+        "one constraint",
+        lambda alter: alter.add_constraint({"a": "id > 0", "b": "id > 1"}),
+    )
+    refused(table, da.ConstraintViolationError, "1 rows", lambda alter: alter.add_constraint({"a": "id > 1"}))
+    table.alter.add_constraint({"a": "id > 0"})
+    assert protocol(table) == (1, 3, None, None)
+    table.alter.drop_constraint("A")
+    assert table.metadata().configuration == {}
+    table.alter.drop_constraint("a", raise_if_not_exists=False)
+    refused(table, InvalidTablePropertyError, "no constraint", lambda alter: alter.drop_constraint("a"))
 
 
 # --- domains ------------------------------------------------------------------------------------------

@@ -238,6 +238,35 @@ def test_the_columns_of_statistics_follow(mapped):
     assert mapped.metadata().configuration[key] == ""
 
 
+EXPRESSIONS = {"delta.constraints.c": "k > 0 AND s . x > 0"}
+RELIED_ON = [
+    da.Field("id", "long"),
+    da.Field("k", "integer"),
+    da.Field("s", da.StructType([da.Field("x", "integer"), da.Field("z", "integer")])),
+    da.Field("g", "long", metadata={"delta.generationExpression": "id + 1"}),
+]
+
+
+@pytest.mark.feature("checkConstraints")
+@pytest.mark.feature("generatedColumns")
+def test_columns_that_expressions_rely_on_are_neither_renamed_nor_dropped(tmp_path):
+    table = da.DeltaTable.create(tmp_path, da.Schema(RELIED_ON), configuration=MAPPED | EXPRESSIONS)
+    for name, owner in (
+        ("id", "g"),
+        ("k", "constraints.c"),
+        ("s", "constraints.c"),
+        ("s.x", "constraints.c"),
+    ):
+        for change in (
+            lambda alter, name=name: alter.rename_column(name, "other"),
+            lambda alter, name=name: alter.drop_columns(name),
+        ):
+            refused(table, da.SchemaMismatchError, f"{owner} relies on it", change)
+    table.alter.rename_column("s.z", "other")
+    table.alter.drop_columns(["s.other", "g", "id"])
+    assert table.schema().names == ["k", "s"]
+
+
 # --- describing ---------------------------------------------------------------------------------------
 
 
