@@ -113,7 +113,7 @@ class CheckpointLayout:
         return pa.schema([(name, own.get(name) or CHECKPOINT_SCHEMA.field(name).type) for name in names])
 
     @cached_property
-    def _add_type(self) -> pa.DataType:
+    def _add_type(self) -> pa.StructType:
         fields = list(_members("add", _ADD))
         if self.has_json:
             fields.append(pa.field("stats", pa.string()))
@@ -122,7 +122,9 @@ class CheckpointLayout:
             fields.append(pa.field("partitionValues_parsed", pa.struct(values)))
         if self.statistics is not None:
             fields.append(pa.field("stats_parsed", self.statistics.type))
-        return pa.struct(fields)
+        struct = pa.struct(fields)
+        assert pa.types.is_struct(struct)
+        return struct
 
     def select_adds(self, source: str, files: CheckpointFiles | None) -> str:
         """The SELECT of the members of `add` from that of a file table.
@@ -147,6 +149,28 @@ class CheckpointLayout:
             else:
                 members["stats_parsed"] = self.statistics.from_struct("stats_parsed", found)
         return _select(members, source)
+
+    def adds_of(self, files: pa.Table) -> pa.Array | None:
+        """The members of `add` of files of commits, given as a table of `FILE_SCHEMA`, without a query.
+
+        Inner names are those of the table still. None where that takes a query: there are typed partition
+        values, or statistics of uncommon types.
+        """
+        if self.partitions:
+            return None
+        arrays = []
+        for member in self._add_type:
+            if member.name == "stats_parsed":
+                assert self.statistics is not None
+                array = self.statistics.from_texts(files.column("stats").to_pylist())
+                if array is None:
+                    return None
+            elif member.name == "dataChange":
+                array = pa.repeat(False, files.num_rows)
+            else:
+                array = files.column(_ADD.get(member.name, member.name)).combine_chunks()
+            arrays.append(array)
+        return pa.StructArray.from_arrays(arrays, names=[member.name for member in self._add_type])
 
     def select_removes(self, source: str, files: CheckpointFiles | None) -> str:
         """The SELECT of the members of `remove` from that of a table of tombstones."""

@@ -14,7 +14,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.file_sources import FileSources
 
-__all__ = ["ROWS_A_GROUP", "action_rows", "add_rows", "remove_rows"]
+__all__ = ["ROWS_A_GROUP", "action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
 
 ROWS_A_GROUP = 50_000
 """So many rows of files make a row group, or a sidecar: as many as in a sidecar of delta-spark's."""
@@ -31,7 +31,7 @@ _MOST_SORTED = 250_000
 def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
     """Return actions as rows of a checkpoint of this schema."""
     return pa.concat_tables(
-        _rows(key, build_array([value], schema.field(key).type), schema)
+        file_rows(key, build_array([value], schema.field(key).type), schema)
         for action in actions
         for key, value in render_action(action).items()
     )
@@ -74,7 +74,7 @@ def _file_rows(
             raise CorruptLogError(
                 f"an {action} action of {files.state.store.uri} lacks a field that it must have"
             )
-        yield _rows(action, _conformed(batch.to_struct_array(), schema.field(action).type), schema)
+        yield file_rows(action, conformed(batch.to_struct_array(), schema.field(action).type), schema)
 
 
 _REQUIRED = ("path", "size", "partitionValues")
@@ -102,18 +102,18 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(held)
 
 
-def _conformed(array: pa.Array, data_type: pa.DataType) -> pa.Array:
+def conformed(array: pa.Array, data_type: pa.DataType) -> pa.Array:
     """Return an array as one of a type that differs from its own in names alone, or as to NULLs."""
     if array.type.equals(data_type):
         return array
     if not pa.types.is_struct(data_type):
         return array.cast(data_type)
-    children = [_conformed(array.field(i), field.type) for i, field in enumerate(data_type)]
+    children = [conformed(array.field(i), field.type) for i, field in enumerate(data_type)]
     mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(data_type), mask=mask)
 
 
-def _rows(column: str, values: pa.Array, schema: pa.Schema) -> pa.Table:
+def file_rows(column: str, values: pa.Array, schema: pa.Schema) -> pa.Table:
     """Return the rows of one kind of action; the columns of the other kinds are NULL."""
     arrays = [values if f.name == column else pa.nulls(len(values), f.type) for f in schema]
     return pa.Table.from_arrays(arrays, schema=schema)

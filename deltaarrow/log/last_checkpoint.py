@@ -8,7 +8,7 @@ describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -50,9 +50,12 @@ def checksum(hint: dict[str, Any]) -> str:
     >>> checksum({"version": 1, "size": 2, "checksum": "of an older text"})
     '6b2b994e3366b5a8863ac037d3db410a'
     """
-    content = {key: value for key, value in hint.items() if key != "checksum"}
+    return _digest(_leaves({key: value for key, value in hint.items() if key != "checksum"}, ""))
+
+
+def _digest(leaves: Iterable[tuple[str, str]]) -> str:
     # Sorted by path alone, as the protocol has it: comparing whole lines would put "10" before "1".
-    canonical = ",".join(f"{path}={value}" for path, value in sorted(_leaves(content, "")))
+    canonical = ",".join(f"{path}={value}" for path, value in sorted(leaves))
     return hashlib.md5(canonical.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -127,13 +130,15 @@ class Hint:
             "sizeInBytes": self.size_in_bytes,
             "numOfAddFiles": self.num_of_add_files,
         }
-        if self.checkpoint_schema is not None:
-            text = schema_json(self.checkpoint_schema)
-            if text is not None:
-                hint["checkpointSchema"] = orjson.loads(text)
         if self.manifest is not None:
             hint["v2Checkpoint"] = self.manifest.to_json()
-        return orjson.dumps(hint | {"checksum": checksum(hint)})
+        leaves = [*_leaves(hint, "")]
+        if self.checkpoint_schema is not None:
+            described = _describe(self.checkpoint_schema)
+            if described is not None:
+                hint["checkpointSchema"], of_schema = described
+                leaves += of_schema
+        return orjson.dumps(hint | {"checksum": _digest(leaves)})
 
 
 def schema_json(schema: pa.Schema) -> str | None:
@@ -144,6 +149,16 @@ def schema_json(schema: pa.Schema) -> str | None:
     """
     text = from_arrow_schema(schema).to_json()
     return text if len(text) <= _LONGEST_SCHEMA else None
+
+
+@functools.lru_cache(16)
+def _describe(schema: pa.Schema) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]] | None:
+    """Return the object ``checkpointSchema`` and its leaves: the same for every checkpoint of a table."""
+    text = schema_json(schema)
+    if text is None:
+        return None
+    value: dict[str, Any] = orjson.loads(text)
+    return value, tuple(_leaves({"checkpointSchema": value}, ""))
 
 
 def write_hint(store: Store, hint: Hint) -> None:

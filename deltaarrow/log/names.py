@@ -57,16 +57,16 @@ class LogFileKind(Enum):
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _PATTERNS = {
-    LogFileKind.COMMIT: r"(?P<version>\d{20})\.json",
     LogFileKind.COMPACTION: r"(?P<start>\d{20})\.(?P<version>\d{20})\.compacted\.json",
     LogFileKind.CLASSIC_CHECKPOINT: r"(?P<version>\d{20})\.checkpoint\.parquet",
     LogFileKind.MULTI_PART_CHECKPOINT: (
         r"(?P<version>\d{20})\.checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
     ),
     LogFileKind.UUID_CHECKPOINT: rf"(?P<version>\d{{20}})\.checkpoint\.(?P<uuid>{_UUID})\.(?:json|parquet)",
-    LogFileKind.VERSION_CHECKSUM: r"(?P<version>\d{20})\.crc",
 }
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+_OF_EVERY_VERSION = re.compile(r"(?P<version>\d{20})\.(?P<suffix>json|crc)")
+_KINDS_OF_EVERY_VERSION = {"json": LogFileKind.COMMIT, "crc": LogFileKind.VERSION_CHECKSUM}
 _STAGED = re.compile(rf"(?P<version>\d{{20}})\.{_UUID}\.json")
 
 
@@ -113,6 +113,9 @@ def parse_log_file(entry: FileEntry) -> LogFile | None:
     if folder == STAGED_FOLDER:
         version = staged_version(base)
         return None if version is None else LogFile(LogFileKind.COMMIT, version, entry, version)
+    if match := _OF_EVERY_VERSION.fullmatch(base):
+        version = int(match["version"])
+        return LogFile(_KINDS_OF_EVERY_VERSION[match["suffix"]], version, entry, version)
     for kind, pattern in _COMPILED.items():
         if match := pattern.fullmatch(base):
             groups = match.groupdict()

@@ -6,13 +6,18 @@ A value that is none of its column's type is NULL, which says nothing.
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
+from types import NoneType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from deltaarrow.actions.arrow import build_array
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
@@ -23,6 +28,9 @@ __all__ = ["TypedStatistics"]
 
 # Java's texts for these are read by rules of their own, so that no bound is off by a time zone.
 _READ_AS_TEXT = ("date", "timestamp", "timestamp_ntz")
+
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH = date(1970, 1, 1).toordinal()
 
 _Path = tuple[str, ...]
 
@@ -85,6 +93,18 @@ class TypedStatistics:
             return raw
         return _struct_sql(_tree([(path, field) for path, field in self._leaves]), raw)
 
+    def from_texts(self, texts: Sequence[str | None]) -> pa.Array | None:
+        """The struct out of JSON texts, for a few of them: no query is prepared.
+
+        None where it takes DuckDB to tell what a text says: a type whose values are not plain in JSON, or a
+        text that holds anything else than such values.
+        """
+        tree = _tree([(path, to_arrow_type(field.type)) for path, field in self._leaves])
+        try:
+            return _plain_array([None if text is None else _plain_json(text) for text in texts], tree)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
     def from_struct(self, parsed: str, found: pa.DataType) -> str:
         """The SQL of the struct out of that of another checkpoint's, whose type is `found`."""
         if found.equals(self.type):
@@ -92,6 +112,61 @@ class TypedStatistics:
         other = FileStatisticsSql(None, parsed, found)
         members = _tree([(path, _typed_leaf(other, path, field)) for path, field in self._leaves])
         return f"CASE WHEN {parsed} IS NOT NULL THEN {_pack(members)} END"
+
+
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a member that is there twice")
+    return dict(pairs)
+
+
+def _plain_json(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, object_pairs_hook=_unique_members, parse_constant=refuse)
+
+
+def _plain_array(values: list[Any], tree: Any) -> pa.Array:
+    if not isinstance(tree, dict):
+        return _plain_leaf(values, tree)
+    if not {*map(type, values)} <= {dict, NoneType}:
+        raise TypeError("a member that is no object")
+    arrays = [
+        _plain_array([None if value is None else value.get(name) for value in values], inner)
+        for name, inner in tree.items()
+    ]
+    mask = [value is None for value in values]
+    fields = [pa.field(name, array.type) for name, array in zip(tree, arrays, strict=True)]
+    if not any(mask):
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=build_array(mask, pa.bool_()))
+
+
+def _plain_leaf(values: list[Any], data_type: pa.DataType) -> pa.Array:
+    if pa.types.is_date32(data_type):
+        days = [None if value is None else _days(value) for value in values]
+        return build_array(days, pa.int32()).view(data_type)
+    if pa.types.is_float64(data_type):
+        return _doubles(values)
+    if pa.types.is_string(data_type) or pa.types.is_integer(data_type) or pa.types.is_boolean(data_type):
+        return build_array(values, data_type)
+    raise TypeError(f"values of {data_type} are not plain in JSON")
+
+
+def _doubles(values: list[Any]) -> pa.Array:
+    if not {*map(type, values)} <= {float, int, NoneType}:
+        raise TypeError("a value that is no number")
+    missing = [value is None for value in values]
+    data = np.array([0.0 if value is None else float(value) for value in values])
+    validity = build_array([not each for each in missing], pa.bool_()).buffers()[1] if any(missing) else None
+    return pa.Array.from_buffers(pa.float64(), len(values), [validity, pa.py_buffer(data)])
+
+
+def _days(text: str) -> int:
+    if not _DATE.fullmatch(text):
+        raise ValueError(f"not a plain date: {text!r}")
+    return date.fromisoformat(text).toordinal() - _EPOCH
 
 
 def _is_read_as_text(field: Field) -> bool:
@@ -135,13 +210,19 @@ def _arrow_struct(tree: Any) -> pa.DataType:
 
 
 def _struct_sql(tree: Any, sql: str) -> str:
+    """The value as it is but for what is read as text: each member that is spelled takes time to plan."""
     if isinstance(tree, Field):
         return f"({written_value(tree, sql)})::{_sql_type(tree)}" if _is_read_as_text(tree) else sql
-    members = {
-        name: _struct_sql(inner, f"struct_extract({sql}, {quote_literal(name)})")
+    members = {name: f"struct_extract({sql}, {quote_literal(name)})" for name in tree}
+    changed = {
+        name: found
         for name, inner in tree.items()
+        if (found := _struct_sql(inner, members[name])) != members[name]
     }
-    return f"CASE WHEN {sql} IS NOT NULL THEN {_pack(members)} END"
+    if not changed:
+        return sql
+    listed = ", ".join(f"{quote_identifier(name)} := {found}" for name, found in changed.items())
+    return f"CASE WHEN {sql} IS NOT NULL THEN struct_update({sql}, {listed}) END"
 
 
 def _pack(tree: Any) -> str:

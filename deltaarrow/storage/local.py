@@ -188,17 +188,16 @@ class _LocalOutput(Output):
             os.replace(self._temporary, self._path)
         else:
             self._link()
-        if not self._durable:
-            self._remove_temporary()
-            return
         try:
-            _sync_folder(self._folder)
+            if self._durable:
+                _sync_folder(self._folder)
         except OSError as error:
             raise StorageError(
                 f"{self._path!r} is there, but may not survive a failure of the machine: {error}"
             ) from error
         finally:
-            self._remove_temporary()
+            if not self._replace:
+                self._remove_temporary()
 
     def _link(self) -> None:
         try:
