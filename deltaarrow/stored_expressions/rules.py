@@ -20,7 +20,15 @@ from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
 from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, refused
 from deltaarrow.stored_expressions.operators import compare
-from deltaarrow.stored_expressions.types import BOOLEAN, INTEGRAL, STRING, VOID, type_name, wider_type
+from deltaarrow.stored_expressions.types import (
+    BOOLEAN,
+    DATE,
+    STRING,
+    TIMESTAMPS,
+    VOID,
+    is_numeric,
+    type_name,
+)
 
 __all__ = [
     "Constraint",
@@ -100,9 +108,12 @@ class DefaultColumn:
 
     def _takes(self, given: DataType) -> bool:
         """Whether Spark stores a default of that type in the column."""
-        if given in (self.type, VOID, STRING) or (given in INTEGRAL and self.type in INTEGRAL):
+        if given in (self.type, VOID) or self.type == STRING:
             return True
-        return given != STRING != self.type and wider_type(given, self.type) == self.type
+        if given == STRING:
+            return self.type != BOOLEAN
+        times = (DATE, *TIMESTAMPS)
+        return (is_numeric(given) and is_numeric(self.type)) or (given in times and self.type in times)
 
 
 @dataclass(frozen=True)
