@@ -28,6 +28,11 @@ from deltaarrow.features.registry import (
     TableFeature,
     find_feature,
 )
+from deltaarrow.features.row_tracking import (
+    assigns_row_ids,
+    is_row_tracking_enabled,
+    with_materialized_columns,
+)
 from deltaarrow.features.upgrade import upgraded_protocol
 
 __all__ = [
@@ -41,12 +46,14 @@ __all__ = [
     "TableFeature",
     "TableFeatures",
     "TableProperty",
+    "assigns_row_ids",
     "changed_properties",
     "ensure_columns_fit_properties",
     "ensure_readable",
     "ensure_writable",
     "find_feature",
     "implied_features",
+    "is_row_tracking_enabled",
     "is_supported",
     "minimal_protocol",
     "new_table_configuration",
@@ -56,4 +63,5 @@ __all__ = [
     "removed_properties",
     "supported_features",
     "upgraded_protocol",
+    "with_materialized_columns",
 ]

@@ -255,6 +255,9 @@ _RECORDS = (
         sentence="Rows have ids and versions that survive rewriting.",
         activation=PropertySet(p.ENABLE_ROW_TRACKING),
         requires=("domainMetadata",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="clustering",

@@ -15,8 +15,8 @@ from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import (
-    ChangedProperties,
     TableFeature,
+    assigns_row_ids,
     changed_properties,
     ensure_columns_fit_properties,
     ensure_writable,
@@ -24,8 +24,10 @@ from deltaarrow.features import (
     properties,
     removed_properties,
     upgraded_protocol,
+    with_materialized_columns,
 )
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.row_tracking import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.snapshot import Snapshot
@@ -72,12 +74,23 @@ def commit_alteration(
 ) -> int:
     """Commit an alteration of the table of `snapshot`; return the version that was made.
 
+    Where row tracking gets enabled, the rows that are there get their ids first, in commits of their own;
+    see `backfill_row_ids`.
+
     Raises `SchemaMismatchError` for columns that the table cannot have, or that contradict its properties,
     `UnsupportedFeatureError` for a feature that this release does not write, and the exceptions of commits.
     """
+    tags: Mapping[str, str] = {}
+    if alteration.metadata is not None and enables_row_tracking(snapshot, alteration.metadata):
+        _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)  # or nothing is committed
+        tags = enablement_tags(snapshot, alteration.metadata)
+        snapshot = backfill_row_ids(
+            snapshot, commit_properties=commit_properties, hook_properties=hook_properties, clock=clock
+        )
     transaction = begin_transaction(
         snapshot, alteration.operation, commit_properties, hook_properties, clock=clock
     )
+    transaction.tags.update(tags)
     transaction.parameters = alteration.parameters
     if alteration.metadata is not None:
         metadata, protocol = _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)
@@ -113,7 +126,10 @@ def _held_to_the_rules(
         ensure_rules_declarable(schema, metadata.configuration)
     ensure_columns_fit_properties(schema, metadata.partition_columns, metadata.configuration, mode)
     protocol = upgraded_protocol(snapshot.protocol, schema, metadata.configuration, "append", asked)
+    configuration = with_materialized_columns(protocol, metadata.configuration)
+    metadata = replace(metadata, configuration=configuration)
     ensure_writable(protocol, metadata, "append")
+    assigns_row_ids(protocol, configuration)
     return metadata, protocol
 
 
@@ -137,13 +153,11 @@ def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only
     ``delta.minReaderVersion`` and ``delta.minWriterVersion`` those that these versions imply. Column mapping
     may be switched on, by name, and then never off.
 
-    Raises what `deltaarrow.features.changed_properties` raises, and `UnsupportedFeatureError` for
-    ``delta.enableRowTracking`` of a table whose rows have no ids.
+    Raises what `deltaarrow.features.changed_properties` raises.
     """
     comment = changes.get(_COMMENT)
     rest = {name: text for name, text in changes.items() if name != _COMMENT}
     changed = changed_properties(snapshot.protocol, snapshot.configuration, rest, known_only=known_only)
-    _ensure_rows_have_ids(snapshot, changed)
     given = dict(changed.given) if comment is None else {**changed.given, _COMMENT: comment}
     metadata = replace(snapshot.metadata, configuration=changed.configuration)
     return Alteration(
@@ -183,15 +197,6 @@ def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions
     """
     given = {f"delta.feature.{name}": "supported" for name in names}
     return replace(set_properties(snapshot, given), may_raise_versions=may_raise_versions)
-
-
-def _ensure_rows_have_ids(snapshot: Snapshot, changed: ChangedProperties) -> None:
-    record = properties.ENABLE_ROW_TRACKING
-    if record.parse(changed.configuration) and not record.parse(snapshot.configuration):
-        raise UnsupportedFeatureError(
-            f"{record.name} cannot be set as a property alone: rows that are there need ids first",
-            feature="rowTracking",
-        )
 
 
 # --- name, description, domains -----------------------------------------------------------------------

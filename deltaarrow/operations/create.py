@@ -19,6 +19,7 @@ from deltaarrow.features import (
     minimal_protocol,
     new_table_configuration,
     properties,
+    with_materialized_columns,
 )
 from deltaarrow.log import list_segment
 from deltaarrow.operations.checksum import write_checksum
@@ -64,6 +65,7 @@ class NewTable:
         partition_columns = resolve_partition_columns(schema, self.partition_by)
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
         protocol = minimal_protocol(schema, self.configuration)
+        configuration = with_materialized_columns(protocol, configuration)
         ensure_rules_declarable(schema, configuration)
         metadata = Metadata(
             id=str(uuid.uuid4()),

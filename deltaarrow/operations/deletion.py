@@ -5,17 +5,19 @@ are marked in a deletion vector where the table has these switched on; elsewhere
 written to new files. Chapters "Deletion Vectors" and "Add File and Remove File" of the protocol.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
+from deltaarrow.clock import Clock
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vector
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, columns_of
-from deltaarrow.features import properties
+from deltaarrow.features import is_row_tracking_enabled, properties
+from deltaarrow.operations.row_tracking import hidden_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WritePlan, write_files
@@ -68,7 +70,7 @@ def stage_deletion(
             transaction.remove_rows(_row(files, each.place), each.found())
     elif parts:
         removed |= {each.place for each in parts}
-        rewritten = write_files(write_plan, _remaining_rows(plan, parts), clock=transaction.clock)
+        rewritten = _rewrite(snapshot, plan, parts, write_plan, transaction.clock)
         transaction.add_files(rewritten)
     tombstones = transaction.remove_files(files.take(pa.array(sorted(removed), pa.int64())))
     return Deletion(
@@ -86,11 +88,25 @@ def _row(files: pa.Table, place: int) -> dict[str, object]:
     return dict(row)
 
 
-def _remaining_rows(plan: scan.ScanPlan, matches: Sequence[scan.FileMatches]) -> Iterator[pa.RecordBatch]:
-    """Read the live rows of files that do not match, as if those that do were deleted already."""
-    names = tuple(field.name for field in plan.layout.schema.fields)
+def _rewrite(
+    snapshot: Snapshot,
+    plan: scan.ScanPlan,
+    matches: Sequence[scan.FileMatches],
+    write_plan: WritePlan,
+    clock: Clock,
+) -> list[AddFile]:
+    """Write the live rows of files that do not match anew; where row tracking is enabled, under their ids."""
     tasks = [_without(plan, each) for each in matches]
-    return scan.BatchReader(plan.layout, names).read(tasks)
+    names = tuple(snapshot.schema.names)
+    if not is_row_tracking_enabled(snapshot.protocol, snapshot.configuration):
+        return write_files(write_plan, scan.BatchReader(plan.layout, names).read(tasks), clock=clock)
+    scan.ensure_recorded(plan.files, scan.ROW_TRACKING_COLUMNS)
+    tracking = scan.row_tracking_of(snapshot)
+    hidden = hidden_columns(tracking, snapshot.configuration)
+    reader = scan.BatchReader(scan.table_layout(snapshot, tracking), (*names, *scan.ROW_TRACKING_COLUMNS))
+    in_files = [*names, *(field.name for field in hidden)]
+    rows = (batch.rename_columns(in_files) for batch in reader.read(tasks))
+    return write_files(replace(write_plan, hidden_columns=hidden), rows, clock=clock)
 
 
 def _without(plan: scan.ScanPlan, matches: scan.FileMatches) -> scan.FileTask:

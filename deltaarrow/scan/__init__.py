@@ -12,7 +12,7 @@ from deltaarrow.scan.plan import (
     scan_schema,
     table_layout,
 )
-from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, with_row_tracking
+from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking, ensure_recorded, with_row_tracking
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ __all__ = [
     "Explanation",
     "FileMatches",
     "FileTask",
+    "RowTracking",
     "ScanPlan",
     "TableLayout",
     "count_live_rows",
     "count_rows",
+    "ensure_recorded",
     "explain_scan",
     "file_tasks",
     "find_matches",

@@ -3,6 +3,7 @@
 from deltaarrow.transaction.committer import Committed, Conflict, FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.removal import add_again
 from deltaarrow.transaction.transaction import (
     DEFAULT_MAX_COMMIT_RETRIES,
     CommittedTransaction,
@@ -10,9 +11,11 @@ from deltaarrow.transaction.transaction import (
     PostCommitHook,
 )
 from deltaarrow.transaction.validity import ensure_user_domain
+from deltaarrow.transaction.winning_commit import ROW_TRACKING_BACKFILL
 
 __all__ = [
     "DEFAULT_MAX_COMMIT_RETRIES",
+    "ROW_TRACKING_BACKFILL",
     "Committed",
     "CommittedTransaction",
     "Conflict",
@@ -21,5 +24,6 @@ __all__ = [
     "OptimisticTransaction",
     "PostCommitHook",
     "ReadSet",
+    "add_again",
     "ensure_user_domain",
 ]

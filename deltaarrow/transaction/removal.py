@@ -22,7 +22,7 @@ from deltaarrow.features import properties
 from deltaarrow.partitions import random_prefix
 from deltaarrow.storage import Store
 
-__all__ = ["RowRemoval", "deletion_vector_prefix", "remove_file", "remove_rows"]
+__all__ = ["RowRemoval", "add_again", "deletion_vector_prefix", "remove_file", "remove_rows"]
 
 FileRow = Mapping[str, Any]
 """A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
@@ -55,6 +55,23 @@ def remove_file(file: FileRow, now: int, *, data_change: bool = True) -> RemoveF
         deletion_vector=_descriptor(file),
         base_row_id=file["base_row_id"],
         default_row_commit_version=file["default_row_commit_version"],
+    )
+
+
+def add_again(file: FileRow, *, data_change: bool) -> AddFile:
+    """Return the action that adds a live file as it is; row ids that it has stay."""
+    return AddFile(
+        path=file["log_path"],
+        partition_values=file["partition_values"],
+        size=file["size"],
+        modification_time=file["modification_time"],
+        data_change=data_change,
+        stats=file["stats"],
+        tags=file["tags"],
+        deletion_vector=_descriptor(file),
+        base_row_id=file["base_row_id"],
+        default_row_commit_version=file["default_row_commit_version"],
+        clustering_provider=file["clustering_provider"],
     )
 
 
@@ -123,16 +140,5 @@ def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, 
 
 def _marked(file: FileRow, descriptor: DeletionVectorDescriptor) -> AddFile:
     """Return a live file with another deletion vector, and all else as it was."""
-    return AddFile(
-        path=file["log_path"],
-        partition_values=file["partition_values"],
-        size=file["size"],
-        modification_time=file["modification_time"],
-        data_change=True,
-        stats=_with_wide_bounds(file["stats"]),
-        tags=file["tags"],
-        deletion_vector=descriptor,
-        base_row_id=file["base_row_id"],
-        default_row_commit_version=file["default_row_commit_version"],
-        clustering_provider=file["clustering_provider"],
-    )
+    added = add_again(file, data_change=True)
+    return replace(added, stats=_with_wide_bounds(file["stats"]), deletion_vector=descriptor)

@@ -40,7 +40,7 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.expressions import Constant, Predicate, bind, from_sql
-from deltaarrow.features import is_supported, properties
+from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path
@@ -50,6 +50,7 @@ from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
 from deltaarrow.transaction.removal import RowRemoval, deletion_vector_prefix, remove_file, remove_rows
+from deltaarrow.transaction.row_ids import assign_row_ids, with_recorded_row_ids
 from deltaarrow.transaction.validity import (
     ensure_commit_metadata,
     ensure_replaced_files_are_removed,
@@ -69,6 +70,7 @@ __all__ = [
 DEFAULT_MAX_COMMIT_RETRIES = 15
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 1.0
+_ROW_TRACKING_PRESERVED = "delta.rowTracking.preserved"
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -104,6 +106,7 @@ class OptimisticTransaction:
         operation: what history shows.
         parameters: the parameters of the operation, for history.
         metrics: its metrics, for history.
+        tags: the tags of `commitInfo`; that of row tracking is set by the commit unless it is here.
         commit_metadata: further keys of `commitInfo`.
         max_commit_retries: how often a commit is tried again after another writer was first.
         hooks: called in turn once the commit is made.
@@ -115,6 +118,7 @@ class OptimisticTransaction:
     operation: str = "Manual Update"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
     commit_metadata: Mapping[str, Any] = field(default_factory=dict)
     max_commit_retries: int = DEFAULT_MAX_COMMIT_RETRIES
     hooks: Sequence[PostCommitHook] = ()
@@ -406,11 +410,15 @@ class OptimisticTransaction:
         else:
             ensure_valid_commit(self._actions, newest.protocol, newest.metadata)
             ensure_replaced_files_are_removed(self._actions, newest, self._written)
+        staged: Sequence[Action] = self._actions
+        if newest is not None and newest.version > self._need_snapshot().version:
+            staged = with_recorded_row_ids(staged, newest, self._written)
+        staged = assign_row_ids(staged, newest)
         now = self.clock()
-        commit_info, actions = stamp(self._commit_info(isolation, now), self._actions, newest, now)
+        commit_info, actions = stamp(self._commit_info(isolation, newest, now), staged, newest, now)
         return [commit_info, *actions]
 
-    def _commit_info(self, isolation: IsolationLevel, now: int) -> CommitInfo:
+    def _commit_info(self, isolation: IsolationLevel, newest: Snapshot | None, now: int) -> CommitInfo:
         only_adds = not any(isinstance(action, RemoveFile | AddCDCFile) for action in self._actions)
         return CommitInfo(
             timestamp=now,
@@ -420,10 +428,19 @@ class OptimisticTransaction:
             isolation_level=isolation.value,
             is_blind_append=only_adds and not self.read.has_files,
             operation_metrics=self.metrics,
+            tags=self._tags(newest) or None,
             engine_info=ENGINE_INFO,
             txn_id=self._id,
             extra=dict(self.commit_metadata),
         )
+
+    def _tags(self, newest: Snapshot | None) -> Mapping[str, str]:
+        """Say of row tracking that rows keep their ids, unless it was enabled since the table was read."""
+        if newest is None or not is_row_tracking_enabled(newest.protocol, newest.configuration):
+            return self.tags
+        read = self._need_snapshot()
+        is_kept = is_row_tracking_enabled(read.protocol, read.configuration)
+        return {_ROW_TRACKING_PRESERVED: str(is_kept).lower(), **self.tags}
 
     def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
         """Return the version to go after, or raise the conflict with what was committed since `known`.

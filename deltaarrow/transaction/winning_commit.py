@@ -9,7 +9,10 @@ from deltaarrow.actions import FileActionKey
 from deltaarrow.log import LogFileKind, list_log, read_commits
 from deltaarrow.storage import Store
 
-__all__ = ["WinningCommit", "read_winning_commits"]
+__all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "read_winning_commits"]
+
+ROW_TRACKING_BACKFILL = "ROW TRACKING BACKFILL"
+"""The operation that gives row ids to files of a table: chapter "Row Tracking" of the protocol."""
 
 JsonAction = Mapping[str, Any]
 
@@ -34,6 +37,18 @@ class WinningCommit:
     def is_blind_append(self) -> bool:
         """Whether the writer says that it read nothing of the table; unsaid, it may have."""
         return self.commit_info.get("isBlindAppend") is True
+
+    @cached_property
+    def is_row_tracking_backfill(self) -> bool:
+        """Whether all that it does is to give row ids to files that were there before."""
+        return self.commit_info.get("operation") == ROW_TRACKING_BACKFILL and not any(
+            add.get("dataChange", True) for add in self.bodies("add")
+        )
+
+    @cached_property
+    def added_paths(self) -> set[str]:
+        """The canonical paths of the files that are added, with whatever deletion vector."""
+        return {FileActionKey.from_json(dict(body)).path for body in self.bodies("add")}
 
     @cached_property
     def removed_paths(self) -> set[str]:

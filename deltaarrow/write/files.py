@@ -17,7 +17,7 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
-from deltaarrow.schema import Field, PrimitiveType, conform, physical_name, to_arrow_schema
+from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import (
     FileStatistics,
     parquet_leaves,
@@ -109,8 +109,9 @@ class _Layout:
 
     def __init__(self, plan: WritePlan, clock: Clock) -> None:
         self._plan = plan
-        self._target = to_arrow_schema(plan.schema)
-        columns = data_columns(plan.schema, plan.partition_columns)
+        written = Schema([*plan.schema.fields, *plan.hidden_columns])
+        self._target = to_arrow_schema(written)
+        columns = data_columns(written, plan.partition_columns)
         self._data_names = columns.names
         self._schema = file_schema(columns, plan.mapping_mode)
         partition_fields = [plan.schema.field(name) for name in plan.partition_columns]

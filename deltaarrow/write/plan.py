@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import Schema
+from deltaarrow.schema import Field, Schema
 from deltaarrow.storage import Store
 from deltaarrow.stored_expressions import TableRules
 from deltaarrow.write.properties import WriterProperties
@@ -31,6 +31,7 @@ class WritePlan:
         configuration: the table's properties; those on statistics, compression and file names count.
         tight_bounds: whether statistics say ``tightBounds``, as they do where the table supports
             deletion vectors.
+        hidden_columns: columns of the data files that follow on those of the schema.
         target_file_size: bytes after which a file is closed and another begun.
         properties: how Parquet is written.
         data_change: what ``add.dataChange`` says.
@@ -49,6 +50,7 @@ class WritePlan:
     mapping_mode: str = "none"
     configuration: Mapping[str, str] = field(default_factory=dict)
     tight_bounds: bool = False
+    hidden_columns: tuple[Field, ...] = ()
     target_file_size: int = DEFAULT_TARGET_FILE_SIZE
     properties: WriterProperties = field(default_factory=WriterProperties)
     data_change: bool = True

@@ -138,7 +138,6 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
 @pytest.mark.parametrize(
     ("schema", "configuration", "feature"),
     [
-        (PLAIN, {"delta.enableRowTracking": "true"}, "rowTracking"),
         (PLAIN, {"delta.minWriterVersion": "6"}, "identityColumns"),
         (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
         (Schema([Field("v", "variant")]), {}, "variantType"),

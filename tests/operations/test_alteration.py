@@ -139,7 +139,6 @@ def test_columns_that_contradict_a_property(tmp_path):
 @pytest.mark.parametrize(
     ("name", "feature"),
     [
-        ("delta.enableRowTracking", "RowTracking"),
         ("delta.universalFormat.enabledFormats", "universalFormat"),
         ("delta.coordinatedCommits.commitCoordinator-preview", "coordinatedCommits"),
         ("delta.redirectWriterOnly-preview", "redirectWriterOnly"),

@@ -6,12 +6,13 @@ another writer after the append has begun.
 
 import json
 import shutil
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.actions import DomainMetadata, Protocol, SetTransaction
+from deltaarrow.actions import AddFile, Protocol, SetTransaction
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentTransactionException,
@@ -222,10 +223,12 @@ def test_domain_then_another_domain_commits(table):
 
 def test_row_id_high_water_mark_then_row_id_high_water_mark_commits(table):
     transaction = begin(table)
-    mark = '{"rowIdHighWaterMark":1}'
-    transaction.stage([DomainMetadata(domain="delta.rowTracking", configuration=mark, removed=False)])
-    table.commit([table.domain("delta.rowTracking", '{"rowIdHighWaterMark":0}')])
+    file = AddFile(path="f", partition_values={}, size=1, modification_time=0, data_change=True)
+    transaction.stage([replace(file, stats='{"numRecords":2}')])
+    table.commit([table.domain("delta.rowTracking", '{"rowIdHighWaterMark":5}')])
     assert transaction.commit() == 2
+    marked = DeltaTable(table.path).snapshot.domains["delta.rowTracking"].configuration
+    assert json.loads(marked)["rowIdHighWaterMark"] == 7
 
 
 def test_application_then_the_same_application_that_was_asked_for_conflicts(table):

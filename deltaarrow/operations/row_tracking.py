@@ -1,0 +1,159 @@
+"""Row tracking in tables that exist: ids for the files that have none, and ids kept by rows that move.
+
+Chapter "Row Tracking" of the protocol, its writer requirements. A table is enabled in steps, as delta-spark
+takes them: the table feature, from which on every commit gives ids; a *backfill*, which commits files from
+before once more to give them ids as well; and then the table property, which promises them to readers.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pyarrow.compute as pc
+
+from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import (
+    ConcurrentAppendException,
+    ConcurrentDeleteReadException,
+    MetadataChangedException,
+    UnsupportedFeatureError,
+)
+from deltaarrow.features import FEATURES, assigns_row_ids, is_supported, properties, upgraded_protocol
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.scan import RowTracking
+from deltaarrow.schema import FIELD_ID_KEY, PHYSICAL_NAME_KEY, Field
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import ROW_TRACKING_BACKFILL, OptimisticTransaction, add_again
+
+__all__ = ["backfill_row_ids", "enablement_tags", "enables_row_tracking", "hidden_columns"]
+
+_MOST_FILES_OF_A_COMMIT = 100_000
+_MOST_CONFLICTS = 15
+_RESERVED_ICEBERG_IDS = (2147483540, 2147483539)
+"""The field ids that Iceberg has for the id of a row, and for the version of it."""
+
+
+def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> tuple[Field, Field]:
+    """Return the columns of data files that say which rows of the table their rows were before.
+
+    The row id comes first, then the version. Their names are the same with column mapping and without;
+    field ids they have, those of Iceberg, only where the table is Iceberg's as well.
+
+    >>> [field.name for field in hidden_columns(RowTracking("_row-id", "_row-version"), {})]
+    ['_row-id', '_row-version']
+    """
+    has_ids = properties.ENABLE_ICEBERG_COMPAT_V3.parse(configuration)
+    row_id, commit_version = (
+        Field(
+            name,
+            "long",
+            metadata={PHYSICAL_NAME_KEY: name, **({FIELD_ID_KEY: field_id} if has_ids else {})},
+        )
+        for name, field_id in zip(
+            (tracking.row_id, tracking.commit_version), _RESERVED_ICEBERG_IDS, strict=True
+        )
+    )
+    return row_id, commit_version
+
+
+def enables_row_tracking(snapshot: Snapshot, metadata: Metadata) -> bool:
+    """Whether a table gets row tracking enabled when it gets this metadata."""
+    record = properties.ENABLE_ROW_TRACKING
+    return record.parse(metadata.configuration) and not record.parse(snapshot.configuration)
+
+
+def enablement_tags(snapshot: Snapshot, metadata: Metadata) -> dict[str, str]:
+    """Return the tags of the commit that enables it: delta-spark goes on beside one that does no more."""
+    old, new = snapshot.configuration, metadata.configuration
+    changed = {name for name in (*old, *new) if old.get(name) != new.get(name)}
+    is_all = changed == {properties.ENABLE_ROW_TRACKING.name}
+    return {"rowTrackingEnablementOnly": "true"} if is_all else {}
+
+
+def backfill_row_ids(
+    snapshot: Snapshot,
+    *,
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+    clock: Clock = system_clock,
+    most_files: int = _MOST_FILES_OF_A_COMMIT,
+) -> Snapshot:
+    """Have every file of a table get row ids, and return the version in which they do.
+
+    The table feature is added where it is not there, in a commit of its own; from then on whoever writes
+    gives ids. The other files are committed again, `most_files` at a time, without a change of data. Files
+    that others remove or give ids to meanwhile are left to them.
+
+    Raises `UnsupportedFeatureError` for a file whose rows the log does not count, and
+    `InvalidTablePropertyError` where row tracking is suspended; nothing is committed then.
+    Raises `MetadataChangedException` when the metadata is changed meanwhile, by which the caller goes, and
+    the exceptions of commits; what was committed before stays, and a repetition goes on from there.
+    """
+    given = commit_properties or CommitProperties()
+    # Applications have their progress recorded with the property, not with each step towards it.
+    given = replace(given, app_transactions=None)
+    configuration = {**snapshot.configuration, properties.ENABLE_ROW_TRACKING.name: "true"}
+    protocol = upgraded_protocol(
+        snapshot.protocol, snapshot.schema, configuration, "append", [FEATURES["rowTracking"]]
+    )
+    assigns_row_ids(protocol, configuration)
+    _ensure_counted(snapshot)
+    if not is_supported(snapshot.protocol, "rowTracking"):
+        transaction = begin_transaction(snapshot, "UPGRADE PROTOCOL", given, hook_properties, clock=clock)
+        transaction.parameters = {"newProtocol": _protocol_json(protocol)}
+        transaction.set_protocol(protocol)
+        transaction.commit()
+        snapshot = snapshot.update()
+    known, batch, conflicts = snapshot.metadata, 0, 0
+    while lacking := _files_without_ids(snapshot, most_files):
+        transaction = begin_transaction(snapshot, ROW_TRACKING_BACKFILL, given, hook_properties, clock=clock)
+        transaction.parameters = {"batchId": str(batch)}
+        _stage_again(transaction, lacking)
+        try:
+            transaction.commit()
+            batch += 1
+        except (ConcurrentDeleteReadException, ConcurrentAppendException):
+            conflicts += 1
+            if conflicts > _MOST_CONFLICTS:
+                raise
+        snapshot = snapshot.update()
+    if snapshot.metadata != known:
+        raise MetadataChangedException("the metadata was changed while the rows of the table got ids")
+    return snapshot
+
+
+def _protocol_json(protocol: Protocol) -> str:
+    said = {
+        "minReaderVersion": protocol.min_reader_version,
+        "minWriterVersion": protocol.min_writer_version,
+        "readerFeatures": protocol.reader_features,
+        "writerFeatures": protocol.writer_features,
+    }
+    return orjson.dumps(said).decode()
+
+
+def _files_without_ids(snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+    files = snapshot.files()
+    lacking = files.filter(pc.is_null(files.column("base_row_id"))).slice(0, most)
+    rows: list[dict[str, Any]] = lacking.to_pylist(maps_as_pydicts="strict")
+    return rows
+
+
+def _stage_again(transaction: OptimisticTransaction, files: Iterable[Mapping[str, Any]]) -> None:
+    transaction.read.files.update(file["path"] for file in files)
+    transaction.stage([add_again(file, data_change=False) for file in files])
+
+
+def _ensure_counted(snapshot: Snapshot) -> None:
+    files = snapshot.files(columns=["path", "stats", "base_row_id"])
+    for row in files.filter(pc.is_null(files.column("base_row_id"))).to_pylist():
+        count = None if row["stats"] is None else orjson.loads(row["stats"]).get("numRecords")
+        if type(count) is not int:
+            raise UnsupportedFeatureError(
+                f"row tracking cannot be enabled: {row['path']} has no numRecords in its statistics, and"
+                " row ids follow from the counts of rows",
+                feature="rowTracking",
+            )

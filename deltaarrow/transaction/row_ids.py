@@ -1,0 +1,141 @@
+"""Giving the rows of a commit their ids: chapter "Row Tracking" of the protocol, its writer requirements.
+
+A file is given the ids that follow on the highest one of the table, one for each of its rows, deleted ones
+included, and the version that it is committed in. The new highest one is kept in the metadata of the domain
+``delta.rowTracking``. All this depends on the version that the commit goes after, so each try gives ids anew.
+A file that is in the table already, and comes back with another deletion vector, keeps what it has.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.actions import Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
+from deltaarrow.errors import CorruptLogError, DeltaProtocolError
+from deltaarrow.features import assigns_row_ids, is_supported
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import decode_path
+from deltaarrow.transaction.isolation import ROW_TRACKING_DOMAIN
+
+__all__ = ["assign_row_ids", "high_water_mark", "with_recorded_row_ids"]
+
+_NO_ROW_ID = -1
+_MARK_KEYS = ("rowIdHighWaterMark", "highWaterMark")
+"""What delta-spark writes, and what the text of the protocol says."""
+_GREATEST_ROW_ID = 2**63 - 1
+_FileIds: TypeAlias = tuple[int | None, int | None]
+
+
+def high_water_mark(snapshot: Snapshot | None) -> int:
+    """Return the highest row id that a table has given out, -1 for none.
+
+    Raises `CorruptLogError` for a domain of row tracking that does not tell.
+    """
+    domain = None if snapshot is None else snapshot.domains.get(ROW_TRACKING_DOMAIN)
+    if domain is None:
+        return _NO_ROW_ID
+    try:
+        content = orjson.loads(domain.configuration)
+        mark = next((content[key] for key in _MARK_KEYS if key in content), None)
+    except (orjson.JSONDecodeError, TypeError) as error:
+        raise CorruptLogError(f"the domain {ROW_TRACKING_DOMAIN} holds {domain.configuration!r}") from error
+    if type(mark) is not int or not _NO_ROW_ID <= mark <= _GREATEST_ROW_ID:
+        raise CorruptLogError(
+            f"the domain {ROW_TRACKING_DOMAIN} has no {_MARK_KEYS[0]}: {domain.configuration!r}"
+        )
+    return mark
+
+
+def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None) -> list[Action]:
+    """Return the actions of a commit that goes after `newest`, with ids for its rows where these have some.
+
+    Raises `DeltaProtocolError` for a file without a row count, and for a commit that sets the domain
+    itself.
+    """
+    protocol, metadata = _table(actions, newest)
+    if not assigns_row_ids(protocol, metadata.configuration):
+        return list(actions)
+    version = 0 if newest is None else newest.version + 1
+    before = mark = high_water_mark(newest)
+    assigned: list[Action] = []
+    for action in actions:
+        if isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN:
+            raise DeltaProtocolError(f"the domain {ROW_TRACKING_DOMAIN} is set by the commit itself")
+        if isinstance(action, AddFile):
+            base, since = action.base_row_id, action.default_row_commit_version
+            if base is None:
+                base = mark + 1
+                mark += _num_records(action)
+            action = replace(
+                action, base_row_id=base, default_row_commit_version=version if since is None else since
+            )
+        assigned.append(action)
+    if mark > _GREATEST_ROW_ID:
+        raise CorruptLogError(f"the table has used up its row ids: the highest one is {before}")
+    return assigned if mark == before else [*assigned, _domain(mark, protocol)]
+
+
+def _table(actions: Iterable[Action], newest: Snapshot | None) -> tuple[Protocol, Metadata]:
+    protocol = None if newest is None else newest.protocol
+    metadata = None if newest is None else newest.metadata
+    for action in actions:
+        if isinstance(action, Protocol):
+            protocol = action
+        elif isinstance(action, Metadata):
+            metadata = action
+    assert protocol is not None
+    assert metadata is not None
+    return protocol, metadata
+
+
+def _num_records(add: AddFile) -> int:
+    count = None if add.stats is None else orjson.loads(add.stats).get("numRecords")
+    if type(count) is not int or count < 0:
+        raise DeltaProtocolError(f"{add.path} has no numRecords in its statistics, which row tracking needs")
+    return count
+
+
+def _domain(mark: int, protocol: Protocol) -> DomainMetadata:
+    if not is_supported(protocol, "domainMetadata"):
+        raise DeltaProtocolError("rowTracking needs the table feature domainMetadata, which is not listed")
+    content = {_MARK_KEYS[0]: mark, "domainName": ROW_TRACKING_DOMAIN}
+    return DomainMetadata(
+        domain=ROW_TRACKING_DOMAIN, configuration=orjson.dumps(content).decode(), removed=False
+    )
+
+
+def with_recorded_row_ids(
+    actions: Sequence[Action], newest: Snapshot, written: Collection[str]
+) -> list[Action]:
+    """Return actions in which files that are live in `newest` have the ids that they have there.
+
+    For a commit that goes after another than it has read, which may have given ids to files that had none:
+    see `deltaarrow.operations.enable_row_tracking`. `written` are the names of files that cannot be live.
+    """
+    new = set(written)
+    lacking = {
+        path
+        for action in actions
+        if isinstance(action, AddFile | RemoveFile)
+        and action.base_row_id is None
+        and (path := decode_path(action.path)) not in new
+    }
+    if not lacking or not is_supported(newest.protocol, "rowTracking"):
+        return list(actions)
+    files = newest.files(columns=["path", "base_row_id", "default_row_commit_version"])
+    files = files.filter(pc.is_in(files.column("path"), pa.array(sorted(lacking), pa.string())))
+    known: dict[str, _FileIds] = {
+        row["path"]: (row["base_row_id"], row["default_row_commit_version"]) for row in files.to_pylist()
+    }
+    return [_recorded(action, known) for action in actions]
+
+
+def _recorded(action: Action, known: dict[str, _FileIds]) -> Action:
+    if not isinstance(action, AddFile | RemoveFile) or action.base_row_id is not None:
+        return action
+    base, since = known.get(decode_path(action.path), (None, None))
+    return replace(action, base_row_id=base, default_row_commit_version=since)
