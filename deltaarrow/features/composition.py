@@ -50,7 +50,7 @@ def weakest_protocol(
     writer = max((feature.min_writer_version for feature in features), default=1)
     if set(implied_features(reader, writer)) == set(features):
         return Protocol(min_reader_version=reader, min_writer_version=writer)
-    names = {feature.name: (spellings or {}).get(feature.name, feature.name) for feature in features}
+    names = {feature.name: (spellings or {}).get(feature.name, feature.listed_name) for feature in features}
     reader_features = [names[f.name] for f in features if f.kind is FeatureKind.READER_WRITER]
     return Protocol(
         min_reader_version=reader,

@@ -35,7 +35,7 @@ from deltaarrow.schema import (
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
-from deltaarrow.write import complete_rows, ensure_completable, write_files
+from deltaarrow.write import complete_rows, ensure_completable, read_variants, write_files
 
 __all__ = ["WriteResult", "stage_write", "write_table"]
 
@@ -124,6 +124,9 @@ def _stage_write(
     if not data.schema.names:
         raise SchemaMismatchError("the data has no columns")
     snapshot = transaction.snapshot
+    data = read_variants(
+        data, None if snapshot is None or options.schema_mode == "overwrite" else snapshot.schema
+    )
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
     )

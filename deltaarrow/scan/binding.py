@@ -23,7 +23,6 @@ import pyarrow as pa
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.damage import reading
 from deltaarrow.scan.tasks import CHANGE_TYPE, TableLayout
-from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import (
     ArrayType,
     DataType,
@@ -35,7 +34,7 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
-from deltaarrow.variant import shredded_type
+from deltaarrow.variant import holds_variant, shredded_type
 
 __all__ = ["Binding", "bind_columns"]
 

@@ -30,8 +30,8 @@ from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
-from deltaarrow.scan.variants import holds_variant
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.variant import holds_variant
 
 __all__ = ["FILE_COLUMN", "ROW_COLUMN", "Relation", "relation_sql"]
 

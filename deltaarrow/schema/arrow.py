@@ -37,6 +37,7 @@ __all__ = [
     "TYPE_KEY",
     "from_arrow_field",
     "from_arrow_type",
+    "is_variant_field",
     "to_arrow_field",
     "to_arrow_schema",
     "to_arrow_type",
@@ -206,14 +207,19 @@ def _is_void(data_type: DataType) -> bool:
     return isinstance(data_type, PrimitiveType) and data_type.type == "void"
 
 
-def _from_part(field: pa.Field, path: str) -> DataType:
+def is_variant_field(field: pa.Field) -> bool:
+    """Whether an Arrow field says that it is a column of variants, by its extension type or `TYPE_KEY`."""
+    if isinstance(field.type, pa.BaseExtensionType):
+        return _EXTENSIONS.get(field.type.extension_name) == "variant"
     metadata: Mapping[bytes, bytes] = field.metadata or {}
     extension = metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
-    if pa.types.is_struct(field.type) and (
+    return pa.types.is_struct(field.type) and (
         metadata.get(TYPE_KEY.encode()) == b"variant" or _EXTENSIONS.get(extension) == "variant"
-    ):
-        return PrimitiveType("variant")
-    return from_arrow_type(field.type, path)
+    )
+
+
+def _from_part(field: pa.Field, path: str) -> DataType:
+    return PrimitiveType("variant") if is_variant_field(field) else from_arrow_type(field.type, path)
 
 
 def _is_list(arrow_type: pa.DataType) -> bool:

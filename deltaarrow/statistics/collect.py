@@ -38,7 +38,6 @@ class FileStatistics:
     Call `observe` with every row group before it is written, then `add_footer`, then `render`.
 
     Args:
-        schema: the physical schema of the file.
         columns: those that have statistics.
         prefix_length: how many UTF-16 units a string bound may have.
         tight_bounds: whether to say that the bounds are tight, as tables with deletion vectors must.
@@ -46,15 +45,12 @@ class FileStatistics:
 
     def __init__(
         self,
-        schema: pa.Schema,
         columns: Sequence[StatisticsColumn],
         *,
         prefix_length: int = DEFAULT_STRING_PREFIX_LENGTH,
         tight_bounds: bool = False,
     ) -> None:
         self.num_records = 0
-        # Dotted names in a footer are ambiguous where names hold dots; the order of leaves is not.
-        self._leaves = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
         self._columns = [_ColumnStatistics(each) for each in columns]
         self._prefix_length = prefix_length
         self._tight_bounds = tight_bounds
@@ -65,12 +61,14 @@ class FileStatistics:
         for each in self._columns:
             each.observe(row_group)
 
-    def add_footer(self, footer: FileMetaData) -> None:
-        """Take the remaining bounds from the footer of the written file."""
+    def add_footer(self, footer: FileMetaData, schema: pa.Schema) -> None:
+        """Take the remaining bounds from the footer of a file with the columns of `schema`."""
+        # Dotted names in a footer are ambiguous where names hold dots; the order of leaves is not.
+        leaves = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
         row_groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
         for each in self._columns:
             if each.column.has_bounds:
-                leaf = self._leaves[each.column.path]
+                leaf = leaves[each.column.path]
                 each.add_footer([row_group.column(leaf).statistics for row_group in row_groups])
 
     def render(self) -> str:

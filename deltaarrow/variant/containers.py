@@ -15,6 +15,7 @@ from deltaarrow.variant.ragged import (
     Ints,
     Spans,
     bounds_of,
+    distinct,
     joined,
     numbered,
     pack,
@@ -75,14 +76,19 @@ def read_containers(containers: Spans, basic: Basic) -> Elements:
     elements = values_at[owners] + read_unsigned(data, offsets_at[owners] + place * widths, widths)
     _ensure_inside(elements + 1, lasts[owners])
     # The fields of an object may lie in any order: each ends where the next one, or the object, does.
-    bounds = np.unique(np.concatenate([elements, lasts]))
+    bounds = distinct(np.concatenate([elements, lasts]))
     after = bounds[np.searchsorted(bounds, elements, side="right")] if len(elements) else elements
     return Elements(owners, ids, Spans(data, elements, after))
 
 
-def write_objects(owners: Ints, ids: Ints, values: pa.Array, rows: int) -> pa.Array:
-    """Objects, one a row, of `values` sorted by row and then by name."""
-    return _write(owners, ids, values, rows)
+def write_objects(
+    owners: Ints, ids: Ints, values: pa.Array, rows: int, listing: Ints | None = None
+) -> pa.Array:
+    """Objects, one a row, of `values` sorted by row.
+
+    `listing` has them in the order of the names as well; without it that is the order they are in.
+    """
+    return _write(owners, ids, values, rows, listing)
 
 
 def write_arrays(owners: Ints, values: pa.Array, rows: int) -> pa.Array:
@@ -90,7 +96,9 @@ def write_arrays(owners: Ints, values: pa.Array, rows: int) -> pa.Array:
     return _write(owners, None, values, rows)
 
 
-def _write(owners: Ints, ids: Ints | None, values: pa.Array, rows: int) -> pa.Array:
+def _write(
+    owners: Ints, ids: Ints | None, values: pa.Array, rows: int, listing: Ints | None = None
+) -> pa.Array:
     data, bounds = bounds_of(values)
     counts = np.bincount(owners, minlength=rows)
     firsts = np.cumsum(counts) - counts
@@ -117,10 +125,13 @@ def _write(owners: Ints, ids: Ints | None, values: pa.Array, rows: int) -> pa.Ar
     numbers[at], widths[at] = headers, 1
     numbers[at + 1], widths[at + 1] = counts, np.where(large, 4, 1)
     place = at[owners] + 2 + np.arange(len(owners)) - firsts[owners]
+    offsets = bounds[:-1] - body_bounds[owners]
     if ids is not None:
-        numbers[place], widths[place] = ids, id_widths[owners]
+        listed = slice(None) if listing is None else listing
+        numbers[place], widths[place] = ids[listed], id_widths[owners]
         place = place + counts[owners]
-    numbers[place], widths[place] = bounds[:-1] - body_bounds[owners], offset_widths[owners]
+        offsets = offsets[listed]
+    numbers[place], widths[place] = offsets, offset_widths[owners]
     end = at + lengths - 1
     numbers[end], widths[end] = sizes, offset_widths
     head_sizes = 1 + np.where(large, 4, 1) + id_counts * id_widths + (counts + 1) * offset_widths

@@ -10,9 +10,20 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.layout import EMPTY_METADATA
-from deltaarrow.variant.ragged import Ints, integers, numbered, pieces, read_unsigned, spans
+from deltaarrow.variant.ragged import (
+    Ints,
+    bounds_of,
+    integers,
+    joined,
+    numbered,
+    pack,
+    pieces,
+    read_unsigned,
+    spans,
+    widths_of,
+)
 
-__all__ = ["Dictionaries"]
+__all__ = ["Dictionaries", "order_of_names", "write_dictionaries"]
 
 
 class Dictionaries:
@@ -35,6 +46,11 @@ class Dictionaries:
         rank_of_code[order] = np.arange(len(order))
         self._ranks: Ints = rank_of_code[encoded.indices.to_numpy()] if len(names) else np.empty(0, np.int64)
 
+    @property
+    def names(self) -> pa.Array:
+        """All names of the column, by rank."""
+        return self._names
+
     def rank(self, name: str) -> int:
         """The rank of a name, or -1 where no dictionary has it."""
         return int(pc.index(self._names, pa.scalar(name.encode(), self._names.type)).as_py())
@@ -55,6 +71,42 @@ class Dictionaries:
             raise CorruptDataFileError("an object in a variant has a field that its metadata does not name")
         chosen: Ints = self._ranks[self._base[dictionaries] + ids]
         return chosen
+
+
+def order_of_names(names: pa.Array) -> Ints:
+    """The place of each of some distinct names, in UTF-8, among them in the order that Spark lists fields in.
+
+    That is the order of UTF-16 units, which is that of bytes but for characters beyond U+FFFF.
+    """
+    if (bounds_of(names)[0] >= 0xF0).any():
+        texts = [name.decode() for name in names.to_pylist()]
+        order = np.array(sorted(range(len(texts)), key=lambda i: texts[i].encode("utf-16-be")), np.int64)
+    else:
+        order = pc.array_sort_indices(names).to_numpy().astype(np.int64)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def write_dictionaries(owners: Ints, names: pa.Array, rows: int) -> pa.Array:
+    """Dictionaries, one a row, of `names` sorted by row; of no order that a reader could rely on."""
+    _, bounds = bounds_of(names)
+    counts = np.bincount(owners, minlength=rows)
+    firsts = np.cumsum(counts) - counts
+    text_bounds = bounds[np.append(firsts, len(owners))]
+    sizes = np.diff(text_bounds)
+    widths = widths_of(np.maximum(sizes, counts))
+    # Per row: header, number of names, their offsets, end of the last.
+    lengths = counts + 3
+    at = np.cumsum(lengths) - lengths
+    numbers = np.empty(int(lengths.sum()), np.int64)
+    number_widths = np.repeat(widths, lengths)
+    numbers[at], number_widths[at] = 1 | widths - 1 << 6, 1
+    numbers[at + 1] = counts
+    numbers[at[owners] + 2 + np.arange(len(owners)) - firsts[owners]] = bounds[:-1] - text_bounds[owners]
+    numbers[at + lengths - 1] = sizes
+    heads = pieces(pack(numbers, number_widths), np.append(0, np.cumsum(1 + widths * (counts + 2))))
+    return joined(heads, pieces(bounds_of(names)[0], text_bounds))
 
 
 def _read(metadata: pa.Array) -> tuple[Ints, pa.Array]:

@@ -11,19 +11,20 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError
 from deltaarrow.variant.containers import basic_types
-from deltaarrow.variant.layout import FIXED_SIZES, Basic, Primitive
+from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
 from deltaarrow.variant.ragged import (
     Bytes,
     Ints,
     Spans,
     booleans,
+    distinct,
     gather,
     integers,
     is_valid,
     spans,
 )
 
-__all__ = ["read_values"]
+__all__ = ["decode", "ensure_primitives", "read_values"]
 
 _TYPES: dict[Primitive, pa.DataType] = {
     Primitive.INT8: pa.int8(),
@@ -40,6 +41,7 @@ _TYPES: dict[Primitive, pa.DataType] = {
     Primitive.TIMESTAMP_NTZ_NANOS: pa.timestamp("ns"),
     Primitive.UUID: pa.binary(16),
 }
+_DECIMALS = {4: Primitive.DECIMAL4, 8: Primitive.DECIMAL8, 16: Primitive.DECIMAL16}
 
 
 def read_values(value: pa.Array, data_type: pa.DataType, *, strict: bool) -> pa.Array:
@@ -53,14 +55,20 @@ def read_values(value: pa.Array, data_type: pa.DataType, *, strict: bool) -> pa.
     # Where no value is placed, the NULL in front of all values stays.
     sources = np.zeros(len(value), np.int64)
     blocks, filled = [pa.nulls(1, data_type)], 1
-    for chosen, decoded in _decoded(spans(value).where(rows)):
+    for chosen, decoded in decode(spans(value).where(rows)):
         sources[rows[chosen]] = filled + np.arange(len(chosen))
         filled += len(chosen)
         blocks.append(_converted(decoded, data_type, strict=strict))
     return pc.take(pa.concat_arrays(blocks), integers(sources))
 
 
-def _decoded(values: Spans) -> Iterator[tuple[Ints, pa.Array]]:
+def ensure_primitives(values: Spans) -> None:
+    """Raise `CorruptDataFileError` unless all of some scalars can be decoded."""
+    for _ in decode(values):
+        pass
+
+
+def decode(values: Spans) -> Iterator[tuple[Ints, pa.Array]]:
     """The values, but for variant nulls, by kind: which they are, and as what Arrow has for the kind.
 
     Objects and arrays come as NULLs of an empty struct.
@@ -75,7 +83,7 @@ def _decoded(values: Spans) -> Iterator[tuple[Ints, pa.Array]]:
         yield short, _text(_contents(Spans(data, starts + 1, ends), (data[starts] >> 2).astype(np.int64)))
     primitive = np.flatnonzero(basic == Basic.PRIMITIVE)
     numbers = values.data[values.starts[primitive]] >> 2
-    for number in np.unique(numbers).tolist():
+    for number in distinct(numbers).tolist():
         if number > max(Primitive):
             raise CorruptDataFileError(f"a variant holds a primitive of the unknown type {number}")
         kind = Primitive(number)
@@ -100,10 +108,15 @@ def _decoded(values: Spans) -> Iterator[tuple[Ints, pa.Array]]:
 
 def _decimals(raw: Bytes) -> Iterator[tuple[int, Ints, pa.Array]]:
     scales, unscaled = raw[:, 0], raw[:, 1:]
-    for scale in np.unique(scales).tolist():
+    most = DECIMAL_DIGITS[_DECIMALS[unscaled.shape[1]]]
+    for scale in distinct(scales).tolist():
         which = np.flatnonzero(scales == scale)
         wide = np.where(unscaled[which, -1:] >= 0x80, np.uint8(0xFF), np.uint8(0)).repeat(16, axis=1)
         wide[:, : unscaled.shape[1]] = unscaled[which]
+        try:
+            _fixed(pa.decimal128(most, 0), wide).validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise CorruptDataFileError("a decimal in a variant has too many digits") from error
         yield scale, which, _fixed(pa.decimal128(38, min(scale, 38)), wide)
 
 

@@ -9,6 +9,7 @@ from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
 from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
 from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
+from deltaarrow.write.variants import read_variants
 
 __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
@@ -18,6 +19,7 @@ __all__ = [
     "WriterProperties",
     "complete_rows",
     "ensure_completable",
+    "read_variants",
     "to_reader",
     "write_files",
 ]

@@ -17,6 +17,7 @@ from deltaarrow.write.dictionaries import columns_without_dictionary
 
 if TYPE_CHECKING:
     from deltaarrow.storage import Output
+    from deltaarrow.write.variant_columns import StoredForm, VariantColumns
 
 __all__ = ["DataFile", "FileFormat"]
 
@@ -27,7 +28,8 @@ class FileFormat:
 
     Args:
         store: where the files go.
-        schema: their physical Arrow schema.
+        schema: the physical Arrow schema of rows that go into them.
+        variants: which of their columns hold variants, if any do.
         options: further arguments of `pyarrow.parquet.ParquetWriter`.
         clock: tells the modification time.
         data_change: what ``add.dataChange`` says.
@@ -35,6 +37,7 @@ class FileFormat:
 
     store: Store
     schema: pa.Schema
+    variants: VariantColumns | None
     options: Mapping[str, Any]
     clock: Clock
     data_change: bool
@@ -70,23 +73,32 @@ class DataFile:
         self._footers: list[pq.FileMetaData] = []
         self._output: Output | None = None
         self._writer: pq.ParquetWriter | None = None
+        self._schema = file_format.schema
+        self._form: StoredForm | None = None
 
     def write(self, row_group: pa.Table) -> int:
         """Append the rows as one row group (of no more than 1,048,576); return the file's bytes so far."""
         if self._output is None:
             self._output = self._format.store.open_output(self.name)
             self._output.__enter__()
+            options = self._format.options_for(row_group)
+            if self._format.variants is not None:
+                self._form = self._format.variants.form_for(row_group)
+                self._schema = self._form.schema
+                options = self._form.extended(options)
             self._writer = pq.ParquetWriter(
                 self._output,
-                self._format.schema,
+                self._schema,
                 # As Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
                 store_decimal_as_integer=True,
                 store_schema=False,
                 metadata_collector=self._footers,
-                **self._format.options_for(row_group),
+                **options,
             )
         assert self._writer is not None
         self._statistics.observe(row_group)
+        if self._form is not None:
+            row_group = self._form.stored(row_group)
         self._writer.write_table(row_group, row_group_size=row_group.num_rows)
         return self._output.tell()
 
@@ -98,7 +110,7 @@ class DataFile:
         size = self._output.tell()
         self._output.__exit__(None, None, None)
         (footer,) = self._footers
-        self._statistics.add_footer(footer)
+        self._statistics.add_footer(footer, self._schema)
         return AddFile(
             path=encode_path(self.name),
             partition_values=self._partition_values,

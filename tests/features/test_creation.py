@@ -10,6 +10,7 @@ from deltaarrow.features import FEATURES, Support, minimal_protocol, new_table_c
 from deltaarrow.schema import ArrayType, Field, Schema
 
 PLAIN = Schema([Field("id", "long")])
+VARIANT = Schema([Field("v", "variant")])
 NTZ = Schema([Field("id", "long"), Field("times", ArrayType("timestamp_ntz"))])
 
 
@@ -51,6 +52,15 @@ def writer_lists(writers):
             lists("deletionVectors", "deletionVectors invariants appendOnly"),
         ),
         (NTZ, {}, lists("timestampNtz", "timestampNtz invariants appendOnly")),
+        (VARIANT, {}, lists("variantType", "variantType invariants appendOnly")),
+        (
+            PLAIN,
+            {"delta.enableVariantShredding": "true"},
+            lists(
+                "variantShredding-preview variantType",
+                "variantShredding-preview variantType invariants appendOnly",
+            ),
+        ),
         (
             NTZ,
             {"delta.enableInCommitTimestamps": "true"},
@@ -140,7 +150,6 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
     [
         (PLAIN, {"delta.minWriterVersion": "6"}, "identityColumns"),
         (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
-        (Schema([Field("v", "variant")]), {}, "variantType"),
         (Schema([Field("c", "long", metadata={"CURRENT_DEFAULT": "1"})]), {}, "allowColumnDefaults"),
     ],
     ids=str,

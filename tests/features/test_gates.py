@@ -200,6 +200,8 @@ def test_the_features_that_are_written():
         "checkConstraints",
         "generatedColumns",
         "allowColumnDefaults",
+        "variantType",
+        "variantShredding",
     } == WRITES
 
 
@@ -239,8 +241,8 @@ def test_what_cannot_be_read_is_not_written():
 
 
 def test_a_feature_listed_for_readers_alone_counts_for_writers():
-    with pytest.raises(UnsupportedFeatureError, match="variantType"):
-        ensure_writable(protocol(3, 7, ["variantType"], []), metadata(), "append")
+    with pytest.raises(UnsupportedFeatureError, match="geospatial"):
+        ensure_writable(protocol(3, 7, ["geospatial"], []), metadata(), "append")
 
 
 @pytest.mark.parametrize("table", [protocol(1, 1), protocol(1, 2), listing("appendOnly"), listing()], ids=str)
@@ -262,7 +264,6 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
             "identityColumns",
         ),
         (metadata(enableIcebergCompatV2="true"), "icebergCompatV2"),
-        (metadata(Field("v", "variant")), "variantType"),
         (metadata(compatibility_symlinkFormatManifest_enabled="true"), "symlinkFormatManifest"),
         (metadata(universalFormat_enabledFormats="hudi"), "universalFormat"),
     ],

@@ -19,7 +19,7 @@ def collect(table, row_group_rows=None, *, tight_bounds=False, **writer_options)
     columns = statistics_columns(
         Schema.from_arrow(table.schema), [], {"delta.dataSkippingNumIndexedCols": "-1"}
     )
-    statistics = FileStatistics(table.schema, columns, tight_bounds=tight_bounds)
+    statistics = FileStatistics(columns, tight_bounds=tight_bounds)
     footers = []
     options = {"store_decimal_as_integer": True, "store_schema": False, **writer_options}
     with pq.ParquetWriter(io.BytesIO(), table.schema, metadata_collector=footers, **options) as writer:
@@ -27,7 +27,7 @@ def collect(table, row_group_rows=None, *, tight_bounds=False, **writer_options)
             row_group = table.slice(start, row_group_rows or table.num_rows)
             statistics.observe(row_group)
             writer.write_table(row_group)
-    statistics.add_footer(footers[0])
+    statistics.add_footer(footers[0], table.schema)
     return statistics.render()
 
 

@@ -1,0 +1,148 @@
+"""Variants as data files store them: chapters "Variant Data Type" and "Variant Shredding".
+
+Like Spark's, a group of ``value`` and ``metadata``; where the table wants them shredded and the first rows of
+a file are alike enough, of ``metadata``, ``value`` and ``typed_value``. Variants in arrays and maps are never
+shredded. The Parquet library cannot annotate the group as VARIANT; the table's schema says what it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.schema import DataType, PrimitiveType, StructType
+from deltaarrow.statistics import parquet_leaves
+from deltaarrow.variant import (
+    MAX_COLUMNS,
+    SAMPLE_ROWS,
+    Shape,
+    convert_variants,
+    holds_variant,
+    infer_shape,
+    shred,
+)
+
+__all__ = ["StoredForm", "VariantColumns"]
+
+_VARIANT = PrimitiveType("variant")
+_STORED = [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
+_LISTS = ("use_dictionary", "write_statistics")
+
+_Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StoredForm:
+    """How one file holds the variants: each column of them, by its place, whole or in a `Shape`."""
+
+    types: Mapping[int, DataType]
+    shapes: Mapping[_Path, Shape]
+    schema: pa.Schema
+    """The schema of the file."""
+
+    def stored(self, rows: pa.Table) -> pa.Table:
+        """The rows as the file has them."""
+        for place, data_type in self.types.items():
+            column = _stored(_whole(rows.column(place)), data_type, (place,), self.shapes)
+            rows = rows.set_column(place, self.schema.field(place), column)
+        return rows
+
+    def extended(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of the Parquet writer, with the leaves that shredding adds where they name leaves.
+
+        These are treated as the ``value`` of their variant is, but for the bounds of floating-point numbers.
+        """
+        leaves = list(parquet_leaves(self.schema))
+        extended = dict(options)
+        for key in _LISTS:
+            named = set(options.get(key, ()))
+            for path, leaf_type in leaves:
+                variant = self._variant_of(path)
+                if variant is None or (key == "write_statistics" and pa.types.is_floating(leaf_type)):
+                    continue
+                if ".".join((*variant, "value")) in named:
+                    named.add(".".join(path))
+            extended[key] = sorted(named.intersection(".".join(path) for path, _ in leaves))
+        return extended
+
+    def _variant_of(self, path: Sequence[str]) -> tuple[str, ...] | None:
+        for shaped in self.shapes:
+            names, fields = [], list(self.schema)
+            for place in shaped:
+                names.append(fields[place].name)
+                fields = list(fields[place].type)
+            if tuple(path[: len(names)]) == tuple(names):
+                return tuple(names)
+        return None
+
+
+class VariantColumns:
+    """The columns of a table's data files that have variants in them.
+
+    Args:
+        columns: the data columns, with their Delta types; the first ones of `schema`.
+        schema: the schema of the rows, under physical names.
+        shreds: whether variants are shredded.
+    """
+
+    def __init__(self, columns: StructType, schema: pa.Schema, *, shreds: bool) -> None:
+        self._schema = schema
+        self._shreds = shreds
+        self._types = {
+            place: field.type for place, field in enumerate(columns.fields) if holds_variant(field.type)
+        }
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._types)
+
+    def form_for(self, rows: pa.Table) -> StoredForm:
+        """How a file that begins with these rows holds its variants."""
+        shapes: dict[_Path, Shape] = {}
+        if self._shreds:
+            room = MAX_COLUMNS
+            for place, data_type in self._types.items():
+                sample = _whole(rows.column(place).slice(0, SAMPLE_ROWS))
+                for path, variants in _shreddable(sample, data_type, (place,)):
+                    shape = infer_shape(variants, room)
+                    if shape is not None:
+                        shapes[path] = shape
+                        room -= sum(1 for _ in parquet_leaves([pa.field("", shape.arrow_type)]))
+        schema = self._schema
+        for place, data_type in self._types.items():
+            empty = _stored(pa.array([], schema.field(place).type), data_type, (place,), shapes)
+            schema = schema.set(place, schema.field(place).with_type(empty.type))
+        return StoredForm(self._types, shapes, schema)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def _shreddable(array: pa.Array, data_type: DataType, path: _Path) -> Iterator[tuple[_Path, pa.StructArray]]:
+    """The columns of variants that are in no array and no map, by the places that lead to them."""
+    if data_type == _VARIANT:
+        yield path, array
+    elif isinstance(data_type, StructType):
+        for place, (part, field) in enumerate(zip(array.flatten(), data_type.fields, strict=True)):
+            yield from _shreddable(part, field.type, (*path, place))
+
+
+def _stored(array: pa.Array, data_type: DataType, path: _Path, shapes: Mapping[_Path, Shape]) -> pa.Array:
+    if data_type == _VARIANT:
+        return shred(array, shapes[path]) if path in shapes else _unshredded(array)
+    if not isinstance(data_type, StructType):
+        return convert_variants(array, data_type, _unshredded)
+    pairs = zip(array.flatten(), data_type.fields, strict=True)
+    parts = [_stored(part, field.type, (*path, place), shapes) for place, (part, field) in enumerate(pairs)]
+    fields = [field.with_type(part.type) for field, part in zip(array.type, parts, strict=True)]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+
+
+def _unshredded(array: pa.StructArray) -> pa.StructArray:
+    parts = [pc.fill_null(array.field(each.name), b"") for each in _STORED]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=_STORED, mask=mask)

@@ -1,0 +1,124 @@
+"""Variants on their way into data files: chapters "Variant Data Type" and "Variant Shredding".
+
+==============================================  =====================================================
+data for a column of variants                   what is written
+==============================================  =====================================================
+text                                            the variant that the JSON text stands for, with the
+                                                bytes that Spark's ``parse_json`` makes of it
+struct<metadata, value>, in any order           the same, once it is found to be well-formed
+the same with typed_value                       what the columns it was shredded into stand for
+extension type arrow.parquet.variant            its storage, as above
+==============================================  =====================================================
+
+A column that the table does not have yet becomes one of variants by that extension type, or by the mark that
+`Schema.to_arrow` puts on the field: a struct is a struct, and text is text, unless the table or a mark says
+otherwise. NULL is NULL; the JSON text ``null`` is a variant.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import (
+    TYPE_KEY,
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+    is_variant_field,
+)
+from deltaarrow.variant import (
+    VARIANT_TYPE,
+    convert_variants,
+    ensure_variants,
+    holds_variant,
+    parse_json,
+    reassemble,
+    shredded_type,
+)
+
+__all__ = ["read_variants"]
+
+_VARIANT, _OTHER = PrimitiveType("variant"), PrimitiveType("void")
+
+
+def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.RecordBatchReader:
+    """The data with every column of variants in its binary form, and marked as one.
+
+    Args:
+        data: a stream; it comes back as it is if it has no variants.
+        schema: that of the table; None for a table that gets the columns of the data.
+
+    Raises:
+        SchemaMismatchError: in the stream, where a text is not JSON or bytes are not a variant.
+        UnsupportedFeatureError: variants are in lists of a fixed size or in list views.
+    """
+    columns = [_places(field, _member(schema, field.name)) for field in data.schema]
+    if not any(map(holds_variant, columns)):
+        return data
+    empty = (pa.array([], field.type) for field in data.schema)
+    fields = []
+    for field, array, column in zip(data.schema, _converted(empty, columns), columns, strict=True):
+        mark = {TYPE_KEY: "variant"} if column == _VARIANT else {}
+        fields.append(field.with_type(array.type).with_metadata({**(field.metadata or {}), **mark}))
+    target = pa.schema(fields)
+    return pa.RecordBatchReader.from_batches(
+        target, (pa.RecordBatch.from_arrays(_converted(batch, columns), schema=target) for batch in data)
+    )
+
+
+def _converted(arrays: Iterable[pa.Array], columns: Sequence[DataType]) -> list[pa.Array]:
+    return [convert_variants(array, each, _binary) for array, each in zip(arrays, columns, strict=True)]
+
+
+def _places(field: pa.Field, wanted: DataType | None) -> DataType:
+    """The shape of a column of the data, with variants where the table or, without one, the data has them."""
+    if wanted == _VARIANT or (wanted is None and is_variant_field(field)):
+        return _VARIANT
+    types, found = pa.types, field.type
+    if types.is_struct(found):
+        return StructType(
+            Field(str(place), _places(each, _member(wanted, each.name))) for place, each in enumerate(found)
+        )
+    if types.is_map(found):
+        key, value = (wanted.key_type, wanted.value_type) if isinstance(wanted, MapType) else (None, None)
+        return MapType(_places(found.key_field, key), _places(found.item_field, value))
+    if types.is_list(found) or types.is_large_list(found):
+        element = wanted.element_type if isinstance(wanted, ArrayType) else None
+        return ArrayType(_places(found.value_field, element))
+    if wanted is not None and holds_variant(wanted) and not types.is_null(found):
+        raise UnsupportedFeatureError(
+            f"column {field.name!r}: variants are not taken out of {found}; cast it to a list",
+            feature=f"variants in {found}",
+        )
+    return _OTHER
+
+
+def _member(parent: DataType | None, name: str) -> DataType | None:
+    """The type of a member of a struct, by its name in any case."""
+    if not isinstance(parent, StructType):
+        return None
+    fields = [each for each in parent.fields if each.name.lower() == name.lower()]
+    exact = [each for each in fields if each.name == name]
+    return next((each.type for each in (*exact, *fields)), None)
+
+
+def _binary(array: pa.Array) -> pa.StructArray:
+    """Variants in any of the forms of the table above."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), VARIANT_TYPE)
+    if not pa.types.is_struct(array.type):
+        return parse_json(array)
+    try:
+        array = array.cast(shredded_type(array.type))
+        array = reassemble(array)
+    except CorruptDataFileError as error:
+        raise SchemaMismatchError(f"the data holds a column that is none of variants: {error}") from error
+    array = array.cast(VARIANT_TYPE)
+    ensure_variants(array)
+    return array
