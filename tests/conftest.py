@@ -12,8 +12,13 @@ ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow tests out, unless ``-m`` says what to run."""
+    """Leave the slow tests out, unless ``-m`` says what to run; give those with Spark to one process."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            # There is one session for the whole run.
+            item.add_marker(pytest.mark.xdist_group("spark"))
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
