@@ -16,6 +16,14 @@ from deltaarrow.features.gates import (
     is_supported,
     supported_features,
 )
+from deltaarrow.features.iceberg_compat import (
+    ensure_iceberg_compatible,
+    ensure_iceberg_version_may_become,
+    has_nested_ids,
+    iceberg_compat_version,
+    iceberg_file_tags,
+    with_iceberg_properties,
+)
 from deltaarrow.features.names import TableFeatures
 from deltaarrow.features.properties import PROPERTIES
 from deltaarrow.features.property import Effect, TableProperty
@@ -49,9 +57,14 @@ __all__ = [
     "assigns_row_ids",
     "changed_properties",
     "ensure_columns_fit_properties",
+    "ensure_iceberg_compatible",
+    "ensure_iceberg_version_may_become",
     "ensure_readable",
     "ensure_writable",
     "find_feature",
+    "has_nested_ids",
+    "iceberg_compat_version",
+    "iceberg_file_tags",
     "implied_features",
     "is_row_tracking_enabled",
     "is_supported",
@@ -63,5 +76,6 @@ __all__ = [
     "removed_properties",
     "supported_features",
     "upgraded_protocol",
+    "with_iceberg_properties",
     "with_materialized_columns",
 ]

@@ -73,8 +73,6 @@ class TableFeature:
     """Which features does it bring along?"""
     also_named: tuple[str, ...] = ()
     """Under which other names do tables list it, from the time of its preview?"""
-    listed_as: str = ""
-    """Under which of these do tables get it, as delta-spark lists it by itself?"""
     read: Support = Support.YES
     """Can such a table be read?"""
     create: Support = Support.NO
@@ -85,11 +83,6 @@ class TableFeature:
     """Can rows be replaced?"""
     remedy: str = ""
     """What can a user do where it is refused?"""
-
-    @property
-    def listed_name(self) -> str:
-        """What protocols that are written call it."""
-        return self.listed_as or self.name
 
     @property
     def is_legacy(self) -> bool:
@@ -239,9 +232,6 @@ _RECORDS = (
         sentence="Columns may hold semi-structured values.",
         activation=ColumnType("variant"),
         also_named=("variantType-preview",),
-        create=_YES,
-        append=_YES,
-        overwrite=_YES,
     ),
     TableFeature(
         name="variantShredding",
@@ -250,10 +240,6 @@ _RECORDS = (
         activation=PropertySet(p.ENABLE_VARIANT_SHREDDING),
         requires=("variantType",),
         also_named=("variantShredding-preview",),
-        listed_as="variantShredding-preview",
-        create=_YES,
-        append=_YES,
-        overwrite=_YES,
     ),
     TableFeature(
         name="domainMetadata",
@@ -301,13 +287,18 @@ _RECORDS = (
         name="checkpointProtection",
         kind=_W,
         sentence="Old checkpoints are removed only by engines that can rebuild them.",
-        activation=PropertySet(p.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="materializePartitionColumns",
         kind=_W,
         sentence="Data files hold the partition columns as well.",
         activation=PropertySet(p.ENABLE_MATERIALIZE_PARTITION_COLUMNS),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="icebergCompatV1",
@@ -315,6 +306,9 @@ _RECORDS = (
         sentence="Data files can be read as Iceberg, version 1 of the rules.",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V1),
         requires=("columnMapping",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="icebergCompatV2",
@@ -322,6 +316,9 @@ _RECORDS = (
         sentence="Data files can be read as Iceberg, version 2 of the rules.",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V2),
         requires=("columnMapping",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="icebergCompatV3",

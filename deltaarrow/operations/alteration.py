@@ -19,7 +19,11 @@ from deltaarrow.features import (
     assigns_row_ids,
     changed_properties,
     ensure_columns_fit_properties,
+    ensure_iceberg_compatible,
+    ensure_iceberg_version_may_become,
     ensure_writable,
+    has_nested_ids,
+    iceberg_compat_version,
     is_supported,
     properties,
     removed_properties,
@@ -32,7 +36,7 @@ from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.stored_expressions import ensure_rules_declarable
-from deltaarrow.transaction import ensure_user_domain
+from deltaarrow.transaction import OptimisticTransaction, ensure_user_domain, has_row_count
 
 __all__ = [
     "Alteration",
@@ -93,6 +97,8 @@ def commit_alteration(
     transaction.tags.update(tags)
     transaction.parameters = alteration.parameters
     if alteration.metadata is not None:
+        _ensure_files_may_be_read_as_iceberg(transaction, snapshot, alteration.metadata)
+    if alteration.metadata is not None:
         metadata, protocol = _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)
         if not alteration.may_raise_versions:
             _ensure_same_versions(snapshot.protocol, protocol)
@@ -117,7 +123,10 @@ def _held_to_the_rules(
         # A column that is there when its table gets mapped goes on under its name in the data files.
         record = properties.COLUMN_MAPPING_MAX_COLUMN_ID
         schema, highest = assign_column_ids(
-            schema, record.parse(metadata.configuration), keep_names=snapshot.mapping_mode == "none"
+            schema,
+            record.parse(metadata.configuration),
+            keep_names=snapshot.mapping_mode == "none",
+            nested=has_nested_ids(metadata.configuration),
         )
         configuration = {**metadata.configuration, record.name: str(highest)}
         metadata = replace(metadata, schema_string=schema.to_json(), configuration=configuration)
@@ -125,12 +134,34 @@ def _held_to_the_rules(
         ensure_valid_for_write(schema, metadata.partition_columns, mode)
         ensure_rules_declarable(schema, metadata.configuration)
     ensure_columns_fit_properties(schema, metadata.partition_columns, metadata.configuration, mode)
+    ensure_iceberg_compatible(schema, metadata.partition_columns, metadata.configuration)
     protocol = upgraded_protocol(snapshot.protocol, schema, metadata.configuration, "append", asked)
     configuration = with_materialized_columns(protocol, metadata.configuration)
     metadata = replace(metadata, configuration=configuration)
     ensure_writable(protocol, metadata, "append")
     assigns_row_ids(protocol, configuration)
     return metadata, protocol
+
+
+def _ensure_files_may_be_read_as_iceberg(
+    transaction: OptimisticTransaction, snapshot: Snapshot, metadata: Metadata
+) -> None:
+    """Hold the files that are there to the rules, where the table is to keep them from now on."""
+    old, new = snapshot.configuration, metadata.configuration
+    ensure_iceberg_version_may_become(old, new)
+    version = iceberg_compat_version(new)
+    if version is None or version == iceberg_compat_version(old):
+        return
+    files = transaction.read_files(columns=["deletion_vector", "stats"])
+    if version < 3 and files.column("deletion_vector").null_count < len(files):
+        raise DeltaProtocolError(
+            f"icebergCompatV{version} does not allow deletion vectors, and files of the table have some;"
+            " rewrite them, as REORG TABLE ... APPLY (PURGE) does in Spark"
+        )
+    if not all(has_row_count(text) for text in files.column("stats").to_pylist()):
+        raise DeltaProtocolError(
+            f"icebergCompatV{version} needs the row count of every file, and some of the table lack theirs"
+        )
 
 
 def _ensure_same_versions(old: Protocol, new: Protocol) -> None:

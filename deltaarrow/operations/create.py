@@ -16,9 +16,12 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import (
     ensure_columns_fit_properties,
+    ensure_iceberg_compatible,
+    has_nested_ids,
     minimal_protocol,
     new_table_configuration,
     properties,
+    with_iceberg_properties,
     with_materialized_columns,
 )
 from deltaarrow.log import list_segment
@@ -54,16 +57,17 @@ class NewTable:
         Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for what
         cannot be made.
         """
-        configuration = new_table_configuration(self.configuration)
+        configuration = with_iceberg_properties(new_table_configuration(self.configuration))
         mapping_mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
         ensure_valid_for_write(self.schema, self.partition_by, mapping_mode)
         # Ids and names in the files of another table mean nothing here, and would be taken for this one's.
         schema = without_column_ids(self.schema)
         if mapping_mode != "none":
-            schema, highest = assign_column_ids(schema)
+            schema, highest = assign_column_ids(schema, nested=has_nested_ids(configuration))
             configuration[properties.COLUMN_MAPPING_MAX_COLUMN_ID.name] = str(highest)
         partition_columns = resolve_partition_columns(schema, self.partition_by)
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
+        ensure_iceberg_compatible(schema, partition_columns, configuration)
         protocol = minimal_protocol(schema, self.configuration)
         configuration = with_materialized_columns(protocol, configuration)
         ensure_rules_declarable(schema, configuration)

@@ -15,6 +15,8 @@ from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import (
     ensure_columns_fit_properties,
+    ensure_iceberg_compatible,
+    has_nested_ids,
     properties,
     supported_features,
     upgraded_protocol,
@@ -68,12 +70,16 @@ def evolve(
     if snapshot.mapping_mode != "none":
         record = properties.COLUMN_MAPPING_MAX_COLUMN_ID
         previous = snapshot.schema if schema_mode == "overwrite" else None
-        schema, highest = assign_column_ids(schema, record.parse(configuration), previous=previous)
+        nested = has_nested_ids(configuration)
+        schema, highest = assign_column_ids(
+            schema, record.parse(configuration), previous=previous, nested=nested
+        )
         configuration[record.name] = str(highest)
     if schema == snapshot.schema and partitions == snapshot.partition_columns:
         return None
     ensure_valid_for_write(schema, partitions, snapshot.mapping_mode)
     ensure_columns_fit_properties(schema, partitions, configuration, snapshot.mapping_mode)
+    ensure_iceberg_compatible(schema, partitions, configuration, snapshot.partition_columns)
     _ensure_expressions_hold(snapshot.schema, schema, configuration)
     operation: Literal["append", "overwrite"] = "append" if schema_mode == "merge" else "overwrite"
     protocol = upgraded_protocol(snapshot.protocol, schema, configuration, operation)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deltaarrow.actions import Action, Metadata, Protocol
-from deltaarrow.features import is_supported
+from deltaarrow.features import iceberg_compat_version, iceberg_file_tags, is_supported
 from deltaarrow.features import properties as table_properties
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
@@ -56,6 +56,8 @@ class WriteTarget:
             mapping_mode=mapping_mode,
             configuration=self.metadata.configuration,
             tight_bounds=is_supported(self.protocol, "deletionVectors"),
+            materializes_partitions=self._materializes_partitions(),
+            file_tags=iceberg_file_tags(self.metadata.configuration),
             target_file_size=self._file_size() if target_file_size is None else target_file_size,
             properties=WriterProperties() if properties is None else properties,
             rules=declared_rules(
@@ -64,6 +66,10 @@ class WriteTarget:
                 has_generated=is_supported(self.protocol, "generatedColumns"),
             ),
         )
+
+    def _materializes_partitions(self) -> bool:
+        is_iceberg = iceberg_compat_version(self.metadata.configuration) is not None
+        return is_iceberg or is_supported(self.protocol, "materializePartitionColumns")
 
     def _file_size(self) -> int:
         wanted = table_properties.TARGET_FILE_SIZE.parse(self.metadata.configuration)

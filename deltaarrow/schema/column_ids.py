@@ -10,7 +10,14 @@ from dataclasses import replace
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY, field_id, to_physical_schema
+from deltaarrow.schema.mapping import (
+    FIELD_ID_KEY,
+    NESTED_IDS_KEY,
+    PHYSICAL_NAME_KEY,
+    field_id,
+    nested_ids,
+    to_physical_schema,
+)
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
@@ -18,7 +25,12 @@ __all__ = ["assign_column_ids", "ensure_distinct_columns"]
 
 
 def assign_column_ids(
-    schema: Schema, max_id: int = 0, *, previous: Schema | None = None, keep_names: bool = False
+    schema: Schema,
+    max_id: int = 0,
+    *,
+    previous: Schema | None = None,
+    keep_names: bool = False,
+    nested: bool = False,
 ) -> tuple[Schema, int]:
     """The schema with an id and a physical name for every field, and the highest id given out so far.
 
@@ -29,13 +41,19 @@ def assign_column_ids(
             goes on as that field.
         keep_names: whether fields have their present names in files, as where a table with files gets
             mapped.
+        nested: whether the elements, keys and values of arrays and maps have ids too, as for Iceberg.
 
     >>> schema, max_id = assign_column_ids(Schema([Field("a", StructType([Field("b", "long")]))]))
     >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
     (1, 2, 2)
     """
-    ids = _Ids(max([max_id, *(field_id(each) or 0 for each in _fields(schema))]), keep_names)
-    return replace(schema, fields=ids.fields(schema, previous)), ids.highest
+    given = [number for each in _fields(schema) for number in (field_id(each), *nested_ids(each).values())]
+    ids = _Ids(max([max_id, *(number or 0 for number in given)]), keep_names)
+    schema = replace(schema, fields=ids.fields(schema, previous))
+    if nested:
+        # As in Spark, after those of all columns.
+        schema = replace(schema, fields=ids.nested(schema))
+    return schema, ids.highest
 
 
 def ensure_distinct_columns(schema: Schema, mode: str) -> None:
@@ -80,6 +98,8 @@ class _Ids:
         if PHYSICAL_NAME_KEY not in metadata:
             new = field.name if self._keep_names else f"col-{uuid.uuid4()}"
             metadata[PHYSICAL_NAME_KEY] = origin.get(PHYSICAL_NAME_KEY) or new
+            if NESTED_IDS_KEY in origin:
+                metadata[NESTED_IDS_KEY] = origin[NESTED_IDS_KEY]
         inner = self._type(field.type, None if old is None else old.type)
         return replace(field, type=inner, metadata=JsonObject(metadata))
 
@@ -93,6 +113,33 @@ class _Ids:
             key, value = (old.key_type, old.value_type) if isinstance(old, MapType) else (None, None)
             new_key = self._type(data_type.key_type, key)
             return replace(data_type, key_type=new_key, value_type=self._type(data_type.value_type, value))
+        return data_type
+
+    def nested(self, struct: StructType) -> tuple[Field, ...]:
+        """The fields of a struct with ids for the parts of their types, those that there are kept."""
+        fields = []
+        for each in struct.fields:
+            ids = dict(nested_ids(each))
+            data_type = self._parts(each.type, str(each.metadata[PHYSICAL_NAME_KEY]), ids)
+            fields.append(
+                replace(each, type=data_type, metadata=JsonObject({**each.metadata, NESTED_IDS_KEY: ids}))
+            )
+        return tuple(fields)
+
+    def _parts(self, data_type: DataType, path: str, ids: dict[str, int]) -> DataType:
+        def part(name: str, inner: DataType) -> DataType:
+            inner_path = f"{path}.{name}"
+            if inner_path not in ids:
+                ids[inner_path] = self._next()
+            return self._parts(inner, inner_path, ids)
+
+        if isinstance(data_type, StructType):
+            return replace(data_type, fields=self.nested(data_type))
+        if isinstance(data_type, ArrayType):
+            return replace(data_type, element_type=part("element", data_type.element_type))
+        if isinstance(data_type, MapType):
+            key = part("key", data_type.key_type)
+            return replace(data_type, key_type=key, value_type=part("value", data_type.value_type))
         return data_type
 
     def _next(self) -> int:

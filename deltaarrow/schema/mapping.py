@@ -16,10 +16,12 @@ from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructT
 
 __all__ = [
     "FIELD_ID_KEY",
+    "NESTED_IDS_KEY",
     "PHYSICAL_NAME_KEY",
     "ColumnMapping",
     "column_mapping_mode",
     "field_id",
+    "nested_ids",
     "physical_name",
     "physical_path",
     "resolve_path",
@@ -30,6 +32,7 @@ ColumnMapping: TypeAlias = Literal["none", "name", "id"]
 """How the columns of data files are found: by logical name, by physical name, or by field id."""
 
 FIELD_ID_KEY = "delta.columnMapping.id"
+NESTED_IDS_KEY = "delta.columnMapping.nested.ids"
 PHYSICAL_NAME_KEY = "delta.columnMapping.physicalName"
 _MODE_KEY = "delta.columnMapping.mode"
 _FEATURE = "columnMapping"
@@ -92,6 +95,24 @@ def field_id(field: Field) -> int | None:
     value = field.metadata.get(FIELD_ID_KEY)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise CorruptLogError(f"column {field.name!r} has a {FIELD_ID_KEY} that is not a whole number")
+    return value
+
+
+def nested_ids(field: Field) -> Mapping[str, int]:
+    """The ids, in Parquet files, of the elements, keys and values within a column, by their paths.
+
+    A path begins with the physical name of the column: ``{"col-1.element": 7, "col-1.element.key": 8}``.
+
+    Raises:
+        CorruptLogError: they are no such mapping.
+    """
+    value = field.metadata.get(NESTED_IDS_KEY, {})
+    if not isinstance(value, Mapping) or any(
+        not isinstance(number, int) or isinstance(number, bool) for number in value.values()
+    ):
+        raise CorruptLogError(
+            f"column {field.name!r} has {NESTED_IDS_KEY} that are no whole numbers by paths"
+        )
     return value
 
 

@@ -10,7 +10,7 @@ from deltaarrow.transaction.transaction import (
     OptimisticTransaction,
     PostCommitHook,
 )
-from deltaarrow.transaction.validity import ensure_user_domain
+from deltaarrow.transaction.validity import ensure_user_domain, has_row_count
 from deltaarrow.transaction.winning_commit import ROW_TRACKING_BACKFILL
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "ReadSet",
     "add_again",
     "ensure_user_domain",
+    "has_row_count",
 ]

@@ -22,7 +22,7 @@ from deltaarrow.actions import (
 )
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
-from deltaarrow.features import ensure_readable, is_supported, properties
+from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
@@ -32,6 +32,7 @@ __all__ = [
     "ensure_replaced_files_are_removed",
     "ensure_user_domain",
     "ensure_valid_commit",
+    "has_row_count",
 ]
 
 _OF_THE_COMMIT_ITSELF = frozenset({"inCommitTimestamp", "isBlindAppend", "txnId"})
@@ -114,6 +115,7 @@ def ensure_valid_commit(
         ensure_readable(protocol, metadata)
     _ensure_supported(protocol, adds.values(), by_kind[DomainMetadata])
     _ensure_partition_values(metadata, adds)
+    _ensure_iceberg_compatible(metadata, adds)
     if properties.APPEND_ONLY.parse(metadata.configuration):
         _ensure_no_rows_are_removed(removes.values())
 
@@ -142,6 +144,28 @@ def _ensure_partition_values(metadata: Metadata, adds: Mapping[str, AddFile]) ->
                 f"{path} has partition values for {sorted(add.partition_values)},"
                 f" and the table is partitioned by {sorted(columns)}"
             )
+
+
+def _ensure_iceberg_compatible(metadata: Metadata, adds: Mapping[str, AddFile]) -> None:
+    """Raise unless files that are added can be read as Iceberg, in a table of which this is to hold."""
+    version = iceberg_compat_version(metadata.configuration)
+    if version is None:
+        return
+    for path, add in adds.items():
+        if version < 3 and add.deletion_vector is not None:
+            raise DeltaProtocolError(f"icebergCompatV{version} does not allow the deletion vector of {path}")
+        if not has_row_count(add.stats):
+            raise DeltaProtocolError(f"icebergCompatV{version} needs numRecords in the statistics of {path}")
+
+
+def has_row_count(stats: str | None) -> bool:
+    """Whether the statistics of a file tell how many rows it has.
+
+    >>> has_row_count('{"numRecords":3}'), has_row_count('{}'), has_row_count(None)
+    (True, False, False)
+    """
+    parsed = {} if stats is None else orjson.loads(stats)
+    return isinstance(parsed, dict) and isinstance(parsed.get("numRecords"), int)
 
 
 def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:

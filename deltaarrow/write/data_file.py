@@ -33,6 +33,7 @@ class FileFormat:
         options: further arguments of `pyarrow.parquet.ParquetWriter`.
         clock: tells the modification time.
         data_change: what ``add.dataChange`` says.
+        tags: what ``add.tags`` says; None for nothing.
     """
 
     store: Store
@@ -41,6 +42,7 @@ class FileFormat:
     options: Mapping[str, Any]
     clock: Clock
     data_change: bool
+    tags: Mapping[str, str] | None = None
     dictionaries_to_judge: Collection[str] = ()
     """Columns that have a dictionary if their values are worth one."""
 
@@ -118,6 +120,7 @@ class DataFile:
             modification_time=self._format.clock(),
             data_change=self._format.data_change,
             stats=self._statistics.render(),
+            tags=self._format.tags,
         )
 
     def discard(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
@@ -33,7 +34,6 @@ from deltaarrow.write.properties import ParquetLeaf, file_suffix
 from deltaarrow.write.routing import PartitionKey, split_by_partition
 from deltaarrow.write.row_groups import RowGroups
 from deltaarrow.write.selection import Selection
-from deltaarrow.write.variant_columns import VariantColumns
 
 __all__ = ["write_files"]
 
@@ -112,7 +112,7 @@ class _Layout:
         self._plan = plan
         written = Schema([*plan.schema.fields, *plan.hidden_columns])
         self._target = to_arrow_schema(written)
-        columns = data_columns(written, plan.partition_columns)
+        columns = data_columns(written, plan.partition_columns, with_partitions=plan.materializes_partitions)
         self._data_names = columns.names
         self._schema = file_schema(columns, plan.mapping_mode)
         partition_fields = [plan.schema.field(name) for name in plan.partition_columns]
@@ -139,10 +139,8 @@ class _Layout:
             options.setdefault("data_page_size", _PAGE_BYTES_OF_MANY_FILES)
         names = set(self._schema.names)
         dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
-        shreds = properties.ENABLE_VARIANT_SHREDDING.parse(plan.configuration)
-        variants = VariantColumns(columns, self._schema, shreds=shreds) or None
         self._format = FileFormat(
-            plan.store, self._schema, variants, options, clock, plan.data_change, dictionaries
+            plan.store, self._schema, options, clock, plan.data_change, plan.file_tags, dictionaries
         )
 
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
@@ -161,7 +159,7 @@ class _Layout:
         """The rows by partition, as files have them."""
         batch = conform(batch, self._target)
         partition_columns = [batch.column(name) for name in self._plan.partition_columns]
-        rows = relabel(batch.select(self._data_names), self._schema)
+        rows = relabel(self._data_rows(batch), self._schema)
         for key, part in split_by_partition(rows, partition_columns, self._partition_types):
             # NULL itself was refused before; the empty string has no other spelling in the log.
             for place, name in self._required_partitions:
@@ -170,6 +168,17 @@ class _Layout:
                         f"NOT NULL partition column {name!r} holds {key.values[place]!r}, which becomes NULL"
                     )
             yield key, part
+
+    def _data_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = batch.select(self._data_names)
+        if self._plan.materializes_partitions:
+            for name in self._plan.partition_columns:
+                column = rows.column(name)
+                if pa.types.is_string(column.type):
+                    # The log has no empty string, so that a file must not have one either.
+                    column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+                    rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), column)
+        return rows
 
     def begin_file(self, number: int, key: PartitionKey) -> DataFile:
         """A new file of the partition `key`, named as Spark names it."""
@@ -184,6 +193,7 @@ class _Layout:
         separator = "." if names else "-"
         name = f"{folder}part-{number:05d}-{uuid.uuid4()}{separator}c000{self._suffix}"
         statistics = FileStatistics(
+            self._schema,
             self._statistics_columns,
             prefix_length=self._string_prefix,
             tight_bounds=self._plan.tight_bounds,

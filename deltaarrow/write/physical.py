@@ -1,12 +1,13 @@
 """The schema of data files (PROTOCOL.md, *Column Mapping*, *Data Files*) and rows under it.
 
 A data file has the columns of the table in order but for the partition columns, whose values stand
-in the log, and for void columns, for which Parquet has no type. Names and field ids are those of
+in the log, and for void columns, for which Parquet has no type. Where a table materializes its partition
+columns, these come last. Names and field ids are those of
 column mapping, and every column is optional, as Spark writes it: dropping a NOT NULL then changes
 no file.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
@@ -19,6 +20,7 @@ from deltaarrow.schema import (
     PrimitiveType,
     StructType,
     field_id,
+    nested_ids,
     physical_name,
     to_arrow_type,
 )
@@ -29,8 +31,15 @@ _FIELD_ID = b"PARQUET:field_id"
 _VOID = PrimitiveType("void")
 
 
-def data_columns(schema: StructType, partition_columns: Collection[str]) -> StructType:
+def data_columns(
+    schema: StructType, partition_columns: Collection[str], *, with_partitions: bool = False
+) -> StructType:
     """The columns that data files hold, under their logical names.
+
+    Args:
+        schema: the columns of the table.
+        partition_columns: those that it is partitioned by, in their order.
+        with_partitions: whether these are among them, last.
 
     Raises:
         SchemaMismatchError: there are none.
@@ -38,6 +47,8 @@ def data_columns(schema: StructType, partition_columns: Collection[str]) -> Stru
     columns = [each for each in schema.fields if each.name not in partition_columns and each.type != _VOID]
     if not columns:
         raise SchemaMismatchError("a data file would have no column: all are void or partition columns")
+    if with_partitions:
+        columns += [schema.field(name) for name in partition_columns]
     return StructType(columns)
 
 
@@ -62,10 +73,18 @@ def relabel(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _file_field(field: Field, mode: str) -> pa.Field:
     identity = field_id(field) if mode != "none" else None
     metadata = None if identity is None else {_FIELD_ID: str(identity)}
-    return pa.field(physical_name(field, mode), _file_type(field.type, mode, field.name), metadata=metadata)
+    name = physical_name(field, mode)
+    ids = nested_ids(field) if mode != "none" else {}
+    return pa.field(name, _file_type(field.type, mode, name, ids), metadata=metadata)
 
 
-def _file_type(data_type: DataType, mode: str, path: str) -> pa.DataType:
+def _part(name: str, part: DataType, mode: str, path: str, ids: Mapping[str, int]) -> pa.Field:
+    """The element of an array, or the key or the value of a map; `path` leads to it from a column."""
+    metadata = {_FIELD_ID: str(ids[path])} if path in ids else None
+    return pa.field(name, _file_type(part, mode, path, ids), nullable=name != "key", metadata=metadata)
+
+
+def _file_type(data_type: DataType, mode: str, path: str, ids: Mapping[str, int]) -> pa.DataType:
     if isinstance(data_type, StructType):
         if not data_type.fields:
             raise UnsupportedFeatureError(
@@ -73,10 +92,10 @@ def _file_type(data_type: DataType, mode: str, path: str) -> pa.DataType:
             )
         return pa.struct([_file_field(each, mode) for each in data_type.fields])
     if isinstance(data_type, ArrayType):
-        return pa.list_(pa.field("element", _file_type(data_type.element_type, mode, f"{path}.element")))
+        return pa.list_(_part("element", data_type.element_type, mode, f"{path}.element", ids))
     if isinstance(data_type, MapType):
-        key = pa.field("key", _file_type(data_type.key_type, mode, f"{path}.key"), nullable=False)
-        return pa.map_(key, pa.field("value", _file_type(data_type.value_type, mode, f"{path}.value")))
+        key = _part("key", data_type.key_type, mode, f"{path}.key", ids)
+        return pa.map_(key, _part("value", data_type.value_type, mode, f"{path}.value", ids))
     if data_type == _VOID:
         raise UnsupportedFeatureError(f"column {path!r} is a void inside another type", feature="void")
     return to_arrow_type(data_type)

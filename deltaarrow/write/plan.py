@@ -35,6 +35,8 @@ class WritePlan:
         target_file_size: bytes after which a file is closed and another begun.
         properties: how Parquet is written.
         data_change: what ``add.dataChange`` says.
+        materializes_partitions: whether data files hold the partition columns as well, after the others.
+        file_tags: what ``add.tags`` says; None for nothing.
         rules: what the rows have to meet, and how columns are filled that they do not give; None for
             rows of the table that are only written anew.
 
@@ -54,6 +56,8 @@ class WritePlan:
     target_file_size: int = DEFAULT_TARGET_FILE_SIZE
     properties: WriterProperties = field(default_factory=WriterProperties)
     data_change: bool = True
+    materializes_partitions: bool = False
+    file_tags: Mapping[str, str] | None = None
     rules: TableRules | None = None
 
     def __post_init__(self) -> None:

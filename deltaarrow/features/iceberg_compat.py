@@ -1,0 +1,212 @@
+"""What tables must be like whose data files can be read as Iceberg, versions 1 to 3 of the rules.
+
+Chapters "Iceberg Compatibility V1", "V2" and "V3" of the protocol, as delta-spark enforces them:
+
+=================================  ==================  ==========================  ==========================
+rule                               V1                  V2                          V3
+=================================  ==================  ==========================  ==========================
+only one version at a time         yes                 yes                         yes, never switched off
+columns are mapped, by name or id  yes                 yes                         yes
+deletion vectors                   none                none                        allowed
+arrays and maps                    none                their parts have field ids  their parts have field ids
+void; variant                      none; allowed       none; none                  none; allowed
+decimals as partition columns      allowed             none                        none
+type changes                       those of Iceberg    those of Iceberg            those of Iceberg
+row tracking                                                                       enabled
+files in `add`                     with `numRecords`   and tagged with version     and tagged with version
+partition columns in data files    after the data      after the data              after the data
+=================================  ==================  ==========================  ==========================
+
+A partitioned table is never partitioned by other columns. Timestamps are stored as 64-bit microseconds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError
+from deltaarrow.features.properties import (
+    COLUMN_MAPPING_MODE,
+    ENABLE_DELETION_VECTORS,
+    ENABLE_ICEBERG_COMPAT_V1,
+    ENABLE_ICEBERG_COMPAT_V2,
+    ENABLE_ICEBERG_COMPAT_V3,
+    ENABLE_ROW_TRACKING,
+    ICEBERG_ATOMIC_CONVERSION_SUPPORTED,
+)
+from deltaarrow.features.type_changes import TYPE_CHANGES_KEY
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+
+__all__ = [
+    "ensure_iceberg_compatible",
+    "ensure_iceberg_version_may_become",
+    "has_nested_ids",
+    "iceberg_compat_version",
+    "iceberg_file_tags",
+    "with_iceberg_properties",
+]
+
+_SWITCHES = {1: ENABLE_ICEBERG_COMPAT_V1, 2: ENABLE_ICEBERG_COMPAT_V2, 3: ENABLE_ICEBERG_COMPAT_V3}
+_WHOLE_NUMBERS = ("byte", "short", "integer", "long")
+
+
+def iceberg_compat_version(configuration: Mapping[str, str]) -> int | None:
+    """Return the version of the rules that a table with these properties keeps; None where it keeps none.
+
+    Raises `InvalidTablePropertyError` where it is to keep two at a time.
+
+    >>> iceberg_compat_version({"delta.enableIcebergCompatV2": "true"})
+    2
+    """
+    enabled = [version for version, record in _SWITCHES.items() if record.parse(configuration)]
+    if len(enabled) > 1:
+        names = " and ".join(_SWITCHES[version].name for version in enabled)
+        raise InvalidTablePropertyError(f"{names} exclude each other: disable all but one")
+    return enabled[0] if enabled else None
+
+
+def has_nested_ids(configuration: Mapping[str, str]) -> bool:
+    """Whether the elements, keys and values of arrays and maps have field ids of their own."""
+    return iceberg_compat_version(configuration) in (2, 3)
+
+
+def iceberg_file_tags(configuration: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the tags that the data files of a table have, None for none.
+
+    >>> iceberg_file_tags({"delta.enableIcebergCompatV2": "true"})
+    {'ICEBERG_COMPAT_VERSION': '2'}
+    """
+    version = iceberg_compat_version(configuration)
+    return None if version in (None, 1) else {"ICEBERG_COMPAT_VERSION": str(version)}
+
+
+def with_iceberg_properties(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a new table with those that the rules bring along, where it keeps them."""
+    version = iceberg_compat_version(configuration)
+    if version is None:
+        return dict(configuration)
+    brought = {COLUMN_MAPPING_MODE.name: "name", ICEBERG_ATOMIC_CONVERSION_SUPPORTED.name: "true"}
+    if version == 3:
+        brought[ENABLE_ROW_TRACKING.name] = "true"
+    return brought | dict(configuration)
+
+
+def ensure_iceberg_version_may_become(old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Raise `InvalidTablePropertyError` where a table is to keep other rules from now on, and cannot.
+
+    >>> ensure_iceberg_version_may_become({"delta.enableIcebergCompatV3": "true"}, {})
+    Traceback (most recent call last):
+    ...
+    deltaarrow.errors.InvalidTablePropertyError: delta.enableIcebergCompatV3 cannot be switched off
+    """
+    before, after = iceberg_compat_version(old), iceberg_compat_version(new)
+    if before == 3 != after:
+        raise InvalidTablePropertyError(f"{_SWITCHES[3].name} cannot be switched off")
+    if after in (1, 2) and after != before and ENABLE_DELETION_VECTORS.parse(old):
+        raise InvalidTablePropertyError(
+            f"{_SWITCHES[after].name} needs a table without deletion vectors: set"
+            f" {ENABLE_DELETION_VECTORS.name} to false in a commit before"
+        )
+    if after == 3 != before and not ENABLE_ROW_TRACKING.parse(old):
+        raise InvalidTablePropertyError(
+            f"{_SWITCHES[3].name} needs a table whose rows have ids: enable row tracking before"
+        )
+
+
+def ensure_iceberg_compatible(
+    schema: StructType,
+    partition_columns: Sequence[str],
+    configuration: Mapping[str, str],
+    previous_partitioning: Sequence[str] = (),
+) -> None:
+    """Raise unless a table keeps the rules that it is to keep; see the table above.
+
+    `previous_partitioning` are the partition columns of the version before, under the names that they have
+    now.
+
+    Raises `SchemaMismatchError` for columns and `InvalidTablePropertyError` for properties that break a rule.
+
+    >>> from deltaarrow.schema import Field
+    >>> schema = StructType([Field("xs", ArrayType("long"))])
+    >>> properties = {"delta.enableIcebergCompatV1": "true", "delta.columnMapping.mode": "name"}
+    >>> ensure_iceberg_compatible(schema, (), properties)
+    Traceback (most recent call last):
+    ...
+    deltaarrow.errors.SchemaMismatchError: icebergCompatV1 does not allow the type array, which ...
+    """
+    version = iceberg_compat_version(configuration)
+    if version is None:
+        return
+    feature = f"icebergCompatV{version}"
+    if COLUMN_MAPPING_MODE.parse(configuration) == "none":
+        raise InvalidTablePropertyError(f"{feature} needs {COLUMN_MAPPING_MODE.name} to be 'name' or 'id'")
+    if version < 3 and ENABLE_DELETION_VECTORS.parse(configuration):
+        raise InvalidTablePropertyError(f"{feature} does not allow {ENABLE_DELETION_VECTORS.name}")
+    if version == 3 and not ENABLE_ROW_TRACKING.parse(configuration):
+        raise InvalidTablePropertyError(f"{feature} needs {ENABLE_ROW_TRACKING.name}")
+    if previous_partitioning and tuple(previous_partitioning) != tuple(partition_columns):
+        raise SchemaMismatchError(
+            f"{feature} does not allow to partition a table by {list(partition_columns)} that is partitioned"
+            f" by {list(previous_partitioning)}"
+        )
+    for column, data_type in _parts(schema, ""):
+        if (refused := _refused_type(data_type, version)) is not None:
+            raise SchemaMismatchError(
+                f"{feature} does not allow the type {refused}, which column {column!r} has"
+            )
+    for name in partition_columns if version > 1 else ():
+        of_type = schema.field(name).type
+        if isinstance(of_type, PrimitiveType) and of_type.decimal is not None:
+            raise SchemaMismatchError(f"{feature} does not allow the partition column {name!r}: a decimal")
+    for column, old, new in _type_changes(schema, ""):
+        if not _is_change_of_iceberg(old, new):
+            raise SchemaMismatchError(
+                f"{feature} does not allow that column {column!r} was changed from {old} to {new}"
+            )
+
+
+def _refused_type(data_type: DataType, version: int) -> str | None:
+    match data_type:
+        case ArrayType() if version == 1:
+            return "array"
+        case MapType() if version == 1:
+            return "map"
+        case PrimitiveType("void"):
+            return "void"
+        case PrimitiveType("variant") if version == 2:
+            return "variant"
+    return None
+
+
+def _is_change_of_iceberg(old: str, new: str) -> bool:
+    if old in _WHOLE_NUMBERS and new in _WHOLE_NUMBERS:
+        return True
+    before, after = PrimitiveType(old).decimal, PrimitiveType(new).decimal
+    if before is not None and after is not None:
+        return before[1] == after[1]
+    return (old, new) == ("float", "double")
+
+
+def _parts(data_type: DataType, path: str) -> Iterator[tuple[str, DataType]]:
+    """The types that a type consists of, the outer before the inner, with the column that has them."""
+    match data_type:
+        case StructType():
+            for field in data_type.fields:
+                inner = f"{path}.{field.name}" if path else field.name
+                yield inner, field.type
+                yield from _parts(field.type, inner)
+        case ArrayType():
+            yield f"{path}.element", data_type.element_type
+            yield from _parts(data_type.element_type, f"{path}.element")
+        case MapType():
+            for name, part in (("key", data_type.key_type), ("value", data_type.value_type)):
+                yield f"{path}.{name}", part
+                yield from _parts(part, f"{path}.{name}")
+
+
+def _type_changes(data_type: DataType, path: str) -> Iterator[tuple[str, str, str]]:
+    structs = [(path, data_type), *_parts(data_type, path)]
+    for owner, struct in structs:
+        for field in struct.fields if isinstance(struct, StructType) else ():
+            for change in field.metadata.get(TYPE_CHANGES_KEY, ()):
+                column = f"{owner}.{field.name}" if owner else field.name
+                inside = f".{change['fieldPath']}" if "fieldPath" in change else ""
+                yield column + inside, str(change["fromType"]), str(change["toType"])
