@@ -73,6 +73,8 @@ class TableFeature:
     """Which features does it bring along?"""
     also_named: tuple[str, ...] = ()
     """Under which other names do tables list it, from the time of its preview?"""
+    listed_as: str = ""
+    """Under which of these do tables get it, as delta-spark lists it by itself?"""
     read: Support = Support.YES
     """Can such a table be read?"""
     create: Support = Support.NO
@@ -83,6 +85,11 @@ class TableFeature:
     """Can rows be replaced?"""
     remedy: str = ""
     """What can a user do where it is refused?"""
+
+    @property
+    def listed_name(self) -> str:
+        """What protocols that are written call it."""
+        return self.listed_as or self.name
 
     @property
     def is_legacy(self) -> bool:
@@ -232,6 +239,9 @@ _RECORDS = (
         sentence="Columns may hold semi-structured values.",
         activation=ColumnType("variant"),
         also_named=("variantType-preview",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="variantShredding",
@@ -240,6 +250,10 @@ _RECORDS = (
         activation=PropertySet(p.ENABLE_VARIANT_SHREDDING),
         requires=("variantType",),
         also_named=("variantShredding-preview",),
+        listed_as="variantShredding-preview",
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="domainMetadata",

@@ -34,6 +34,7 @@ from deltaarrow.write.properties import ParquetLeaf, file_suffix
 from deltaarrow.write.routing import PartitionKey, split_by_partition
 from deltaarrow.write.row_groups import RowGroups
 from deltaarrow.write.selection import Selection
+from deltaarrow.write.variant_columns import VariantColumns
 
 __all__ = ["write_files"]
 
@@ -139,8 +140,17 @@ class _Layout:
             options.setdefault("data_page_size", _PAGE_BYTES_OF_MANY_FILES)
         names = set(self._schema.names)
         dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
+        shreds = properties.ENABLE_VARIANT_SHREDDING.parse(plan.configuration)
+        variants = VariantColumns(columns, self._schema, shreds=shreds) or None
         self._format = FileFormat(
-            plan.store, self._schema, options, clock, plan.data_change, plan.file_tags, dictionaries
+            plan.store,
+            self._schema,
+            variants,
+            options,
+            clock,
+            plan.data_change,
+            plan.file_tags,
+            dictionaries,
         )
 
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
@@ -193,7 +203,6 @@ class _Layout:
         separator = "." if names else "-"
         name = f"{folder}part-{number:05d}-{uuid.uuid4()}{separator}c000{self._suffix}"
         statistics = FileStatistics(
-            self._schema,
             self._statistics_columns,
             prefix_length=self._string_prefix,
             tight_bounds=self._plan.tight_bounds,

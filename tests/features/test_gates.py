@@ -204,6 +204,8 @@ def test_the_features_that_are_written():
         "materializePartitionColumns",
         "icebergCompatV1",
         "icebergCompatV2",
+        "variantType",
+        "variantShredding",
     } == WRITES
 
 
@@ -243,8 +245,8 @@ def test_what_cannot_be_read_is_not_written():
 
 
 def test_a_feature_listed_for_readers_alone_counts_for_writers():
-    with pytest.raises(UnsupportedFeatureError, match="variantType"):
-        ensure_writable(protocol(3, 7, ["variantType"], []), metadata(), "append")
+    with pytest.raises(UnsupportedFeatureError, match="geospatial"):
+        ensure_writable(protocol(3, 7, ["geospatial"], []), metadata(), "append")
 
 
 @pytest.mark.parametrize("table", [protocol(1, 1), protocol(1, 2), listing("appendOnly"), listing()], ids=str)
@@ -266,7 +268,6 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
             "identityColumns",
         ),
         (metadata(enableIcebergCompatV3="true"), "icebergCompatV3"),
-        (metadata(Field("v", "variant")), "variantType"),
         (metadata(compatibility_symlinkFormatManifest_enabled="true"), "symlinkFormatManifest"),
         (metadata(universalFormat_enabledFormats="hudi"), "universalFormat"),
     ],
