@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import Predicate, variant_paths
-from deltaarrow.features import ensure_readable
+from deltaarrow.expressions import And, Predicate, variant_paths
+from deltaarrow.features import ensure_readable, is_supported
 from deltaarrow.log import (
     CommitTimes,
     LogSegment,
@@ -33,6 +33,7 @@ from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
+from deltaarrow.stored_expressions import derived_predicate
 
 __all__ = ["Snapshot"]
 
@@ -205,6 +206,8 @@ class Snapshot:
         return self._pruning(predicate)(stats="stats", partition_values="partition_values")
 
     def _pruning(self, predicate: Predicate) -> Pruning:
+        if is_supported(self.protocol, "generatedColumns"):
+            predicate = And((predicate, derived_predicate(predicate, self.schema, self.partition_columns)))
         return functools.partial(
             skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
         )

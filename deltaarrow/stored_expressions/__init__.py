@@ -13,6 +13,7 @@ from deltaarrow.stored_expressions.declared import (
     declared_rules,
     ensure_rules_declarable,
 )
+from deltaarrow.stored_expressions.derivation import derived_predicate
 from deltaarrow.stored_expressions.evaluation import evaluate
 from deltaarrow.stored_expressions.nodes import Expression
 from deltaarrow.stored_expressions.registry import readme_functions
@@ -37,6 +38,7 @@ __all__ = [
     "check_rows",
     "count_broken",
     "declared_rules",
+    "derived_predicate",
     "ensure_rules_declarable",
     "evaluate",
     "generate",
