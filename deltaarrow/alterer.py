@@ -364,6 +364,35 @@ class TableAlterer:
         alteration = operations.drop_not_null(self.table.snapshot, column_name)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
+    def cluster_by(
+        self,
+        columns: Sequence[str] | str | None,
+        *,
+        commit_properties: CommitProperties | None = None,
+        post_commithook_properties: PostCommitHookProperties | None = None,
+    ) -> None:
+        """Have OPTIMIZE lay the rows out by other columns from now on; chapter *Clustered Table*.
+
+        Args:
+            columns: up to four, members of structs with a dot between; None or none for no clustering.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: what happens after it.
+
+        Raises:
+            SchemaMismatchError: a column is not there, has no statistics or no order, or the table is
+                partitioned.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), pa.schema([("id", pa.int64())]))
+        >>> table.alter.cluster_by("id")
+        >>> table.detail()["clusteringColumns"]
+        ['id']
+        """
+        chosen = (columns,) if isinstance(columns, str) else tuple(columns or ())
+        alteration = operations.cluster_by(self.table.snapshot, chosen)
+        self._commit(alteration, commit_properties, post_commithook_properties)
+
     def set_column_metadata(
         self,
         column: str,

@@ -4,18 +4,15 @@ The forms are those of ``deltalake`` where it has them (`Metadata`, `ProtocolVer
 those of Spark's ``DESCRIBE DETAIL`` otherwise.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.errors import CorruptLogError
+import deltaarrow.operations as operations
 from deltaarrow.expressions import Predicate
-from deltaarrow.features import is_supported
-from deltaarrow.schema import DataType, Schema, StructType, physical_name
+from deltaarrow.schema import Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_statistics
 
@@ -23,7 +20,6 @@ __all__ = [
     "Metadata",
     "ProtocolVersions",
     "add_actions",
-    "clustering_columns",
     "describe_detail",
     "describe_metadata",
     "describe_protocol",
@@ -76,44 +72,6 @@ def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
     )
 
 
-def clustering_columns(snapshot: Snapshot) -> list[str]:
-    """Return the clustering columns by their logical names, dotted when nested.
-
-    Raises:
-        CorruptLogError: the domain of the feature names no columns, or one that the table does not have.
-    """
-    if not is_supported(snapshot.protocol, "clustering"):
-        return []
-    domain = snapshot.domains.get("delta.clustering")
-    if domain is None:
-        return []
-    try:
-        columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
-        paths = [[column] if isinstance(column, str) else list(column) for column in columns]
-    except (ValueError, AttributeError, TypeError) as error:
-        raise CorruptLogError(
-            f"version {snapshot.version} has a domain delta.clustering that names no columns"
-        ) from error
-    return [".".join(_logical_path(snapshot, path)) for path in paths]
-
-
-def _logical_path(snapshot: Snapshot, path: Sequence[str]) -> list[str]:
-    """Return the logical names on the way of physical names to a column."""
-    level: DataType = snapshot.schema
-    names = []
-    for name in path:
-        fields = level.fields if isinstance(level, StructType) else []
-        field = next((f for f in fields if physical_name(f, snapshot.mapping_mode) == name), None)
-        if field is None:
-            raise CorruptLogError(
-                f"version {snapshot.version} has a domain delta.clustering that names the column"
-                f" {'.'.join(map(str, path))}, which the table does not have"
-            )
-        names.append(field.name)
-        level = field.type
-    return names
-
-
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
     """Return what Spark's ``DESCRIBE DETAIL`` shows, under the same names; times are ms since the epoch."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
@@ -129,7 +87,7 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
         "lastModified": snapshot.timestamp_ms,
         "version": snapshot.version,
         "partitionColumns": list(snapshot.partition_columns),
-        "clusteringColumns": clustering_columns(snapshot),
+        "clusteringColumns": [".".join(path) for path in operations.clustering_columns(snapshot)],
         "numFiles": num_files,
         "sizeInBytes": size_in_bytes,
         "properties": dict(metadata.configuration),

@@ -84,6 +84,7 @@ class DeltaTable(OpenedTable):
         configuration: Mapping[str, str | None] | None = None,
         storage_options: Mapping[str, str] | None = None,
         *,
+        cluster_by: Sequence[str] | str | None = None,
         commit_properties: CommitProperties | None = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
@@ -98,6 +99,8 @@ class DeltaTable(OpenedTable):
             description: a description for people.
             configuration: table properties.
             storage_options: as for `DeltaTable`.
+            cluster_by: up to four columns by which OPTIMIZE lays the rows out; members of structs with a
+                dot between. Not together with `partition_by`.
             commit_properties: what else goes into the commit.
 
         Raises:
@@ -106,6 +109,7 @@ class DeltaTable(OpenedTable):
         new = operations.NewTable(
             schema=schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
             partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ()),
+            cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by or ()),
             name=name,
             description=description,
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},

@@ -43,6 +43,7 @@ def write_deltalake(
     post_commithook_properties: PostCommitHookProperties | None = None,
     partition_overwrite_mode: str = "static",
     options: Mapping[str, Any] | None = None,
+    cluster_by: Sequence[str] | str | None = None,
 ) -> WriteResult:
     """Write data to a Delta table and commit it; the table is made if there is none.
 
@@ -77,6 +78,8 @@ def write_deltalake(
         options: the same by the names that Spark's writer has for it: `replaceWhere`,
             `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId` and `txnVersion`,
             `userMetadata`.
+        cluster_by: up to four columns by which OPTIMIZE lays out the rows of a new table; for one that
+            exists they must be its own. Not together with `partition_by`.
 
     Returns:
         the version that was made and what was written; ``deltalake`` returns nothing.
@@ -106,6 +109,7 @@ def write_deltalake(
     write_options = WriteOptions(
         mode=mode,
         partition_by=(partition_by,) if isinstance(partition_by, str) else partition_by,
+        cluster_by=(cluster_by,) if isinstance(cluster_by, str) else cluster_by,
         schema_mode=spark.get("schema_mode", schema_mode),
         predicate=spark.get("predicate", predicate),
         partition_overwrite_mode=spark.get("partition_overwrite_mode", partition_overwrite_mode),

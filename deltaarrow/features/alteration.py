@@ -35,7 +35,7 @@ __all__ = ["ChangedProperties", "changed_properties", "removed_properties"]
 _PROTOCOL_NAMES = (MIN_READER_VERSION.name, MIN_WRITER_VERSION.name, IGNORE_PROTOCOL_DEFAULTS.name)
 _CONSTRAINT_PREFIX = "delta.constraints."
 _BY_OTHER_MEANS = {
-    "clustering": "give a new table clustering columns",
+    "clustering": "choose clustering columns, by cluster_by",
     "catalogManaged": "have a catalog make a new table",
 }
 

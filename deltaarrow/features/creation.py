@@ -6,7 +6,7 @@ is the weakest protocol that has them all.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from deltaarrow.actions import Protocol
 from deltaarrow.errors import UnsupportedFeatureError
@@ -23,11 +23,12 @@ from deltaarrow.features.property_names import (
     ensure_commits_outlive_files,
     proper_properties,
 )
-from deltaarrow.features.registry import FEATURES, Support, find_feature
+from deltaarrow.features.registry import FEATURES, Support, TableFeature, find_feature
 from deltaarrow.schema import StructType
 
 __all__ = ["minimal_protocol", "new_table_configuration"]
 
+_NOT_BY_PROPERTY = "clustering"
 _TO_BE_ASKED_FOR = "allowColumnDefaults"
 """As in delta-spark, metadata alone does not bring it."""
 
@@ -59,8 +60,12 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Protocol:
+def minimal_protocol(
+    schema: StructType, configuration: Mapping[str, str], asked: Iterable[TableFeature] = ()
+) -> Protocol:
     """Return the protocol of a new table with this schema and the properties a user asks for.
+
+    Features that are `asked` for it has as well.
 
     Raises `UnsupportedFeatureError` naming every feature that this release cannot create, or that has to be
     asked for and is not, and as `new_table_configuration` does.
@@ -88,7 +93,13 @@ def minimal_protocol(schema: StructType, configuration: Mapping[str, str]) -> Pr
             f" '{FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported'",
             feature=_TO_BE_ASKED_FOR,
         )
-    features = with_required([*(feature for feature in wanted if feature is not None), *active])
+    if FEATURES[_NOT_BY_PROPERTY] in wanted:
+        raise UnsupportedFeatureError(
+            f"cannot create the table: it gets the table feature {_NOT_BY_PROPERTY} by cluster_by, not by a"
+            " property",
+            feature=_NOT_BY_PROPERTY,
+        )
+    features = with_required([*asked, *(feature for feature in wanted if feature is not None), *active])
     # Spark's order: what is asked for first, then what the versions imply, the newest of them first.
     lowest = IGNORE_PROTOCOL_DEFAULTS.parse(properties)
     reader = (

@@ -278,6 +278,9 @@ _RECORDS = (
         kind=_W,
         sentence="Rows are laid out by clustering columns.",
         requires=("domainMetadata",),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="allowColumnDefaults",

@@ -10,6 +10,8 @@ from deltaarrow.operations.alteration import (
     set_properties,
     unset_properties,
 )
+from deltaarrow.operations.clustering import cluster_by
+from deltaarrow.operations.clustering_columns import clustering_columns
 from deltaarrow.operations.columns import (
     add_columns,
     drop_columns,
@@ -42,6 +44,8 @@ __all__ = [
     "add_features",
     "begin_transaction",
     "cleanup_metadata",
+    "cluster_by",
+    "clustering_columns",
     "commit_alteration",
     "compact_logs",
     "create_checkpoint",

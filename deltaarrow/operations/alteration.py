@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import (
@@ -30,6 +30,7 @@ from deltaarrow.features import (
     upgraded_protocol,
     with_materialized_columns,
 )
+from deltaarrow.operations.clustering_columns import ensure_clustering_kept
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.row_tracking import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
@@ -56,7 +57,8 @@ _COMMENT = "comment"
 class Alteration:
     """What is to become of a table: `metadata`, and the features that are `asked` for.
 
-    `operation` and `parameters` are for history. `domains` are set to these texts, or removed for None.
+    `operation` and `parameters` are for history. `domains`, which are a user's, are set to these texts, or
+    removed for None; `engine_domains` are committed as they are.
     Without `may_raise_versions`, features are added only where the protocol has lists for them.
     """
 
@@ -65,6 +67,7 @@ class Alteration:
     metadata: Metadata | None = None
     asked: Sequence[TableFeature] = ()
     domains: Mapping[str, str | None] = field(default_factory=dict)
+    engine_domains: Sequence[DomainMetadata] = ()
     may_raise_versions: bool = True
 
 
@@ -105,6 +108,7 @@ def commit_alteration(
         transaction.set_metadata(metadata)
         if protocol != snapshot.protocol:
             transaction.set_protocol(protocol)
+    transaction.stage(alteration.engine_domains)
     for domain, configuration in alteration.domains.items():
         if configuration is None:
             transaction.remove_domain(domain)
@@ -135,6 +139,7 @@ def _held_to_the_rules(
         ensure_rules_declarable(schema, metadata.configuration)
     ensure_columns_fit_properties(schema, metadata.partition_columns, metadata.configuration, mode)
     ensure_iceberg_compatible(schema, metadata.partition_columns, metadata.configuration)
+    ensure_clustering_kept(snapshot, schema, metadata.partition_columns, metadata.configuration, mode)
     protocol = upgraded_protocol(snapshot.protocol, schema, metadata.configuration, "append", asked)
     configuration = with_materialized_columns(protocol, metadata.configuration)
     metadata = replace(metadata, configuration=configuration)

@@ -13,13 +13,13 @@ from typing import Any
 import orjson
 
 from deltaarrow.errors import (
-    CorruptLogError,
     InvalidTablePropertyError,
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
 from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration
+from deltaarrow.operations.clustering_columns import physical_clustering_columns
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     ArrayType,
@@ -43,7 +43,6 @@ from deltaarrow.statistics import parse_column_names
 
 __all__ = ["add_columns", "drop_columns", "drop_not_null", "rename_column", "set_column_metadata"]
 
-_CLUSTERING_DOMAIN = "delta.clustering"
 _DEFAULT = "CURRENT_DEFAULT"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -251,7 +250,7 @@ def _ensure_mapped(snapshot: Snapshot, change: str) -> None:
 def _ensure_droppable(snapshot: Snapshot, path: tuple[str, ...]) -> None:
     if len(path) == 1 and path[0] in snapshot.partition_columns:
         raise SchemaMismatchError(f"{path[0]!r} is a partition column, which cannot be dropped")
-    if any(_leads_to(_physical(snapshot, path), each) for each in _clustering_columns(snapshot)):
+    if any(_leads_to(_physical(snapshot, path), each) for each in physical_clustering_columns(snapshot)):
         raise SchemaMismatchError(f"{render_path(path)!r} is a clustering column, which cannot be dropped")
 
 
@@ -266,18 +265,6 @@ def _physical(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
         names.append(physical_name(field, snapshot.mapping_mode))
         within = field.type
     return tuple(names)
-
-
-def _clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
-    domain = snapshot.domains.get(_CLUSTERING_DOMAIN)
-    if domain is None:
-        return []
-    try:
-        columns = orjson.loads(domain.configuration)["clusteringColumns"]
-        # The texts of the protocol have a flat list, Spark one list a column.
-        return [(each,) if isinstance(each, str) else tuple(each) for each in columns]
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptLogError(f"the domain {_CLUSTERING_DOMAIN} is not understood: {error}") from error
 
 
 def _with_statistics_columns(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CorruptLogError,
@@ -15,6 +15,7 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.features import (
+    FEATURES,
     ensure_columns_fit_properties,
     ensure_iceberg_compatible,
     has_nested_ids,
@@ -26,6 +27,12 @@ from deltaarrow.features import (
 )
 from deltaarrow.log import list_segment
 from deltaarrow.operations.checksum import write_checksum
+from deltaarrow.operations.clustering_columns import (
+    CLUSTERING_DOMAIN,
+    parse_clustering_columns,
+    render_clustering,
+    resolve_clustering_columns,
+)
 from deltaarrow.operations.commit_properties import CommitProperties
 from deltaarrow.schema import (
     Schema,
@@ -47,6 +54,7 @@ class NewTable:
 
     schema: Schema
     partition_by: Sequence[str] = ()
+    cluster_by: Sequence[str] = ()
     name: str | None = None
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +76,8 @@ class NewTable:
         partition_columns = resolve_partition_columns(schema, self.partition_by)
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
         ensure_iceberg_compatible(schema, partition_columns, configuration)
-        protocol = minimal_protocol(schema, self.configuration)
+        asked = [FEATURES["clustering"]] if self.cluster_by else []
+        protocol = minimal_protocol(schema, self.configuration, asked)
         configuration = with_materialized_columns(protocol, configuration)
         ensure_rules_declarable(schema, configuration)
         metadata = Metadata(
@@ -81,6 +90,22 @@ class NewTable:
             created_time=clock(),
         )
         return protocol, metadata
+
+    def domains(self, metadata: Metadata) -> list[DomainMetadata]:
+        """Return the domain metadata of the first commit, which has this metadata.
+
+        Raises `SchemaMismatchError` for columns by which no table can be clustered.
+        """
+        if not self.cluster_by:
+            return []
+        schema = Schema.from_json(metadata.schema_string)
+        mode = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration)
+        columns = parse_clustering_columns(self.cluster_by)
+        paths = resolve_clustering_columns(
+            schema, columns, metadata.partition_columns, metadata.configuration, mode
+        )
+        text = render_clustering(schema, paths, mode)
+        return [DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)]
 
 
 def is_table(store: Store) -> bool:
@@ -126,7 +151,7 @@ def create_table(
         operation="CREATE TABLE",
         parameters={
             "partitionBy": orjson.dumps(list(table.partition_by)).decode(),
-            "clusterBy": "[]",
+            "clusterBy": orjson.dumps(list(table.cluster_by)).decode(),
             "description": table.description,
             "isManaged": "false",
             "properties": orjson.dumps(dict(metadata.configuration)).decode(),
@@ -136,5 +161,5 @@ def create_table(
         hooks=[write_checksum],
         clock=clock,
     )
-    transaction.stage([metadata, protocol])
+    transaction.stage([metadata, protocol, *table.domains(metadata)])
     transaction.commit()

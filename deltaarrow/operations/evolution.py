@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from deltaarrow.actions import Metadata, Protocol
-from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import (
     ensure_columns_fit_properties,
     ensure_iceberg_compatible,
@@ -21,6 +21,7 @@ from deltaarrow.features import (
     supported_features,
     upgraded_protocol,
 )
+from deltaarrow.operations.clustering_columns import ensure_clustering_kept
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     Schema,
@@ -40,7 +41,6 @@ __all__ = ["SchemaMode", "evolve"]
 SchemaMode: TypeAlias = Literal["merge", "overwrite"]
 """Whether the schema takes in what the data has more, or becomes that of the data."""
 
-_CLUSTERING_DOMAIN = "delta.clustering"
 _WIDENING_PREVIEW = "typeWidening-preview"
 
 
@@ -80,6 +80,7 @@ def evolve(
     ensure_valid_for_write(schema, partitions, snapshot.mapping_mode)
     ensure_columns_fit_properties(schema, partitions, configuration, snapshot.mapping_mode)
     ensure_iceberg_compatible(schema, partitions, configuration, snapshot.partition_columns)
+    ensure_clustering_kept(snapshot, schema, partitions, configuration, snapshot.mapping_mode)
     _ensure_expressions_hold(snapshot.schema, schema, configuration)
     operation: Literal["append", "overwrite"] = "append" if schema_mode == "merge" else "overwrite"
     protocol = upgraded_protocol(snapshot.protocol, schema, configuration, operation)
@@ -105,10 +106,6 @@ def _merged(snapshot: Snapshot, data: pa.Schema) -> Schema:
 def _replaced(
     snapshot: Snapshot, data: pa.Schema, partition_by: Sequence[str] | None
 ) -> tuple[Schema, tuple[str, ...]]:
-    if _CLUSTERING_DOMAIN in snapshot.domains:
-        raise UnsupportedFeatureError(
-            "cannot overwrite the schema: the table is laid out by clustering columns", feature="clustering"
-        )
     schema = as_nullable(without_table_metadata(from_arrow_schema(data)))
     if partition_by is None:
         lost = [name for name in snapshot.partition_columns if schema.find(name) is None]

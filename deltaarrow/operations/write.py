@@ -18,6 +18,7 @@ from deltaarrow.errors import CommitFailedError, SchemaMismatchError, Unsupporte
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checksum import write_checksum
+from deltaarrow.operations.clustering_columns import clustering_columns, parse_clustering_columns
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, stage_deletion
@@ -29,7 +30,9 @@ from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.schema import (
     Schema,
     from_arrow_schema,
+    render_path,
     resolve_partition_columns,
+    resolve_path,
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
@@ -181,12 +184,13 @@ def _new_table(data: pa.RecordBatchReader, options: WriteOptions, clock: Clock) 
     new = NewTable(
         schema=without_table_metadata(from_arrow_schema(data.schema)),
         partition_by=tuple(options.partition_by or ()),
+        cluster_by=tuple(options.cluster_by or ()),
         name=options.name,
         description=options.description,
         configuration=options.configuration,
     )
     protocol, metadata = new.actions(clock)
-    return WriteTarget(protocol, metadata, [metadata, protocol])
+    return WriteTarget(protocol, metadata, [metadata, protocol, *new.domains(metadata)])
 
 
 def _ensure_writable(snapshot: Snapshot, options: WriteOptions) -> None:
@@ -202,6 +206,8 @@ def _target(snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOption
                 f"the table is partitioned by {list(snapshot.partition_columns)}, not by {list(wanted)};"
                 " schema_mode='overwrite' with mode='overwrite' partitions it anew"
             )
+    if options.cluster_by is not None:
+        _ensure_same_clustering(snapshot, options.cluster_by)
     if options.schema_mode is None:
         return WriteTarget.existing(snapshot)
     mode: SchemaMode = "merge" if options.schema_mode == "merge" else "overwrite"
@@ -215,6 +221,18 @@ def _target(snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOption
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
 
 
+def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:
+    wanted = [
+        tuple(field.name for field in resolve_path(snapshot.schema, path))
+        for path in parse_clustering_columns(columns)
+    ]
+    if wanted != clustering_columns(snapshot):
+        raise SchemaMismatchError(
+            f"the table is clustered by {list(map(render_path, clustering_columns(snapshot)))}, not by"
+            f" {list(columns)}; DeltaTable.alter.cluster_by chooses others"
+        )
+
+
 def _describe(
     transaction: OptimisticTransaction, options: WriteOptions, files: Sequence[AddFile], replaced: Deletion
 ) -> WriteResult:
@@ -224,6 +242,7 @@ def _describe(
     transaction.parameters = {
         "mode": _SPARK_MODES[options.mode],
         "partitionBy": orjson.dumps(list(options.partition_by or ())).decode(),
+        **({"clusterBy": orjson.dumps(list(options.cluster_by)).decode()} if options.cluster_by else {}),
         **({} if options.predicate is None else {"predicate": options.predicate}),
         **({"canMergeSchema": True} if options.schema_mode == "merge" else {}),
         **({"canOverwriteSchema": True} if options.schema_mode == "overwrite" else {}),

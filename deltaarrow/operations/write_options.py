@@ -29,6 +29,7 @@ class WriteOptions:
         mode: ``append``, ``overwrite``, ``error`` or ``ignore``; what the last two mean for a table that
             exists is decided before a write begins.
         partition_by: the partition columns, None for those that the table has.
+        cluster_by: the clustering columns of a new table, None for those that the table has.
         schema_mode: ``merge`` adds columns that the table lacks and widens types where it may,
             ``overwrite`` gives the table the schema of the data; None keeps the schema.
         predicate: the rows that an overwrite replaces, as SQL; all of them if None.
@@ -45,6 +46,7 @@ class WriteOptions:
 
     mode: str = "error"
     partition_by: Sequence[str] | None = None
+    cluster_by: Sequence[str] | None = None
     schema_mode: str | None = None
     predicate: str | None = None
     partition_overwrite_mode: str = "static"

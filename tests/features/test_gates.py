@@ -206,6 +206,7 @@ def test_the_features_that_are_written():
         "icebergCompatV2",
         "variantType",
         "variantShredding",
+        "clustering",
     } == WRITES
 
 

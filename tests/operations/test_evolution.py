@@ -198,11 +198,17 @@ def test_columns_named_for_statistics_must_stay(tmp_path):
         evolve(snapshot, arrow(id=pa.int64(), s=pa.struct([("y", pa.int8())])), schema_mode="overwrite")
 
 
-def test_a_clustered_table_keeps_its_schema(tmp_path):
+def test_a_clustered_table_keeps_its_clustering_columns(tmp_path):
     domains = [("delta.clustering", json.dumps({"clusteringColumns": [["id"]]}))]
     snapshot = snapshot_of(tmp_path, partitions=(), domains=domains)
-    with pytest.raises(UnsupportedFeatureError, match="clustering"):
-        evolve(snapshot, arrow(id=pa.int64()), schema_mode="overwrite")
+    assert changed(snapshot, arrow(id=pa.int64()), "overwrite")[1].names == ["id"]
+    for data, partition_by in (
+        (arrow(new=pa.int64()), None),
+        (arrow(id=pa.bool_()), None),
+        (arrow(id=pa.int64(), day=pa.date32()), ["day"]),
+    ):
+        with pytest.raises(SchemaMismatchError, match="clustering columns"):
+            evolve(snapshot, data, schema_mode="overwrite", partition_by=partition_by)
 
 
 @pytest.mark.parametrize("schema_mode", ["merge", "overwrite"])

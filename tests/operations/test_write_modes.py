@@ -136,7 +136,6 @@ def test_append_only_is_honoured(tmp_path):
 @pytest.mark.parametrize(
     ("protocol", "metadata", "feature"),
     [
-        ((1, 7, None, ["clustering", "domainMetadata"]), {}, "clustering"),
         ((1, 7, None, ["inventedByNobody"]), {}, "inventedByNobody"),
     ],
 )

@@ -1,0 +1,57 @@
+"""Choosing the clustering columns of a table that exists, as ``ALTER TABLE ... CLUSTER BY`` does."""
+
+from collections.abc import Sequence
+
+from deltaarrow.actions import DomainMetadata
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.features import FEATURES, is_supported
+from deltaarrow.operations.alteration import Alteration
+from deltaarrow.operations.clustering_columns import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    parse_clustering_columns,
+    render_clustering,
+    resolve_clustering_columns,
+)
+from deltaarrow.schema import render_path
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["cluster_by"]
+
+_FEATURE = "clustering"
+
+
+def cluster_by(snapshot: Snapshot, columns: Sequence[str]) -> Alteration:
+    """Plan to lay the table out by other columns from now on; no columns are as ``CLUSTER BY NONE``.
+
+    Files stay as they are until OPTIMIZE clusters them.
+
+    Args:
+        snapshot: the table.
+        columns: in Spark's spelling, members of structs with a dot between.
+
+    Raises:
+        SchemaMismatchError: as `resolve_clustering_columns`; or there are none to choose and none to give up.
+    """
+    is_clustered = is_supported(snapshot.protocol, _FEATURE)
+    if not columns and not is_clustered:
+        raise SchemaMismatchError("the table has no clustering columns")
+    mode = snapshot.mapping_mode
+    paths = resolve_clustering_columns(
+        snapshot.schema,
+        parse_clustering_columns(columns),
+        snapshot.partition_columns,
+        snapshot.configuration,
+        mode,
+    )
+    text = render_clustering(snapshot.schema, paths, mode)
+    return Alteration(
+        operation="CLUSTER BY",
+        parameters={
+            "oldClusteringColumns": ",".join(map(render_path, clustering_columns(snapshot))),
+            "newClusteringColumns": ",".join(columns),
+        },
+        metadata=None if is_clustered else snapshot.metadata,
+        asked=() if is_clustered else (FEATURES[_FEATURE],),
+        engine_domains=[DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)],
+    )

@@ -1,0 +1,174 @@
+"""The clustering columns of a table: chapter "Clustered Table" of the protocol.
+
+A domain names them, as paths of physical names; the rules for them are those of delta-spark. Rows that are
+written are in no particular order: to lay them out is what OPTIMIZE does.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError
+from deltaarrow.features import is_supported
+from deltaarrow.schema import DataType, Schema, StructType, physical_name, render_path, resolve_path
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.statistics import parse_column_names, statistics_columns
+
+__all__ = [
+    "CLUSTERING_DOMAIN",
+    "clustering_columns",
+    "ensure_clustering_kept",
+    "parse_clustering_columns",
+    "physical_clustering_columns",
+    "render_clustering",
+    "resolve_clustering_columns",
+]
+
+CLUSTERING_DOMAIN = "delta.clustering"
+_MOST = 4
+_EVERY_COLUMN = {"delta.dataSkippingNumIndexedCols": "-1"}
+
+
+def parse_clustering_columns(columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the paths of columns in Spark's spelling; a name with a blank may stand without backticks.
+
+    >>> parse_clustering_columns(["a", "s.`x.y`", "a b"])
+    [('a',), ('s', 'x.y'), ('a b',)]
+    """
+    found = []
+    for column in columns:
+        try:
+            (path,) = parse_column_names(column)
+        except (InvalidTablePropertyError, ValueError):
+            path = (column,)
+        found.append(path)
+    return found
+
+
+def resolve_clustering_columns(
+    schema: Schema,
+    columns: Sequence[Sequence[str]],
+    partition_columns: Sequence[str],
+    configuration: Mapping[str, str],
+    mapping_mode: str,
+) -> list[tuple[str, ...]]:
+    """Return the paths of columns, as the schema spells them, if they may be clustering columns.
+
+    Raises:
+        SchemaMismatchError: there are more than four, one is not there, is given twice, is of a type without
+            an order or has no statistics, or the table is partitioned.
+    """
+    if columns and partition_columns:
+        raise SchemaMismatchError("a table has partition columns or clustering columns, not both")
+    if len(columns) > _MOST:
+        raise SchemaMismatchError(f"a table has up to {_MOST} clustering columns, not {len(columns)}")
+    found: list[tuple[str, ...]] = []
+    indexed = {each.path for each in statistics_columns(schema, (), configuration, mapping_mode)}
+    leaves = {each.path: each for each in statistics_columns(schema, (), _EVERY_COLUMN, mapping_mode)}
+    for each in columns:
+        fields = resolve_path(schema, each)
+        path = tuple(field.name for field in fields)
+        column = render_path(path)
+        if path in found:
+            raise SchemaMismatchError(f"clustering column {column!r} is given twice")
+        physical = tuple(physical_name(field, mapping_mode) for field in fields)
+        if physical not in leaves or not leaves[physical].has_bounds:
+            raise SchemaMismatchError(
+                f"column {column!r} cannot cluster a table: files have no bounds for its type,"
+                f" {fields[-1].type}"
+            )
+        if physical not in indexed:
+            raise SchemaMismatchError(
+                f"column {column!r} cannot cluster a table: it has no statistics, as"
+                " delta.dataSkippingNumIndexedCols or delta.dataSkippingStatsColumns say"
+            )
+        found.append(path)
+    return found
+
+
+def render_clustering(schema: Schema, paths: Sequence[Sequence[str]], mapping_mode: str) -> str:
+    """The text of the domain; it names the columns as data files do.
+
+    >>> from deltaarrow.schema import Field
+    >>> render_clustering(Schema([Field("a", "long")]), [("a",)], "none")
+    '{"clusteringColumns":[["a"]],"domainName":"delta.clustering"}'
+    """
+    physical = [
+        [physical_name(field, mapping_mode) for field in resolve_path(schema, path)] for path in paths
+    ]
+    return orjson.dumps({"clusteringColumns": physical, "domainName": CLUSTERING_DOMAIN}).decode()
+
+
+def clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
+    """Return the paths of the clustering columns, in logical names.
+
+    Raises:
+        CorruptLogError: the domain of the feature names no columns, or one that the table does not have.
+    """
+    if not is_supported(snapshot.protocol, "clustering"):
+        return []
+    found = []
+    for physical in physical_clustering_columns(snapshot):
+        path = _logical_path(snapshot.schema, physical, snapshot.mapping_mode)
+        if path is None:
+            raise CorruptLogError(
+                f"version {snapshot.version} has a domain delta.clustering that names the column"
+                f" {'.'.join(map(str, physical))}, which the table does not have"
+            )
+        found.append(path)
+    return found
+
+
+def physical_clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
+    """Return the paths that the domain has, in physical names.
+
+    Raises:
+        CorruptLogError: the domain names no columns.
+    """
+    domain = snapshot.domains.get(CLUSTERING_DOMAIN)
+    if domain is None:
+        return []
+    try:
+        columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
+        # The texts of the protocol have a flat list, Spark one list a column.
+        return [(column,) if isinstance(column, str) else tuple(column) for column in columns]
+    except (ValueError, AttributeError, TypeError) as error:
+        raise CorruptLogError(
+            f"version {snapshot.version} has a domain delta.clustering that names no columns"
+        ) from error
+
+
+def ensure_clustering_kept(
+    snapshot: Snapshot,
+    schema: Schema,
+    partition_columns: Sequence[str],
+    configuration: Mapping[str, str],
+    mapping_mode: str,
+) -> None:
+    """Raise `SchemaMismatchError` where a table with a new schema could not be clustered as it is."""
+    columns = []
+    for physical in physical_clustering_columns(snapshot):
+        path = _logical_path(schema, physical, mapping_mode)
+        if path is None:
+            raise SchemaMismatchError(
+                f"the clustering columns of the table stay, and {render_path(physical)!r} is one of them"
+            )
+        columns.append(path)
+    try:
+        resolve_clustering_columns(schema, columns, partition_columns, configuration, mapping_mode)
+    except SchemaMismatchError as error:
+        raise SchemaMismatchError(f"the clustering columns of the table stay: {error}") from error
+
+
+def _logical_path(schema: Schema, physical: Sequence[str], mapping_mode: str) -> tuple[str, ...] | None:
+    """The logical names on the way of physical names to a column; None where there is none."""
+    level: DataType = schema
+    names = []
+    for name in physical:
+        fields = level.fields if isinstance(level, StructType) else []
+        field = next((f for f in fields if physical_name(f, mapping_mode) == name), None)
+        if field is None:
+            return None
+        names.append(field.name)
+        level = field.type
+    return tuple(names)
