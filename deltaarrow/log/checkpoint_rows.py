@@ -14,11 +14,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.file_sources import FileSources
 
-__all__ = ["ROWS_A_GROUP", "action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
-
-ROWS_A_GROUP = 50_000
-"""So many rows of files make a row group, or a sidecar: as many as in a sidecar of delta-spark's."""
-
+__all__ = ["action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
 
 _ROWS_A_BATCH = 10_000
 """So many rows at a time are taken from DuckDB, which holds several of such batches."""
@@ -37,8 +33,10 @@ def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
     )
 
 
-def add_rows(files: FileSources, layout: CheckpointLayout, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the live files of a version, `ROWS_A_GROUP` at a time, as rows of a checkpoint.
+def add_rows(
+    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int
+) -> Iterator[pa.Table]:
+    """Yield the live files of a version, about so many `at_once`, as rows of a checkpoint.
 
     They are in the order of their partition values, so that the statistics of a row group tell which
     partitions are in it; more than `_MOST_SORTED` are in the order of the older checkpoint.
@@ -46,14 +44,14 @@ def add_rows(files: FileSources, layout: CheckpointLayout, schema: pa.Schema) ->
     with files.open(AddFile.KEY) as (cursor, sources):
         if sources:
             query = " UNION ALL ".join(layout.select_adds(sql, part) for sql, part in sources)
-            if layout.partitions and ROWS_A_GROUP < files.count_rows() <= _MOST_SORTED:
+            if layout.partitions and at_once < files.count_rows() <= _MOST_SORTED:
                 query = f'FROM ({query}) ORDER BY "partitionValues_parsed"'
             batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
-            yield from _file_rows(files, AddFile.KEY, batches, schema)
+            yield from _file_rows(files, AddFile.KEY, batches, schema, at_once)
 
 
 def remove_rows(
-    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, tombstones_since: int
+    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int, *, tombstones_since: int
 ) -> Iterator[pa.Table]:
     """Yield the tombstones that are newer than `tombstones_since`, in milliseconds, likewise."""
     with files.open(RemoveFile.KEY) as (cursor, sources):
@@ -62,13 +60,13 @@ def remove_rows(
             # A tombstone without a time counts as one of the epoch, as in delta-spark.
             query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
             batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
-            yield from _file_rows(files, RemoveFile.KEY, batches, schema)
+            yield from _file_rows(files, RemoveFile.KEY, batches, schema, at_once)
 
 
 def _file_rows(
-    files: FileSources, action: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema
+    files: FileSources, action: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, at_once: int
 ) -> Iterator[pa.Table]:
-    for batch in _regrouped(batches):
+    for batch in _regrouped(batches, at_once):
         if not _is_complete(batch):
             files.state.blame_checkpoint(action)
             raise CorruptLogError(
@@ -89,11 +87,11 @@ def _is_complete(batch: pa.RecordBatch) -> bool:
     return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
-def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Put batches together to such of `ROWS_A_GROUP` rows, as near as whole batches come to it."""
+def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """Put batches together to such of so many rows, as near as whole batches come to it."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
-        if held and sum(each.num_rows for each in held) + batch.num_rows > ROWS_A_GROUP * 5 // 4:
+        if held and sum(each.num_rows for each in held) + batch.num_rows > rows * 5 // 4:
             yield pa.concat_batches(held)
             held = []
         if batch.num_rows:

@@ -44,6 +44,12 @@ __all__ = ["ManifestFormat", "write_checkpoint"]
 ManifestFormat = Literal["parquet", "json"]
 """What the file of a V2 checkpoint that names the sidecars is written as."""
 
+_ROWS_A_GROUP = 32_000
+"""Rows of a row group of a classic checkpoint; while it is written there are several copies of them."""
+
+_ROWS_A_SIDECAR = 50_000
+"""As many as in a sidecar of delta-spark's."""
+
 _WRITERS = 2
 """Sidecars that are encoded at a time; as many more wait in memory."""
 
@@ -67,7 +73,8 @@ def write_checkpoint(
     layout = CheckpointLayout.of(state.protocol, state.metadata)
     if properties.CHECKPOINT_POLICY.parse(configuration) == "classic":
         schema = layout.schema
-        name, hint = _write_classic(state, head, schema, _files(state, layout, schema, tombstones_since))
+        files = _files(state, layout, schema, _ROWS_A_GROUP, tombstones_since)
+        name, hint = _write_classic(state, head, schema, files)
     else:
         if not is_supported(state.protocol, "v2Checkpoint"):
             raise DeltaProtocolError(
@@ -76,9 +83,8 @@ def write_checkpoint(
             )
         schema = layout.sidecar_schema
         writer = _SidecarWriter(state.store, state.segment.version, schema, clock)
-        name, hint = _write_v2(
-            state, head, writer, _files(state, layout, schema, tombstones_since), manifest_format
-        )
+        files = _files(state, layout, schema, _ROWS_A_SIDECAR, tombstones_since)
+        name, hint = _write_v2(state, head, writer, files, manifest_format)
     hinted = read_hint(state.store)
     if hinted is None or hinted <= state.segment.version:
         write_hint(state.store, hint)
@@ -101,17 +107,17 @@ def _head(state: LogState, now: int) -> list[Action]:
 
 
 def _files(
-    state: LogState, layout: CheckpointLayout, schema: pa.Schema, tombstones_since: int
+    state: LogState, layout: CheckpointLayout, schema: pa.Schema, at_once: int, tombstones_since: int
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of file actions, with the kind of action."""
+    """Yield the rows of file actions, about so many `at_once`, with the kind of action."""
     carried = carried_adds(state, layout, schema.field(AddFile.KEY).type)
     if carried is not None:
         yield AddFile.KEY, file_rows(AddFile.KEY, carried, schema)
         return
     files = FileSources(state)
-    for rows in add_rows(files, layout, schema):
+    for rows in add_rows(files, layout, schema, at_once):
         yield AddFile.KEY, rows
-    for rows in remove_rows(files, layout, schema, tombstones_since):
+    for rows in remove_rows(files, layout, schema, at_once, tombstones_since=tombstones_since):
         yield RemoveFile.KEY, rows
 
 

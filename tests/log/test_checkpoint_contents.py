@@ -122,7 +122,7 @@ def test_statistics_pass_from_struct_to_struct(tmp_path):
 
 
 def test_row_groups_hold_few_partitions_each(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.log.checkpoint_rows.ROWS_A_GROUP", 2_000)
+    monkeypatch.setattr("deltaarrow.log.checkpoint_writer._ROWS_A_GROUP", 2_000)
     monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
     table = table_of(tmp_path)
     table.commit([table.add_file(1, {"p": str(n % 97)}, name=f"f{n}") for n in range(9_000)])
@@ -191,7 +191,7 @@ def test_a_v2_checkpoint_has_its_files_in_sidecars(tmp_path, manifest_format):
 
 
 def test_sidecars_are_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.log.checkpoint_rows.ROWS_A_GROUP", 2_000)
+    monkeypatch.setattr("deltaarrow.log.checkpoint_writer._ROWS_A_SIDECAR", 2_000)
     monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
     table = table_of(tmp_path, V2)
     table.commit([table.add_file(1, {"p": "1"}, name=f"f{n}") for n in range(5_000)])
