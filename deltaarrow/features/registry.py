@@ -343,6 +343,9 @@ _RECORDS = (
         sentence="Data files can be read as Iceberg, version 3 of the rules.",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V3),
         requires=("columnMapping", "rowTracking"),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="icebergWriterCompatV1",

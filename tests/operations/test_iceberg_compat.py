@@ -279,6 +279,41 @@ def test_deletion_vectors_have_to_go_first(tmp_path):
     set_properties(enableIcebergCompatV2="true")(table)
 
 
+@pytest.mark.feature("icebergCompatV3")
+def test_version_3_comes_with_row_tracking_and_stays(tmp_path):
+    table = da.DeltaTable.create(tmp_path, NESTED, configuration=V3 | VECTORS)
+    configuration = table.metadata().configuration
+    assert configuration["delta.enableRowTracking"] == "true"
+    assert configuration["delta.rowTracking.materializedRowIdColumnName"].startswith("_row-id-col-")
+    assert {"icebergCompatV3", "rowTracking", "domainMetadata"} < set(table.protocol().writer_features)
+    for change, match in (
+        (set_properties(enableRowTracking="false"), "icebergCompatV3 needs delta.enableRowTracking"),
+        (set_properties(enableIcebergCompatV3="false"), "cannot be switched off"),
+        (lambda table: table.alter.unset_table_properties(switch(3)), "cannot be switched off"),
+        (set_properties(enableIcebergCompatV2="true"), "exclude each other"),
+    ):
+        refused(table, InvalidTablePropertyError, match, change)
+    refused(
+        table,
+        da.SchemaMismatchError,
+        "icebergCompatV3 does not allow the type void",
+        lambda table: table.alter.add_columns(da.Field("x", "void")),
+    )
+
+
+@pytest.mark.feature("icebergCompatV3")
+def test_version_3_of_a_table_whose_rows_have_ids(tmp_path):
+    da.write_deltalake(tmp_path, pa.table({"id": [1]}), configuration=MAPPED)
+    table = da.DeltaTable(tmp_path)
+    enable = set_properties(enableIcebergCompatV3="true")
+    refused(table, InvalidTablePropertyError, "enable row tracking before", enable)
+    set_properties(enableRowTracking="true")(table)
+    enable(table)
+    da.write_deltalake(tmp_path, pa.table({"id": [2]}), mode="append")
+    tags = da.DeltaTable(tmp_path).snapshot.files(columns=["tags"])["tags"]
+    assert [dict(each or ()) for each in tags.to_pylist()].count({"ICEBERG_COMPAT_VERSION": "3"}) == 1
+
+
 @pytest.mark.parametrize("version", BOTH)
 def test_files_without_row_counts_are_not_committed(tmp_path, version):
     da.write_deltalake(tmp_path, pa.table({"id": [1]}), configuration={switch(version): "true"})

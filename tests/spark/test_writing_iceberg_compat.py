@@ -40,6 +40,7 @@ BY_NATURE = {"id", "createdTime", "path", "size", "modificationTime"}
 
 def numbered(path, text):
     """The text with ids in the place of physical names, which differ by nature."""
+    text = re.sub(r"(_row-(?:id|commit-version)-col)-[0-9a-f-]{36}", r"\1", text)
     schema = da.DeltaTable(path).schema().to_json()
     for field in re.findall(r'"metadata":\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}', schema):
         number = re.search(r'"delta.columnMapping.id":(\d+)', field)[1]
@@ -76,7 +77,8 @@ def files(path):
 
 @pytest.mark.feature("icebergCompatV1")
 @pytest.mark.feature("icebergCompatV2")
-@pytest.mark.parametrize(("version", "columns"), [(1, FLAT), (2, NESTED)])
+@pytest.mark.feature("icebergCompatV3")
+@pytest.mark.parametrize(("version", "columns"), [(1, FLAT), (2, NESTED), (3, NESTED)])
 def test_what_we_write_is_what_spark_writes(spark, tmp_path, version, columns):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     switch = {f"delta.enableIcebergCompatV{version}": "true"}
@@ -100,7 +102,7 @@ def test_what_we_write_is_what_spark_writes(spark, tmp_path, version, columns):
     ):
         spark.sql(f"ALTER TABLE {name} {statement}")
         change(da.DeltaTable(ours).alter)
-    if version == 2:
+    if version > 1:
         spark.sql(f"ALTER TABLE {name} ADD COLUMNS (l ARRAY<MAP<INT, INT>>)")
         new = da.Field("l", da.ArrayType(da.MapType("integer", "integer")))
         da.DeltaTable(ours).alter.add_columns(new)
@@ -117,6 +119,29 @@ def test_what_we_write_is_what_spark_writes(spark, tmp_path, version, columns):
     spark.sql(f"UPDATE {name} SET n = 7 WHERE n IS NULL")
     spark.sql(f"OPTIMIZE {name}")
     assert check_engines(spark, ours)["n"].to_pylist() == [7, 7]
+
+
+@pytest.mark.feature("icebergCompatV3")
+def test_rows_keep_their_ids_in_columns_with_the_ids_that_iceberg_reserves(spark, tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "p": ["a"] * 3})
+    for path in (theirs, ours):
+        da.write_deltalake(
+            path, rows, partition_by="p", configuration={"delta.enableIcebergCompatV3": "true"}
+        )
+    spark.sql(f"DELETE FROM {delta_table(theirs)} WHERE id = 2")
+    da.write_deltalake(ours, rows.slice(0, 0), mode="overwrite", predicate="id = 2")
+    assert files(ours) == files(theirs)
+    assert "field_id=2147483540 _row-id-col" in files(ours)[1]
+    ids = ["id", "_metadata.row_id", "_metadata.row_commit_version"]
+    found = [da.DeltaTable(path).to_pyarrow_table(columns=ids).sort_by("id") for path in (theirs, ours)]
+    assert found[0] == found[1]
+    spark.sql(f"UPDATE {delta_table(ours)} SET id = 4 WHERE id = 3")
+    spark.sql(f"OPTIMIZE {delta_table(ours)}")
+    wanted = {"id": [1, 4], "_metadata.row_id": [0, 2]}
+    kept = da.DeltaTable(ours).to_pyarrow_table(columns=ids[:2]).sort_by("id")
+    assert kept.to_pydict() == wanted
+    check_engines(spark, ours)
 
 
 @pytest.mark.feature("icebergCompatV1")
