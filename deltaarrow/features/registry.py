@@ -187,6 +187,9 @@ _RECORDS = (
         sentence="Columns may number their rows.",
         legacy_writer_version=6,
         activation=ColumnMetadata("delta.identity.start"),
+        create=_YES,
+        append=_YES,
+        overwrite=_YES,
     ),
     TableFeature(
         name="deletionVectors",

@@ -26,6 +26,7 @@ from deltaarrow.operations.commit_properties import (
 )
 from deltaarrow.operations.constraints import add_constraint, drop_constraint
 from deltaarrow.operations.create import NewTable, create_table, is_table
+from deltaarrow.operations.identity import sync_identity
 from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.operations.write import WriteResult, stage_write, write_table
@@ -62,6 +63,7 @@ __all__ = [
     "set_name",
     "set_properties",
     "stage_write",
+    "sync_identity",
     "unset_properties",
     "write_table",
 ]

@@ -44,6 +44,7 @@ from deltaarrow.schema import (
 from deltaarrow.storage import Store
 from deltaarrow.stored_expressions import ensure_rules_declarable
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
+from deltaarrow.write import ensure_identity_columns_declarable
 
 __all__ = ["NewTable", "create_table", "is_table"]
 
@@ -80,6 +81,7 @@ class NewTable:
         protocol = minimal_protocol(schema, self.configuration, asked)
         configuration = with_materialized_columns(protocol, configuration)
         ensure_rules_declarable(schema, configuration)
+        ensure_identity_columns_declarable(schema, partition_columns)
         metadata = Metadata(
             id=str(uuid.uuid4()),
             name=self.name,

@@ -23,6 +23,7 @@ from deltaarrow.operations.commit_properties import CommitProperties, PostCommit
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, stage_deletion
 from deltaarrow.operations.evolution import SchemaMode, evolve
+from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.replacement import checked_rows, stage_partition_removal, stage_removal_of_all
 from deltaarrow.operations.target import WriteTarget
@@ -134,6 +135,8 @@ def _stage_write(
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
     )
     plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
+    numbering = plan_numbering(transaction, target, data.schema)
+    data = numbering.number(data)
     ensure_completable(plan, data.schema)
     for action in target.changes:
         transaction.stage([action])
@@ -159,6 +162,7 @@ def _stage_write(
             replaced = stage_partition_removal(transaction, snapshot, files)
         else:
             replaced = stage_removal_of_all(transaction)
+    stage_marks(transaction, target, numbering.marks)
     return _describe(transaction, options, files, replaced)
 
 

@@ -7,6 +7,13 @@ A `WritePlan` and a stream of record batches become `AddFile` actions, in bounde
 from deltaarrow.write.completion import complete_rows, ensure_completable
 from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
+from deltaarrow.write.identity import (
+    IdentityColumn,
+    RowNumbering,
+    ensure_identity_columns_declarable,
+    identity_column,
+    with_marks,
+)
 from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
 from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
 from deltaarrow.write.variants import read_variants
@@ -15,11 +22,16 @@ __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
     "BloomFilterProperties",
     "ColumnProperties",
+    "IdentityColumn",
+    "RowNumbering",
     "WritePlan",
     "WriterProperties",
     "complete_rows",
     "ensure_completable",
+    "ensure_identity_columns_declarable",
+    "identity_column",
     "read_variants",
     "to_reader",
+    "with_marks",
     "write_files",
 ]

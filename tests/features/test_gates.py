@@ -197,6 +197,7 @@ def test_the_features_that_are_written():
         "inCommitTimestamp",
         "columnMapping",
         "rowTracking",
+        "identityColumns",
         "checkConstraints",
         "generatedColumns",
         "allowColumnDefaults",
@@ -220,17 +221,9 @@ def test_every_other_feature_is_refused_by_name(name, operation):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize(
-    ("reader", "writer", "names"),
-    [
-        (1, 6, "identityColumns"),
-        (2, 6, "identityColumns"),
-    ],
-)
-def test_legacy_writer_versions_are_refused_by_what_they_imply(reader, writer, names, operation):
-    with pytest.raises(UnsupportedFeatureError, match=f"implies the table features? {names}, ") as caught:
-        ensure_writable(protocol(reader, writer), metadata(), operation)
-    assert caught.value.feature == names
+@pytest.mark.parametrize(("reader", "writer"), [*((1, writer) for writer in range(1, 7)), (2, 5), (2, 6)])
+def test_all_that_legacy_versions_imply_is_written(reader, writer, operation):
+    ensure_writable(protocol(reader, writer), metadata(), operation)
 
 
 def test_unknown_features_and_versions_are_refused_to_writers_by_name():
@@ -264,11 +257,6 @@ def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
 @pytest.mark.parametrize(
     ("meta", "feature"),
     [
-        (metadata(with_metadata("delta.identity.start", 1)), "identityColumns"),
-        (
-            metadata(Field("a", ArrayType(StructType([with_metadata("delta.identity.start", 1)])))),
-            "identityColumns",
-        ),
         (metadata(compatibility_symlinkFormatManifest_enabled="true"), "symlinkFormatManifest"),
         (metadata(universalFormat_enabledFormats="hudi"), "universalFormat"),
     ],

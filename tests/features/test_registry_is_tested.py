@@ -70,6 +70,7 @@ def test_every_feature_that_is_written_is_written_in_tables_that_spark_reads():
         "tests/spark/test_altering.py::",
         "tests/spark/test_writing_iceberg_compat.py::",
         "tests/spark/test_writing_row_tracking.py::",
+        "tests/spark/test_writing_identity.py::",
         "tests/spark/test_writing_clustering.py::",
         "tests/spark/test_writing_variants.py::",
     )

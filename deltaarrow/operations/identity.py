@@ -1,0 +1,118 @@
+"""High water marks of identity columns: what a write comes to, and what rows that gave their numbers come to.
+
+Chapter "Identity Columns" of the protocol. A commit whose metadata differs in these marks alone says so in a
+tag, by which others go on that do not count themselves; of two that do, the second fails.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import deltaarrow.scan as scan
+from deltaarrow.actions import Metadata
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
+from deltaarrow.features import is_supported
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.schema import Schema
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.write import IdentityColumn, RowNumbering, identity_column, with_marks
+
+__all__ = ["plan_numbering", "stage_marks", "sync_identity"]
+
+_TAG = "delta.identity.schemaUpdate"
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+def plan_numbering(transaction: OptimisticTransaction, target: WriteTarget, data: pa.Schema) -> RowNumbering:
+    """Return how the rows of a write are numbered that goes on from what the transaction has staged.
+
+    Raises `SchemaMismatchError` for data with values of a column that is GENERATED ALWAYS.
+    """
+    if not is_supported(target.protocol, "identityColumns"):
+        return RowNumbering(())
+    staged = _staged(transaction)
+    schema = target.schema
+    if staged is not None:
+        given = {each.name: each for each in Schema.from_json(staged.schema_string).fields}
+        schema = Schema([given.get(each.name, each) for each in schema.fields])
+    return RowNumbering.plan(schema, data)
+
+
+def stage_marks(transaction: OptimisticTransaction, target: WriteTarget, marks: Mapping[str, int]) -> None:
+    """Stage the high water marks that a write has come to."""
+    if not marks:
+        return
+    staged = _staged(transaction)
+    if staged is None:
+        transaction.tags[_TAG] = "true"
+    metadata = staged or target.metadata
+    schema = with_marks(Schema.from_json(metadata.schema_string), marks)
+    transaction.set_metadata(replace(metadata, schema_string=schema.to_json()))
+
+
+def _staged(transaction: OptimisticTransaction) -> Metadata | None:
+    return next((action for action in transaction.actions if isinstance(action, Metadata)), None)
+
+
+def sync_identity(
+    snapshot: Snapshot,
+    column: str,
+    *,
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+    clock: Clock = system_clock,
+) -> int:
+    """Move the high water mark of an identity column past the numbers in the table; return the new version.
+
+    As ``ALTER TABLE ... ALTER COLUMN ... SYNC IDENTITY`` does: after it, rows get numbers that no row has
+    given itself. The mark never goes back.
+
+    Raises `SchemaMismatchError` for a column that is no identity column, `ConstraintViolationError` where no
+    number is left, and the exceptions of commits.
+    """
+    field = snapshot.schema.find(column)
+    found = None if field is None else identity_column(field)
+    if field is None or found is None:
+        raise SchemaMismatchError(f"the table has no identity column {column!r}")
+    transaction = begin_transaction(
+        snapshot, "CHANGE COLUMN", commit_properties, hook_properties, clock=clock
+    )
+    said = {"name": field.name, "type": "long", "nullable": field.nullable, "metadata": dict(field.metadata)}
+    transaction.parameters = {"column": orjson.dumps(said).decode()}
+    files = transaction.read_files()
+    mark = _mark_past(found, _farthest(snapshot, found, files))
+    schema = snapshot.schema if mark is None else with_marks(snapshot.schema, {field.name: mark})
+    transaction.set_metadata(replace(snapshot.metadata, schema_string=schema.to_json()))
+    transaction.tags[_TAG] = "true"
+    return transaction.commit()
+
+
+def _farthest(snapshot: Snapshot, column: IdentityColumn, files: pa.Table) -> int | None:
+    """The number in the table that is farthest in the direction of the column; None for no numbers."""
+    layout = scan.table_layout(snapshot)
+    reader = scan.BatchReader(layout, (column.name,))
+    farthest = None
+    for batch in reader.read(scan.file_tasks(files)):
+        bounds = pc.min_max(batch.column(0))
+        value = bounds["max" if column.step > 0 else "min"].as_py()
+        if value is not None and (farthest is None or (value - farthest) * column.step > 0):
+            farthest = value
+    return farthest
+
+
+def _mark_past(column: IdentityColumn, value: int | None) -> int | None:
+    """The first number of the column that is not before `value`; None where the mark stays as it is."""
+    if value is None or (value - column.start) * column.step < 0:
+        return None
+    mark = column.start + -((column.start - value) // column.step) * column.step
+    if not _LEAST <= mark <= _GREATEST:
+        raise ConstraintViolationError(f"the identity column {column.name!r} has no numbers left")
+    before = column.high_water_mark
+    return mark if before is None or (mark - before) * column.step > 0 else None

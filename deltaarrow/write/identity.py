@@ -1,0 +1,195 @@
+"""Identity columns: numbers for rows that give none (PROTOCOL.md, *Identity Columns*).
+
+A column counts from ``start`` in steps that may be negative; the last number that it gave is its *high
+water mark*, kept in the schema. Rows are numbered in the order of the stream. Numbers that data gives itself,
+where the column allows it, leave the mark alone, as in delta-spark: `deltaarrow.operations.sync_identity`
+moves it past them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.errors import ConstraintViolationError, CorruptLogError, SchemaMismatchError
+from deltaarrow.schema import Field, JsonObject, PrimitiveType, Schema, StructType, missing_columns
+
+__all__ = [
+    "HIGH_WATER_MARK_KEY",
+    "IdentityColumn",
+    "RowNumbering",
+    "ensure_identity_columns_declarable",
+    "identity_column",
+    "with_marks",
+]
+
+HIGH_WATER_MARK_KEY = "delta.identity.highWaterMark"
+_START_KEY = "delta.identity.start"
+_STEP_KEY = "delta.identity.step"
+_EXPLICIT_KEY = "delta.identity.allowExplicitInsert"
+_KEYS = (_START_KEY, _STEP_KEY, _EXPLICIT_KEY)
+_OTHER_VALUES = ("delta.generationExpression", "CURRENT_DEFAULT")
+_LONG = PrimitiveType("long")
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class IdentityColumn:
+    """How a column numbers its rows; `high_water_mark` is None until it has numbered one."""
+
+    name: str
+    start: int
+    step: int
+    allows_explicit: bool
+    high_water_mark: int | None = None
+
+    @property
+    def next(self) -> int:
+        """The number that comes next."""
+        return self.start if self.high_water_mark is None else self.high_water_mark + self.step
+
+
+def identity_column(field: Field) -> IdentityColumn | None:
+    """Return how a column numbers its rows, None where it does not.
+
+    Raises `CorruptLogError` for metadata that does not say it wholly, or contradicts itself.
+
+    >>> metadata = {"delta.identity.start": 7, "delta.identity.step": -2}
+    >>> metadata["delta.identity.allowExplicitInsert"] = False
+    >>> identity_column(Field("id", "long", metadata=metadata)).next
+    7
+    """
+    present = [key for key in _KEYS if key in field.metadata]
+    if not present:
+        return None
+    start, step, explicit = (_value(field, key) for key in _KEYS)
+    mark = _value(field, HIGH_WATER_MARK_KEY)
+    if not (
+        field.type == _LONG
+        and _is_long(start)
+        and _is_long(step)
+        and step != 0
+        and isinstance(explicit, bool)
+        and (mark is None or (_is_long(mark) and (mark - start) % step == 0))
+    ):
+        said = {key: field.metadata[key] for key in (*present, HIGH_WATER_MARK_KEY) if key in field.metadata}
+        raise CorruptLogError(
+            f"column {field.name!r} of type {_type_name(field)} cannot be an identity column with {said}"
+        )
+    return IdentityColumn(field.name, start, step, explicit, mark)
+
+
+def _type_name(field: Field) -> str:
+    return field.type.type if isinstance(field.type, PrimitiveType) else type(field.type).__name__
+
+
+def _value(field: Field, key: str) -> Any:
+    return field.metadata.get(key)
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is int and _LEAST <= value <= _GREATEST
+
+
+def ensure_identity_columns_declarable(schema: Schema, partition_columns: tuple[str, ...]) -> None:
+    """Raise `SchemaMismatchError` for identity columns that a table cannot be made with.
+
+    They are of type long, at the top, no partition columns, and have a step that is not 0 and no other
+    source of values.
+    """
+    for each in schema.fields:
+        _ensure_none_inside(each)
+        try:
+            column = identity_column(each)
+        except CorruptLogError as error:
+            raise SchemaMismatchError(str(error)) from error
+        if column is None:
+            continue
+        if column.name in partition_columns:
+            raise SchemaMismatchError(f"the identity column {column.name!r} cannot be a partition column")
+        if others := [key for key in _OTHER_VALUES if key in each.metadata]:
+            raise SchemaMismatchError(f"the identity column {column.name!r} cannot have {others[0]} as well")
+
+
+def _ensure_none_inside(field: Field) -> None:
+    pending = [field.type]
+    while pending:
+        inside = pending.pop()
+        if isinstance(inside, StructType):
+            for each in inside.fields:
+                if any(key in each.metadata for key in _KEYS):
+                    raise SchemaMismatchError(
+                        f"{each.name!r} inside column {field.name!r} cannot be an identity column"
+                    )
+        for name in ("fields", "element_type", "key_type", "value_type"):
+            found = getattr(inside, name, ())
+            pending += [each.type for each in found] if isinstance(found, tuple) else [found]
+
+
+@dataclass
+class RowNumbering:
+    """Numbers the rows of one stream; `marks` are the high water marks that it comes to, by column."""
+
+    columns: tuple[IdentityColumn, ...]
+    marks: dict[str, int] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def plan(cls, schema: Schema, data: pa.Schema) -> "RowNumbering":
+        """Return the numbering for data of a schema that goes to a table of a schema.
+
+        Raises `SchemaMismatchError` for data that gives numbers where the table is to give them all.
+        """
+        identities = [column for each in schema.fields if (column := identity_column(each)) is not None]
+        if not identities:
+            return cls(())
+        target = pa.schema([(each.name, pa.int64()) for each in identities])
+        missing = set(missing_columns(data, target))
+        for column in identities:
+            if not column.allows_explicit and column.name not in missing:
+                raise SchemaMismatchError(
+                    f"the identity column {column.name!r} is GENERATED ALWAYS: data cannot give its values"
+                )
+        return cls(tuple(column for column in identities if column.name in missing))
+
+    def number(self, data: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """Return the stream with a column of numbers for each that the data does not give.
+
+        While it is read, it raises `ConstraintViolationError` when a column has no number left.
+        """
+        if not self.columns:
+            return data
+        schema = data.schema
+        for column in self.columns:
+            schema = schema.append(pa.field(column.name, pa.int64()))
+        return pa.RecordBatchReader.from_batches(schema, self._numbered(data, schema))
+
+    def _numbered(self, data: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for batch in data:
+            numbers = [self._take(column, batch.num_rows) for column in self.columns]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *numbers], schema=schema)
+
+    def _take(self, column: IdentityColumn, count: int) -> pa.Array:
+        if not count:
+            return pa.array(np.empty(0, np.int64))
+        last = self.marks.get(column.name)
+        first = column.next if last is None else last + column.step
+        last = first + column.step * (count - 1)
+        if not (_LEAST <= first <= _GREATEST and _LEAST <= last <= _GREATEST):
+            raise ConstraintViolationError(f"the identity column {column.name!r} has no numbers left")
+        self.marks[column.name] = last
+        # What is beyond 64 bits on the way wraps around, and back.
+        return pa.array(np.int64(first) + np.int64(column.step) * np.arange(count, dtype=np.int64))
+
+
+def with_marks(schema: Schema, marks: Mapping[str, int]) -> Schema:
+    """Return a schema with other high water marks, by the names of the columns."""
+    return Schema(
+        [
+            replace(each, metadata=JsonObject({**each.metadata, HIGH_WATER_MARK_KEY: marks[each.name]}))
+            if each.name in marks
+            else each
+            for each in schema.fields
+        ]
+    )
