@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
-from deltaarrow.schema import DataType, StructType
+from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.stored_expressions.binding import parse_expression
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
@@ -116,6 +116,12 @@ class DefaultColumn:
         return (is_numeric(given) and is_numeric(self.type)) or (given in times and self.type in times)
 
 
+def _is_mere_null(text: str, data_type: DataType) -> bool:
+    """Whether a default says of a type, of which no other values are computed here, what holds without it."""
+    is_computed = isinstance(data_type, PrimitiveType) and data_type.type != "variant"
+    return not is_computed and text.strip().upper() == "NULL"
+
+
 @dataclass(frozen=True)
 class TableRules:
     """The constraints, the generated columns and the defaults of one table.
@@ -157,7 +163,9 @@ class TableRules:
                 for name, text in generated.items()
             ),
             tuple(
-                DefaultColumn(name, schema.field(name).type, text) for name, text in (defaults or {}).items()
+                DefaultColumn(name, schema.field(name).type, text)
+                for name, text in (defaults or {}).items()
+                if not _is_mere_null(text, schema.field(name).type)
             ),
         )
 

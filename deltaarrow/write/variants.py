@@ -77,7 +77,8 @@ def _converted(arrays: Iterable[pa.Array], columns: Sequence[DataType]) -> list[
 def _places(field: pa.Field, wanted: DataType | None) -> DataType:
     """The shape of a column of the data, with variants where the table or, without one, the data has them."""
     if wanted == _VARIANT or (wanted is None and is_variant_field(field)):
-        return _VARIANT
+        # Data of any other type is left as it is, and turned away with what does not fit the table.
+        return _VARIANT if _may_be_variants(field.type) else _OTHER
     types, found = pa.types, field.type
     if types.is_struct(found):
         return StructType(
@@ -95,6 +96,16 @@ def _places(field: pa.Field, wanted: DataType | None) -> DataType:
             feature=f"variants in {found}",
         )
     return _OTHER
+
+
+def _may_be_variants(found: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(found):
+        found = found.value_type
+    if isinstance(found, pa.BaseExtensionType):
+        found = found.storage_type
+    is_text = types.is_string(found) or types.is_large_string(found) or types.is_string_view(found)
+    return bool(is_text or types.is_struct(found) or types.is_null(found))
 
 
 def _member(parent: DataType | None, name: str) -> DataType | None:
@@ -115,10 +126,13 @@ def _binary(array: pa.Array) -> pa.StructArray:
     if not pa.types.is_struct(array.type):
         return parse_json(array)
     try:
-        array = array.cast(shredded_type(array.type))
-        array = reassemble(array)
+        stored = array.cast(shredded_type(array.type))
+        if "typed_value" in [field.name for field in stored.type]:
+            stored = reassemble(stored)
     except CorruptDataFileError as error:
         raise SchemaMismatchError(f"the data holds a column that is none of variants: {error}") from error
-    array = array.cast(VARIANT_TYPE)
-    ensure_variants(array)
-    return array
+    parts = [stored.field(field.name) for field in VARIANT_TYPE]
+    mask = stored.is_null() if stored.null_count else None
+    variants = pa.StructArray.from_arrays(parts, fields=list(VARIANT_TYPE), mask=mask)
+    ensure_variants(variants)
+    return variants
