@@ -50,7 +50,9 @@ MAX_VARIANT_SIZE = 128 << 20
 """Bytes that the dictionary or the value of a variant may have; Spark reads no more."""
 
 _LARGE = pa.large_binary()
-_BATCH_BYTES = 4 << 20
+_BATCH_BYTES = 1 << 18
+"""Little enough that what is made of a batch stays in the caches of a processor."""
+
 _MAX_NUMBER = 1000
 _SHOWN = 80
 _NUMBER = r"\A-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\z"
