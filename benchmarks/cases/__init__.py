@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import checkpoint, commit, scan, snapshot_load, write
+from benchmarks.cases import checkpoint, commit, constraints, scan, snapshot_load, write
 
 __all__ = ["SUITES"]
 
@@ -11,6 +11,7 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "snapshot_load": snapshot_load.cases,
     "scan": scan.cases,
     "write": write.cases,
+    "constraints": constraints.cases,
     "commit": commit.cases,
     "checkpoint": checkpoint.cases,
 }

@@ -1,6 +1,8 @@
 """Commits: many small appends, one after the other. Every run writes to a folder of its own.
 
-What was written is read back by ``deltalake``, or by pyarrow where bare files were written, one each time.
+One case shows what row tracking and in-commit timestamps cost beside the same appends without; version
+checksums are written in both. What was written is read back by ``deltalake``, or by pyarrow where bare files
+were written, one each time.
 """
 
 import itertools
@@ -23,9 +25,13 @@ def cases(scale: Scale) -> list[Case]:
     dataset = Dataset(f"orders_{short(rows)}", partial(write_orders_file, rows=rows))
     appends = f"appends_{short(scale.appends)}_of_rows_{_ROWS_EACH}"
     bare_files = {"pyarrow, bare files": _engine(_pyarrow_in_parts)}
+    costs = {OURS: _engine(_ours_tracked), "deltaarrow, plain": _engine(_ours_plain)}
     return [
-        Case(f"{appends}_{name}", dataset, _delta_engines(append) | bare_files, _describe_rows)
-        for name, append in (("by_path", _append_by_path), ("open_table", _append_to_table))
+        Case(f"{appends}_row_tracking_and_in_commit_timestamps", dataset, costs, _describe_rows),
+        *(
+            Case(f"{appends}_{name}", dataset, _delta_engines(append) | bare_files, _describe_rows)
+            for name, append in (("by_path", _append_by_path), ("open_table", _append_to_table))
+        ),
     ]
 
 
@@ -82,6 +88,28 @@ def _append_to_table(library: Any, folder: Path, rows: Any) -> None:
     table = library.DeltaTable.create(folder, rows.schema)
     for part in _parts(rows):
         library.write_deltalake(table, part, mode="append")
+
+
+_TRACKED = {"delta.enableRowTracking": "true", "delta.enableInCommitTimestamps": "true"}
+
+
+def _ours_tracked() -> Write:
+    return _ours_with(_TRACKED)
+
+
+def _ours_plain() -> Write:
+    return _ours_with({})
+
+
+def _ours_with(configuration: dict[str, str]) -> Write:
+    import deltaarrow
+
+    def write(folder: Path, rows: Any) -> None:
+        table = deltaarrow.DeltaTable.create(folder, rows.schema, configuration=configuration)
+        for part in _parts(rows):
+            deltaarrow.write_deltalake(table, part, mode="append")
+
+    return write
 
 
 def _pyarrow_in_parts() -> Write:

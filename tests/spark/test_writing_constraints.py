@@ -1,12 +1,15 @@
 """Rules for rows, kept by Spark and by us in turns, and what each writes for the same statements."""
 
 import datetime as dt
+import itertools
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.expressions import bind, from_filters
 from deltaarrow.operations import add_constraint, drop_constraint
 from deltaarrow.schema import Field, Schema, StructType
 from tests.support.commits import commit, comparable
@@ -176,3 +179,35 @@ def test_invariants_of_spark_and_the_protocol_of_a_constraint_on_an_old_table(sp
         with pytest.raises(ConstraintViolationError, match=r"EXPRESSION\(a > 3\)"):
             da.write_deltalake(path, pa.table({"a": pa.array([value], pa.int32())}), mode="append")
     assert check_engines(spark, path)["a"].to_pylist() == [4]
+
+
+def test_partitions_that_sessions_in_other_zones_generate_are_found(spark, tmp_path):
+    """A condition on a time says something of the partitions, in whatever zone they were computed."""
+    columns = "id INT, at TIMESTAMP, day DATE GENERATED ALWAYS AS (CAST(at AS DATE))"
+    name = delta_table(tmp_path)
+    spark.sql(
+        f"CREATE TABLE {name} ({columns}) USING delta PARTITIONED BY (day)"
+        " TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '0')"
+    )
+    days = itertools.product("12", ("01 00", "28 23"))
+    times = [f"2026-0{month}-{day}:30:00Z" for month, day in days]
+    zones = ["+18:00", "America/Los_Angeles"]
+    for zone in zones:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            given = ", ".join(f"({place}, TIMESTAMP '{time}')" for place, time in enumerate(times))
+            spark.sql(f"INSERT INTO {name} (id, at) VALUES {given}")
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+    table = da.DeltaTable(tmp_path)
+    whole = table.to_pyarrow_table()
+    assert whole.num_rows == len(times) * len(zones)
+    compared = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
+    least = table.snapshot.files().num_rows
+    for at in sorted(set(whole["at"].to_pylist())):
+        for op, compare in compared.items():
+            wanted = whole.filter(compare(whole["at"], pa.scalar(at)))
+            assert_same_rows(table.to_pyarrow_table(filters=[("at", op, at)]), wanted)
+            predicate = bind(from_filters([("at", op, at)]), table.snapshot.schema)
+            least = min(least, table.snapshot.files(predicate).num_rows)
+    assert least < table.snapshot.files().num_rows / 2
