@@ -72,10 +72,22 @@ def is_supported(protocol: Protocol, name: str) -> bool:
     >>> is_supported(Protocol(min_reader_version=2, min_writer_version=5), "columnMapping")
     True
     """
-    return any(
-        (feature := find_feature(each)) is not None and feature.name == name
-        for each in supported_features(protocol)
+    return name in _supported_names(
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        tuple(protocol.reader_features or ()),
+        tuple(protocol.writer_features or ()),
     )
+
+
+@lru_cache(maxsize=128)
+def _supported_names(
+    reader: int, writer: int, listed: tuple[str, ...], more: tuple[str, ...]
+) -> frozenset[str]:
+    """The features by their proper names; remembered, since every commit asks for several."""
+    implied = (feature.name for feature in implied_features(reader, writer))
+    found = (feature.name for name in (*listed, *more) if (feature := find_feature(name)) is not None)
+    return frozenset((*implied, *found))
 
 
 def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: bool = False) -> None:
