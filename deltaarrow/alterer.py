@@ -393,6 +393,32 @@ class TableAlterer:
         alteration = operations.cluster_by(self.table.snapshot, chosen)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
+    def sync_identity(
+        self,
+        column: str,
+        *,
+        commit_properties: CommitProperties | None = None,
+        post_commithook_properties: PostCommitHookProperties | None = None,
+    ) -> None:
+        """Have an identity column go on after the numbers that rows have, as Spark's ``SYNC IDENTITY`` does.
+
+        Args:
+            column: the identity column.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: what happens after it.
+
+        Raises:
+            SchemaMismatchError: it is no identity column.
+            ConstraintViolationError: no number is left.
+        """
+        operations.sync_identity(
+            self.table.snapshot,
+            column,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.table.update_incremental()
+
     def set_column_metadata(
         self,
         column: str,

@@ -307,3 +307,21 @@ def test_not_null_is_dropped_and_not_set(tmp_path):
     da.write_deltalake(tmp_path, pa.table({"id": pa.nulls(1, pa.int64())}), mode="append")
     with pytest.raises(da.SchemaMismatchError, match="no column"):
         table.alter.drop_column_not_null("nosuch")
+
+
+@pytest.mark.feature("identityColumns")
+def test_an_identity_column_goes_on_after_the_numbers_that_rows_have(tmp_path):
+    numbered = {
+        "delta.identity.start": 1,
+        "delta.identity.step": 1,
+        "delta.identity.allowExplicitInsert": True,
+    }
+    columns = [da.Field("id", "long", metadata=numbered), da.Field("v", "string")]
+    table = da.DeltaTable.create(tmp_path, da.Schema(columns))
+    da.write_deltalake(tmp_path, pa.table({"id": [7], "v": ["given"]}), mode="append")
+    table.update_incremental()
+    refused(table, da.SchemaMismatchError, "no identity column 'v'", lambda alter: alter.sync_identity("v"))
+    table.alter.sync_identity("id")
+    da.write_deltalake(tmp_path, pa.table({"v": ["next"]}), mode="append")
+    table.update_incremental()
+    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == [7, 8]
