@@ -84,8 +84,8 @@ class DeltaTable(OpenedTable):
         configuration: Mapping[str, str | None] | None = None,
         storage_options: Mapping[str, str] | None = None,
         *,
-        cluster_by: Sequence[str] | str | None = None,
         commit_properties: CommitProperties | None = None,
+        cluster_by: Sequence[str] | str | None = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
 
@@ -99,9 +99,9 @@ class DeltaTable(OpenedTable):
             description: a description for people.
             configuration: table properties.
             storage_options: as for `DeltaTable`.
+            commit_properties: what else goes into the commit.
             cluster_by: up to four columns by which OPTIMIZE lays the rows out; members of structs with a
                 dot between. Not together with `partition_by`.
-            commit_properties: what else goes into the commit.
 
         Raises:
             VersionExistsError: there is a table already.

@@ -68,6 +68,6 @@ def test_checkpoints_are_written_when_they_are_due(tmp_path):
 
 
 def test_a_table_that_cannot_be_written_is_refused_at_once(tmp_path):
-    TableBuilder(tmp_path).protocol(3, 7, [], ["icebergCompatV1"]).metadata(SCHEMA).commit()
-    with pytest.raises(UnsupportedFeatureError, match="icebergCompatV1"):
+    TableBuilder(tmp_path).protocol(3, 7, [], ["icebergWriterCompatV1"]).metadata(SCHEMA).commit()
+    with pytest.raises(UnsupportedFeatureError, match="icebergWriterCompatV1"):
         DeltaTable(tmp_path).transaction()
