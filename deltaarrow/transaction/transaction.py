@@ -53,6 +53,7 @@ from deltaarrow.transaction.removal import RowRemoval, deletion_vector_prefix, r
 from deltaarrow.transaction.row_ids import assign_row_ids, with_recorded_row_ids
 from deltaarrow.transaction.validity import (
     ensure_commit_metadata,
+    ensure_marks_stay,
     ensure_replaced_files_are_removed,
     ensure_user_domain,
     ensure_valid_commit,
@@ -246,7 +247,13 @@ class OptimisticTransaction:
         self.read.files.add(file["path"])
 
     def set_metadata(self, metadata: Metadata) -> None:
-        """Give the table another metadata, in place of one that is staged already."""
+        """Give the table another metadata, in place of one that is staged already.
+
+        Raises `DeltaProtocolError` where that takes back how far rows of this transaction are numbered.
+        """
+        for staged in self._actions:
+            if isinstance(staged, Metadata):
+                ensure_marks_stay(staged, metadata)
         self._replace(Metadata, metadata)
 
     def set_protocol(self, protocol: Protocol) -> None:
@@ -293,10 +300,11 @@ class OptimisticTransaction:
     def all_or_nothing(self) -> Iterator[None]:
         """Stage all that a ``with`` block stages, or nothing when it fails, so that the caller may go on."""
         actions, row_removals, written = list(self._actions), dict(self._row_removals), len(self._written)
+        tags = dict(self.tags)
         try:
             yield
         except BaseException:
-            self._actions, self._row_removals = actions, row_removals
+            self._actions, self._row_removals, self.tags = actions, row_removals, tags
             self._delete_written(written)
             raise
 

@@ -26,9 +26,11 @@ from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supp
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
+from deltaarrow.write import HIGH_WATER_MARK_KEY, identity_column
 
 __all__ = [
     "ensure_commit_metadata",
+    "ensure_marks_stay",
     "ensure_replaced_files_are_removed",
     "ensure_user_domain",
     "ensure_valid_commit",
@@ -73,6 +75,27 @@ def ensure_user_domain(domain: str) -> None:
     """
     if not domain or domain.lower().startswith("delta."):
         raise InvalidTablePropertyError(f"the domain {domain!r} is not a user's: engines keep delta.*")
+
+
+def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
+    """Raise `DeltaProtocolError` for metadata that takes back a high water mark which was staged.
+
+    Rows have been numbered up to it, and would share their numbers with the next ones.
+    """
+    if HIGH_WATER_MARK_KEY not in staged.schema_string:
+        return
+    columns = Schema.from_json(metadata.schema_string)
+    for field in Schema.from_json(staged.schema_string).fields:
+        before, kept = identity_column(field), columns.find(field.name)
+        if before is None or before.high_water_mark is None or kept is None:
+            continue
+        after = identity_column(kept)
+        mark = None if after is None else after.high_water_mark
+        if mark is None or (mark - before.high_water_mark) * before.step < 0:
+            raise DeltaProtocolError(
+                f"the identity column {field.name!r} has numbered rows up to {before.high_water_mark}, which"
+                f" the metadata puts back to {mark}: set metadata before the rows are written"
+            )
 
 
 def ensure_valid_commit(

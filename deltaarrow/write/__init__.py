@@ -8,6 +8,7 @@ from deltaarrow.write.completion import complete_rows, ensure_completable
 from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
 from deltaarrow.write.identity import (
+    HIGH_WATER_MARK_KEY,
     IdentityColumn,
     RowNumbering,
     ensure_identity_columns_declarable,
@@ -20,6 +21,7 @@ from deltaarrow.write.variants import read_variants
 
 __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
+    "HIGH_WATER_MARK_KEY",
     "BloomFilterProperties",
     "ColumnProperties",
     "IdentityColumn",

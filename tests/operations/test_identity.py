@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from deltaarrow.errors import (
     ConcurrentAppendException,
     ConstraintViolationError,
     CorruptLogError,
+    DeltaProtocolError,
     MetadataChangedException,
     SchemaMismatchError,
 )
@@ -182,6 +184,29 @@ def test_two_writes_of_one_transaction_count_on(tmp_path):
 
 
 # --- schedules ------------------------------------------------------------------------------------------
+
+
+def test_metadata_cannot_take_a_mark_back_after_the_write(tmp_path):
+    table = create(tmp_path, identity())
+    back = pytest.raises(DeltaProtocolError, match=r"'id' has numbered rows up to 2, which .* back to None")
+    with back, table.transaction() as transaction:
+        write_deltalake(transaction, rows(2), mode="append")
+        transaction.set_metadata(replace(table.snapshot.metadata, description="new"))
+    assert DeltaTable(tmp_path).version() == 0
+    with table.transaction() as transaction:
+        transaction.set_metadata(replace(table.snapshot.metadata, description="new"))
+        write_deltalake(transaction, rows(2), mode="append")
+    assert (ids(tmp_path), mark(tmp_path)) == ([1, 2], 2)
+    assert DeltaTable(tmp_path).metadata().description == "new"
+
+
+def test_a_write_that_fails_leaves_no_tag(tmp_path):
+    table = create(tmp_path, identity(start=GREATEST))
+    with table.transaction() as transaction:
+        with pytest.raises(ConstraintViolationError):
+            write_deltalake(transaction, rows(2), mode="append")
+        transaction.set_application("etl", 1)
+    assert "tags" not in commit_info(tmp_path, 1)
 
 
 def stale(path) -> DeltaTable:
