@@ -14,11 +14,10 @@ ALLOWED_SKIPS = ("corpus absent",)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow tests out, unless ``-m`` says what to run; give those with Spark to one process."""
+    """Mark what uses Spark, and leave the slow tests out, unless ``-m`` says what to run."""
     for item in items:
-        if item.get_closest_marker("spark"):
-            # There is one session for the whole run.
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("slow")]

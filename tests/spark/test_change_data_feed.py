@@ -70,7 +70,9 @@ IMAGES = {"update_preimage", "update_postimage"}
 @pytest.mark.parametrize(
     ("partitioned", "properties"),
     [
-        pytest.param(*variety, id=name, marks=pytest.mark.slow if name in ("plain", "by name") else ())
+        pytest.param(
+            *variety, id=name, marks=pytest.mark.slow if name in ("plain", "by name", "by id") else ()
+        )
         for name, variety in VARIETIES.items()
     ],
 )
@@ -169,6 +171,7 @@ def test_a_feed_that_was_off_is_refused_as_by_spark(spark, tmp_path):
 
 
 @pytest.mark.feature("changeDataFeed")
+@pytest.mark.slow
 def test_a_protocol_that_was_upgraded_inside_the_range(spark, tmp_path):
     """Deletion vectors, row tracking, in-commit timestamps and mapping come to the table one by one."""
     columns = "id INT, v INT, t TIMESTAMP_NTZ"

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 @pytest.mark.feature("inCommitTimestamp")
-@pytest.mark.parametrize("enabled_at", [0, 2])
+@pytest.mark.parametrize("enabled_at", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_time_travel_by_in_commit_timestamps(spark, tmp_path, enabled_at):
     """The times of files, which say otherwise, do not count from the enablement on."""
     properties = {} if enabled_at else {"enableInCommitTimestamps": "true"}

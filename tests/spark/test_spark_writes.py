@@ -106,7 +106,7 @@ def test_partitions_of_every_type(spark, tmp_path, kind, values):
     assert_reads_as_spark(spark, tmp_path)
 
 
-@pytest.mark.parametrize("partitioning", ["", "PARTITIONED BY (p)"])
+@pytest.mark.parametrize("partitioning", [pytest.param("", marks=pytest.mark.slow), "PARTITIONED BY (p)"])
 def test_deletion_vectors(spark, tmp_path, partitioning):
     sql(
         spark,
@@ -128,8 +128,15 @@ def test_deletion_vectors(spark, tmp_path, partitioning):
     assert da.DeltaTable(tmp_path).count() == spark_table(spark, tmp_path).num_rows
 
 
-@pytest.mark.parametrize("mode", ["name", "id"])
-@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize(
+    ("mode", "vectors"),
+    [
+        ("name", "true"),
+        pytest.param("name", "false", marks=pytest.mark.slow),
+        pytest.param("id", "true", marks=pytest.mark.slow),
+        ("id", "false"),
+    ],
+)
 def test_column_mapping(spark, tmp_path, mode, vectors):
     sql(
         spark,
@@ -171,7 +178,7 @@ def test_column_mapping_that_came_later(spark, tmp_path):
     assert_reads_as_spark(spark, tmp_path)
 
 
-@pytest.mark.parametrize("top", ["json", "parquet"])
+@pytest.mark.parametrize("top", ["json", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_v2_checkpoints(spark, tmp_path, top):
     spark.conf.set("spark.databricks.delta.checkpointV2.topLevelFileFormat", top)
     sql(
