@@ -4,6 +4,7 @@ For pyarrow every comparison with NaN is FALSE, except ``!=``; a tree that came 
 here than in Spark or DuckDB, where NaN is in play.
 """
 
+import math
 import operator
 from collections.abc import Callable
 
@@ -80,6 +81,10 @@ def to_arrow(
 
     def rendered(node: Predicate, exact: bool) -> pc.Expression:
         match node:
+            case Compare(op, left, Literal(float() as value)) if math.isnan(value):
+                # pyarrow holds NaN against what it knows of a fragment as if it were a number.
+                other = operand(left)
+                return pc.if_else(other.is_valid(), op == "!=", pa.scalar(None, pa.bool_()))
             case Compare(op, left, right):
                 return _OPERATORS[op](operand(left), operand(right))
             case IsIn(of, values, arrow_type):

@@ -38,6 +38,7 @@ __all__ = [
     "remainder",
 ]
 
+_SHORT_DECIMAL = 18
 _DIVISION_BY_ZERO = "error('division by zero')"
 _MIN_DIVISION_SCALE = 6
 
@@ -51,7 +52,10 @@ def add(left: Node, right: Node, sign: str) -> Node:
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     if sign == "*":
         result = decimal_type(p1 + p2 + 1, s1 + s2)
-        sql = _in_turn(right, f"CAST({{0}} * {{1}} AS {_sql(result)})")
+        # DuckDB computes the product of short decimals in 64 bits, however long it may be.
+        is_short = max(p1, p2) <= _SHORT_DECIMAL < p1 + p2
+        factor = f"CAST({{0}} AS DECIMAL({_SHORT_DECIMAL + 1},{s1}))" if is_short else "{0}"
+        sql = _in_turn(right, f"CAST({factor} * {{1}} AS {_sql(result)})")
         return call(sign, (left, right), result, sql)
     scale = max(s1, s2)
     result = decimal_type(max(p1 - s1, p2 - s2) + scale + 1, scale)
@@ -124,7 +128,7 @@ def compare(left: Node, right: Node, operator: str) -> Node:
     sql = f"({{0}} {operator} {{1}})"
     if _is_fixed(left) or _is_fixed(right):
         # DuckDB takes i + 1 > 0 for i > -1, which does not overflow: first of all the operand is computed.
-        if "DISTINCT" in operator and (left.can_fail or right.can_fail):
+        if "DISTINCT" in operator and any(each.can_fail and not _is_fixed(each) for each in (left, right)):
             raise refused("<=> of a constant and a value whose computation may fail")
         nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
         sql = f"CASE {' '.join(nulls)} ELSE {sql} END" if nulls else sql

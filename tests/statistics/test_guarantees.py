@@ -1,6 +1,7 @@
 """What fragments are told beforehand prunes them, and never changes what they hold."""
 
 import json
+import math
 from random import Random
 
 import pyarrow as pa
@@ -8,12 +9,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow.fs import LocalFileSystem
 
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import bind, columns_of, to_arrow
+from deltaarrow.expressions import And, Column, Compare, IsNull, Literal, bind, columns_of, to_arrow
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.statistics import guarantee, guarantees, partition_expression
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, data_file, predicates
@@ -31,6 +32,7 @@ def in_memory(rows, known):
 
 @given(predicates(), st.integers())
 @settings(deadline=None, max_examples=40)
+@example(And((IsNull(Column(("tiny",))), Compare("<", Column(("small",)), Literal(math.nan)))), 0)
 def test_rows_are_the_same_with_and_without(predicate, seed):
     random = Random(seed)
     condition = to_arrow(bind(predicate, SCHEMA))
