@@ -146,6 +146,7 @@ def test_partition_columns_in_data_files_and_protected_checkpoints(spark, tmp_pa
     assert_same_rows(check_engines(spark, ours), check_engines(spark, theirs))
 
 
+@pytest.mark.slow
 def test_what_spark_refuses_is_refused(spark, tmp_path):
     """Each is a rule of Spark; the errors of ours are in the tests of operations."""
     name = create_table(spark, tmp_path, COLUMNS, "PARTITIONED BY (p)", columnMapping__mode="name")

@@ -106,6 +106,7 @@ def test_every_operation(spark, tmp_path, partitioned, properties):
     check(spark, tmp_path, 3, 5)
 
 
+@pytest.mark.slow
 def test_changes_of_deletion_vectors_alone(spark, tmp_path):
     name = create(spark, tmp_path, **{"delta.enableDeletionVectors": "true"})
     fill(spark, name, 0, 200)

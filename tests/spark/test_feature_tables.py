@@ -149,6 +149,7 @@ def test_checkpoints_with_sidecars(spark, tmp_path, top):
     assert len(da.DeltaTable(tmp_path).file_uris(file_pruning_predicate="p = 1")) == 3
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cleaned_up(spark, tmp_path):
     """Spark removes expired commits; what remains is read, what is gone is refused with what remains."""
     retention = {"logRetentionDuration": "interval 2 days", "deletedFileRetentionDuration": "interval 1 days"}

@@ -28,6 +28,7 @@ def make_source(spark, path, mapped):
     return name
 
 
+@pytest.mark.slow
 @pytest.mark.feature("deletionVectors")
 def test_shallow_clones(spark, tmp_path):
     """Paths of files and of deletion vectors are absolute, in clones of clones as well."""
@@ -69,6 +70,7 @@ def test_clones_and_their_source_change_apart(spark, tmp_path, mapped):
         check_engines(spark, path)
 
 
+@pytest.mark.slow
 def test_tables_that_were_converted(spark, tmp_path):
     """Files without statistics, and partition values that are in the names of folders alone."""
     path = tmp_path / "é"

@@ -79,6 +79,7 @@ def test_local_timestamps(spark, tmp_path):
     check_both(spark, tmp_path, rows)
 
 
+@pytest.mark.slow
 def test_partitions_with_odd_texts(spark, tmp_path):
     rows = pa.table({"id": range(len(ODD_TEXTS)), "p": ODD_TEXTS})
     da.write_deltalake(tmp_path, rows, partition_by=["p"])
@@ -171,6 +172,7 @@ def test_tables_that_spark_created_take_our_appends(spark, tmp_path):
     change_and_check(spark, tmp_path, "id = 1")
 
 
+@pytest.mark.slow
 def test_checkpoints_of_ours_are_enough_for_spark(spark, tmp_path):
     rows = [pa.table({"id": [n], "p": [n % 3]}) for n in range(25)]
     for table in rows:

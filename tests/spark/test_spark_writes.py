@@ -134,7 +134,7 @@ def test_deletion_vectors(spark, tmp_path, partitioning):
         ("name", "true"),
         pytest.param("name", "false", marks=pytest.mark.slow),
         pytest.param("id", "true", marks=pytest.mark.slow),
-        ("id", "false"),
+        pytest.param("id", "false", marks=pytest.mark.slow),
     ],
 )
 def test_column_mapping(spark, tmp_path, mode, vectors):
@@ -178,7 +178,8 @@ def test_column_mapping_that_came_later(spark, tmp_path):
     assert_reads_as_spark(spark, tmp_path)
 
 
-@pytest.mark.parametrize("top", ["json", pytest.param("parquet", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("top", ["json", "parquet"])
 def test_v2_checkpoints(spark, tmp_path, top):
     spark.conf.set("spark.databricks.delta.checkpointV2.topLevelFileFormat", top)
     sql(
@@ -195,6 +196,7 @@ def test_v2_checkpoints(spark, tmp_path, top):
     assert_reads_as_spark(spark, tmp_path, versions=(None, 4, 6))
 
 
+@pytest.mark.slow
 def test_forty_commits_with_checkpoints(spark, tmp_path):
     sql(spark, tmp_path, "CREATE TABLE {t} (id BIGINT, s STRING) USING delta")
     for number in range(40):

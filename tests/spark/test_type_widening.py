@@ -149,6 +149,7 @@ def test_files_are_skipped_by_values_of_the_old_type(widened):
             assert len(table.file_uris(file_pruning_predicate=beyond)) < every, (old, new)
 
 
+@pytest.mark.slow
 def test_several_changes_of_one_column(spark, tmp_path):
     name = delta_table(tmp_path)
     widening = "TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"

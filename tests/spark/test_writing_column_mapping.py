@@ -114,9 +114,8 @@ def test_what_we_write_is_what_spark_writes(spark, tmp_path, mode):
     assert_same_rows(check_engines(spark, ours), wanted)
 
 
-@pytest.mark.parametrize(
-    ("mode", "vectors"), [("name", "true"), pytest.param("id", "false", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "vectors"), [("name", "true"), ("id", "false")])
 def test_spark_renames_drops_and_optimises_what_we_write(spark, tmp_path, mode, vectors):
     name = delta_table(tmp_path)
     configuration = {"delta.columnMapping.mode": mode, "delta.enableDeletionVectors": vectors}

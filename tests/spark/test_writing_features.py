@@ -139,7 +139,9 @@ MARKED = [
 
 
 @pytest.mark.feature("deletionVectors")
-@pytest.mark.parametrize("marks", [False, True], ids=["copied", "marked"])
+@pytest.mark.parametrize(
+    "marks", [pytest.param(False, marks=pytest.mark.slow, id="copied"), pytest.param(True, id="marked")]
+)
 def test_a_write_is_described_as_spark_describes_it(spark, tmp_path, marks):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     configuration = {"delta.enableDeletionVectors": "true"} if marks else {}

@@ -78,7 +78,9 @@ def files(path):
 @pytest.mark.feature("icebergCompatV1")
 @pytest.mark.feature("icebergCompatV2")
 @pytest.mark.feature("icebergCompatV3")
-@pytest.mark.parametrize(("version", "columns"), [(1, FLAT), (2, NESTED), (3, NESTED)])
+@pytest.mark.parametrize(
+    ("version", "columns"), [(1, FLAT), pytest.param(2, NESTED, marks=pytest.mark.slow), (3, NESTED)]
+)
 def test_what_we_write_is_what_spark_writes(spark, tmp_path, version, columns):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     switch = {f"delta.enableIcebergCompatV{version}": "true"}

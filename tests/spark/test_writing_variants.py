@@ -150,7 +150,7 @@ def leaves(path):
     return {schema.column(place).path for place in range(len(schema)) if schema.column(place).path != "id"}
 
 
-@pytest.mark.parametrize("shredded", ["false", "true"])
+@pytest.mark.parametrize("shredded", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_spark_and_we_write_the_same(spark, tmp_path, shredded):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     configuration = {"delta.enableVariantShredding": shredded}

@@ -48,6 +48,7 @@ def dataset_ids(path, name: str) -> list[int]:
     return pq.read_table(path / name, columns=["id"], partitioning=None)["id"].to_pylist()
 
 
+@pytest.mark.slow
 def test_deleting_rows_twice_and_all_rows_of_a_file_leaves_what_spark_leaves(spark, tmp_path):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     name = create_table(
