@@ -66,6 +66,7 @@ VARIETIES = {
 IMAGES = {"update_preimage", "update_postimage"}
 
 
+@pytest.mark.slow
 @pytest.mark.feature("changeDataFeed")
 @pytest.mark.parametrize(
     ("partitioned", "properties"),

@@ -138,6 +138,7 @@ def test_append_overwrite_and_the_versions_between(spark, tmp_path):
     change_and_check(spark, tmp_path, "id = 2")
 
 
+@pytest.mark.slow
 def test_spark_and_we_write_in_turns(spark, tmp_path):
     rows = pa.table({"id": [1, 2, 3], "s": ["a", "b", "c"]})
     da.write_deltalake(tmp_path, rows)

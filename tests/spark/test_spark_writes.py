@@ -106,6 +106,7 @@ def test_partitions_of_every_type(spark, tmp_path, kind, values):
     assert_reads_as_spark(spark, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitioning", [pytest.param("", marks=pytest.mark.slow), "PARTITIONED BY (p)"])
 def test_deletion_vectors(spark, tmp_path, partitioning):
     sql(

@@ -114,6 +114,7 @@ def test_what_we_write_is_what_spark_writes(spark, tables):
     assert found == expected
 
 
+@pytest.mark.slow
 def test_spark_and_we_write_in_turns(spark, tables):
     for path in tables:
         name = delta_table(path)

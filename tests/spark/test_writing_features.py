@@ -67,6 +67,7 @@ def test_a_new_table_is_as_spark_makes_it(spark, tmp_path, feature):
     assert ("inCommitTimestamp" in commit(ours, 1)[0]["commitInfo"]) == (feature == "inCommitTimestamp")
 
 
+@pytest.mark.slow
 @pytest.mark.feature("inCommitTimestamp")
 @pytest.mark.feature("v2Checkpoint")
 @pytest.mark.feature("changeDataFeed")

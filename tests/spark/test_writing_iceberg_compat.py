@@ -79,7 +79,12 @@ def files(path):
 @pytest.mark.feature("icebergCompatV2")
 @pytest.mark.feature("icebergCompatV3")
 @pytest.mark.parametrize(
-    ("version", "columns"), [(1, FLAT), pytest.param(2, NESTED, marks=pytest.mark.slow), (3, NESTED)]
+    ("version", "columns"),
+    [
+        (1, FLAT),
+        pytest.param(2, NESTED, marks=pytest.mark.slow),
+        pytest.param(3, NESTED, marks=pytest.mark.slow),
+    ],
 )
 def test_what_we_write_is_what_spark_writes(spark, tmp_path, version, columns):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
@@ -146,6 +151,7 @@ def test_rows_keep_their_ids_in_columns_with_the_ids_that_iceberg_reserves(spark
     check_engines(spark, ours)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("icebergCompatV1")
 @pytest.mark.feature("icebergCompatV2")
 def test_rules_for_a_table_that_exists(spark, tmp_path):

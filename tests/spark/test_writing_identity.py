@@ -47,6 +47,7 @@ def check(ours, theirs, version: int) -> None:
     assert actions(ours) == actions(theirs)
 
 
+@pytest.mark.slow
 def test_commits_are_as_spark_makes_them(spark, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     name = delta_table(theirs)

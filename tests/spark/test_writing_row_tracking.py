@@ -94,6 +94,7 @@ def test_commits_are_as_spark_makes_them(spark, tmp_path, properties):
         assert actions(ours, version) == actions(theirs, version)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", pytest.param("id", marks=pytest.mark.slow)])
 def test_rows_keep_their_ids_whoever_moves_them(spark, tmp_path, mode):
     """Our appends, and rows that we copy, beside deletions, updates and compaction of Spark."""
