@@ -7,7 +7,7 @@ generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Colu
 Columns* and *Default Columns*). Timestamps are in UTC.
 """
 
-from deltaarrow.stored_expressions.binding import parse_expression
+from deltaarrow.stored_expressions.binding import parse_column, parse_expression
 from deltaarrow.stored_expressions.declared import (
     CONSTRAINT_PREFIX,
     declared_rules,
@@ -17,7 +17,7 @@ from deltaarrow.stored_expressions.derivation import derived_predicate
 from deltaarrow.stored_expressions.evaluation import evaluate
 from deltaarrow.stored_expressions.nodes import Expression
 from deltaarrow.stored_expressions.registry import readme_functions
-from deltaarrow.stored_expressions.rendering import to_sandbox_sql
+from deltaarrow.stored_expressions.rendering import to_sandbox_sql, to_sql
 from deltaarrow.stored_expressions.rules import (
     Constraint,
     DefaultColumn,
@@ -27,14 +27,18 @@ from deltaarrow.stored_expressions.rules import (
     count_broken,
     generate,
 )
+from deltaarrow.stored_expressions.scope import AliasScope, Scope, TableScope
 
 __all__ = [
     "CONSTRAINT_PREFIX",
+    "AliasScope",
     "Constraint",
     "DefaultColumn",
     "Expression",
     "GeneratedColumn",
+    "Scope",
     "TableRules",
+    "TableScope",
     "check_rows",
     "count_broken",
     "declared_rules",
@@ -42,7 +46,9 @@ __all__ = [
     "ensure_rules_declarable",
     "evaluate",
     "generate",
+    "parse_column",
     "parse_expression",
     "readme_functions",
     "to_sandbox_sql",
+    "to_sql",
 ]

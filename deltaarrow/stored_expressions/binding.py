@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType, resolve_path
+from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.conditionals import case, element
-from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, Node, call, refused
+from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, Node, Path, call, refused
 from deltaarrow.stored_expressions.operators import (
     add,
     all_of,
@@ -27,6 +27,7 @@ from deltaarrow.stored_expressions.operators import (
     remainder,
 )
 from deltaarrow.stored_expressions.registry import find_function
+from deltaarrow.stored_expressions.scope import Scope, TableScope
 from deltaarrow.stored_expressions.syntax import is_suffix, parse_tree
 from deltaarrow.stored_expressions.temporal import add_days, extracted
 from deltaarrow.stored_expressions.texts import concatenate, like, matches
@@ -55,7 +56,7 @@ from deltaarrow.stored_expressions.types import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["parse_expression"]
+__all__ = ["parse_column", "parse_expression"]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -100,12 +101,14 @@ _COLLATIONS = "__COLLATIONS"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def parse_expression(text: str, schema: StructType) -> Expression:
+def parse_expression(text: str, schema: StructType | Scope) -> Expression:
     """The expression that a table stores as Spark SQL, over the columns of its schema.
 
     Args:
-        text: a CHECK constraint, an invariant, a generation expression or a default.
-        schema: the logical schema; names are found as Spark finds them, in whatever case.
+        text: a CHECK constraint, an invariant, a generation expression or a default; or what a user says of
+            the rows of one table or of several.
+        schema: the logical schema, or where else names lead; they are found as Spark finds them, in
+            whatever case.
 
     Raises:
         UnsupportedFeatureError: it holds a function, an operator, a type or a notation that is not on the
@@ -119,14 +122,29 @@ def parse_expression(text: str, schema: StructType) -> Expression:
     (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
     """
     try:
-        return Expression(text, _Binder(schema).bind(parse_tree(text)))
+        return Expression(text, _Binder(_scope(schema)).bind(parse_tree(text)))
     except RecursionError as error:
         raise refused("deep nesting") from error
 
 
+def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
+    """The path and the field of a text that is a column and nothing else, of whatever type; else None.
+
+    Raises as `parse_expression` does for a column that is not there.
+    """
+    names = _names(parse_tree(text))
+    if names is None or (len(names) == 1 and names[0].lower() in _NO_PARENTHESES):
+        return None
+    return _scope(schema).resolve(names)
+
+
+def _scope(schema: StructType | Scope) -> Scope:
+    return TableScope(schema) if isinstance(schema, StructType) else schema
+
+
 class _Binder:
-    def __init__(self, schema: StructType) -> None:
-        self.schema = schema
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.rules: dict[str, Callable[[exp.Expr], Node]] = {
             "add": lambda node: self._add(node, "+"),
             "anonymous": self._function,
@@ -194,12 +212,12 @@ class _Binder:
         names = _names(node)
         if names is None:
             raise refused(f"{node.key.upper()} of what is not a column")
-        fields = self._resolved(names)
-        if not fields:
+        found = self._resolved(names)
+        if found is None:
             function = find_function(names[0])
             assert function is not None
             return function(names[0], ())
-        last = fields[-1]
+        path, last = found
         sql_type(last.type)
         if last.type == VOID or (
             isinstance(last.type, ArrayType) and last.type.element_type in _NOT_IN_ARRAYS
@@ -207,15 +225,15 @@ class _Binder:
             raise refused(f"a value of type {type_name(last.type)}")
         if last.metadata.get(_COLLATIONS) or str(last.metadata.get(_CHAR, "")).lower().startswith("char"):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
-        return ColumnRef(tuple(each.name for each in fields), last.type)
+        return ColumnRef(path, last.type)
 
-    def _resolved(self, names: tuple[str, ...]) -> tuple[Field, ...]:
-        """The fields along a path; none for a function that is called without parentheses."""
+    def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Field] | None:
+        """The path to a column; None for a function that is called without parentheses."""
         try:
-            return resolve_path(self.schema, names)
+            return self.scope.resolve(names)
         except SchemaMismatchError:
             if len(names) == 1 and names[0].lower() in _NO_PARENTHESES:
-                return ()
+                return None
             raise
 
     def _function(self, node: "exp.Expr") -> Node:
@@ -275,10 +293,11 @@ class _Binder:
         wanted = node.expression
         names = _names(node.this)
         if wanted.key == "null" and names is not None:
-            fields = self._resolved(names)
-            if fields:
+            found = self._resolved(names)
+            if found is not None:
                 # Of a column of any type it is known whether it is NULL.
-                return is_null(ColumnRef(tuple(each.name for each in fields), fields[-1].type))
+                path, field = found
+                return is_null(ColumnRef(path, field.type))
         operand = self.bind(node.this)
         if wanted.key == "null":
             return is_null(operand)

@@ -8,7 +8,7 @@ from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.stored_expressions.nodes import Call, ColumnRef, Constant, Expression, Node, Path, refused
 from deltaarrow.stored_expressions.types import STRING, VOID, sql_type
 
-__all__ = ["to_sandbox_sql"]
+__all__ = ["to_sandbox_sql", "to_sql"]
 
 _MAX_SQL = 400_000
 
@@ -33,21 +33,26 @@ def to_sandbox_sql(
         UnsupportedFeatureError: the expression is too long once spelled out.
     """
     given = names or {path: ".".join(path) for path in expression.columns}
+    return to_sql(expression, {path: quote_identifier(name) for path, name in given.items()}, now_ms=now_ms)
+
+
+def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int | None = None) -> str:
+    """Like `to_sandbox_sql`, with SQL in the place of each column, of the type that it has there."""
     time = "NULL"
     if now_ms is not None:
         time = f"make_timestamp({now_ms * 1000})"
     elif not expression.is_deterministic:
         raise refused("the time of day without a clock")
-    return f"CAST({_render(expression.root, given, time)} AS {sql_type(expression.type)})"
+    return f"CAST({_render(expression.root, columns, time)} AS {sql_type(expression.type)})"
 
 
-def _render(node: Node, names: Mapping[Path, str], now: str) -> str:
+def _render(node: Node, columns: Mapping[Path, str], now: str) -> str:
     if isinstance(node, ColumnRef):
-        return quote_identifier(names[node.path])
+        return columns[node.path]
     if isinstance(node, Constant):
         return _literal(node)
     assert isinstance(node, Call)
-    operands = [_render(operand, names, now) for operand in node.operands]
+    operands = [_render(operand, columns, now) for operand in node.operands]
     sql = node.sql.format(*operands, now=now)
     if len(sql) > _MAX_SQL:
         raise refused("an expression of this complexity")
