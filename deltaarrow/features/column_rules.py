@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import properties
 from deltaarrow.schema import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
     ArrayType,
     DataType,
     MapType,
@@ -20,7 +23,7 @@ from deltaarrow.schema import (
 
 __all__ = ["ensure_columns_fit_properties"]
 
-_CHANGE_DATA_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+_CHANGE_DATA_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 _WITHOUT_BOUNDS = (PrimitiveType("boolean"), PrimitiveType("binary"))
 
 

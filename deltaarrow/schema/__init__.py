@@ -14,6 +14,7 @@ from deltaarrow.schema.arrow import (
     to_arrow_type,
 )
 from deltaarrow.schema.arrow_cast import conform, ensure_conformable, missing_columns
+from deltaarrow.schema.change_data import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
 from deltaarrow.schema.column_ids import assign_column_ids, ensure_distinct_columns
 from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
@@ -50,12 +51,16 @@ from deltaarrow.schema.types import (
 from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
 
 __all__ = [
+    "CHANGE_TYPE",
+    "COMMIT_TIMESTAMP",
+    "COMMIT_VERSION",
     "FIELD_ID_KEY",
     "JSON_KEYS",
     "NESTED_IDS_KEY",
     "PHYSICAL_NAME_KEY",
     "TYPE_KEY",
     "ArrayType",
+    "ChangeType",
     "ColumnMapping",
     "DataType",
     "Field",

@@ -1,9 +1,11 @@
-"""Arrow data written as data files of a table.
+"""Arrow data written as data files and change data files of a table.
 
-A `WritePlan` and a stream of record batches become `AddFile` actions, in bounded memory. Implements
-*Data Files* and *Per-file Statistics* of PROTOCOL.md for writers. Knows no log and no snapshot.
+A `WritePlan` and a stream of record batches become `AddFile` or `AddCDCFile` actions, in bounded memory.
+Implements *Data Files*, *Change Data Files* and *Per-file Statistics* of PROTOCOL.md for writers. Knows no
+log and no snapshot.
 """
 
+from deltaarrow.write.change_files import with_change_type, write_change_files, write_inserts
 from deltaarrow.write.completion import complete_rows, ensure_completable
 from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
@@ -34,6 +36,9 @@ __all__ = [
     "identity_column",
     "read_variants",
     "to_reader",
+    "with_change_type",
     "with_marks",
+    "write_change_files",
     "write_files",
+    "write_inserts",
 ]

@@ -10,8 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
-from deltaarrow.actions import AddFile
-from deltaarrow.write.data_file import DataFile
+from deltaarrow.write.new_file import NewFile, WrittenFile
 from deltaarrow.write.selection import RowGroup
 
 __all__ = ["FileSet"]
@@ -25,7 +24,7 @@ _R = TypeVar("_R")
 class _Open(Generic[_Key]):
     number: int
     key: _Key
-    file: DataFile
+    file: NewFile
     busy: bool = field(default=False)
 
 
@@ -58,7 +57,7 @@ class FileSet(Generic[_Key]):
         pool: Executor,
         *,
         threads: int,
-        begin: Callable[[int, _Key], DataFile],
+        begin: Callable[[int, _Key], NewFile],
         target_file_size: int,
         worth_a_file: int,
         max_open: int,
@@ -69,12 +68,12 @@ class FileSet(Generic[_Key]):
         self._target_file_size = target_file_size
         self._worth_a_file = worth_a_file
         self._max_open = max_open
-        self._begun: list[DataFile] = []
-        self._added: dict[int, AddFile] = {}
+        self._begun: list[NewFile] = []
+        self._written: dict[int, WrittenFile] = {}
         # Ordered by last use.
         self._open: dict[_Open[_Key], None] = {}
         self._of_key: dict[_Key, list[_Open[_Key]]] = {}
-        self._running: dict[Future[AddFile | None], _Open[_Key]] = {}
+        self._running: dict[Future[WrittenFile | None], _Open[_Key]] = {}
 
     @property
     def are_begun(self) -> bool:
@@ -99,13 +98,13 @@ class FileSet(Generic[_Key]):
             self._open[opened] = None
         self._submit(opened, self._write, opened.file, row_group)
 
-    def finish(self) -> list[AddFile]:
+    def finish(self) -> list[WrittenFile]:
         """Close all files; return what they have become, in the order in which they were begun."""
         while self._open:
             for each in [each for each in self._open if not each.busy]:
                 self._submit(each, each.file.close)
             self._reap()
-        return [self._added[number] for number in sorted(self._added)]
+        return [self._written[number] for number in sorted(self._written)]
 
     def discard(self) -> None:
         """Wait for what is in work, then delete every file, finished or not."""
@@ -132,7 +131,9 @@ class FileSet(Generic[_Key]):
                 self._submit(idle, idle.file.close)
             self._reap()
 
-    def _submit(self, opened: _Open[_Key], task: Callable[..., AddFile | None], *arguments: object) -> None:
+    def _submit(
+        self, opened: _Open[_Key], task: Callable[..., WrittenFile | None], *arguments: object
+    ) -> None:
         opened.busy = True
         self._running[self._pool.submit(task, *arguments)] = opened
 
@@ -142,11 +143,11 @@ class FileSet(Generic[_Key]):
         for future in done:
             opened = self._running.pop(future)
             opened.busy = False
-            added = future.result()
-            if added is not None:
-                self._added[opened.number] = added
+            written = future.result()
+            if written is not None:
+                self._written[opened.number] = written
                 del self._open[opened]
                 self._of_key[opened.key].remove(opened)
 
-    def _write(self, file: DataFile, row_group: RowGroup) -> AddFile | None:
+    def _write(self, file: NewFile, row_group: RowGroup) -> WrittenFile | None:
         return file.close() if file.write(row_group.read()) >= self._target_file_size else None

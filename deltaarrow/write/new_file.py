@@ -1,15 +1,14 @@
-"""One Parquet file while it is written, and the `AddFile` that it becomes."""
+"""One Parquet file while it is written, and what an action tells of it once it is there."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock
 from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from deltaarrow.storage import Output
     from deltaarrow.write.variant_columns import StoredForm, VariantColumns
 
-__all__ = ["DataFile", "FileFormat"]
+__all__ = ["FileFormat", "NewFile", "WrittenFile"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class FileFormat:
         variants: which of their columns hold variants, if any do.
         options: further arguments of `pyarrow.parquet.ParquetWriter`.
         clock: tells the modification time.
-        data_change: what ``add.dataChange`` says.
-        tags: what ``add.tags`` says; None for nothing.
+        dictionaries_to_judge: columns that have a dictionary if their values are worth one.
     """
 
     store: Store
@@ -41,10 +39,7 @@ class FileFormat:
     variants: VariantColumns | None
     options: Mapping[str, Any]
     clock: Clock
-    data_change: bool
-    tags: Mapping[str, str] | None = None
     dictionaries_to_judge: Collection[str] = ()
-    """Columns that have a dictionary if their values are worth one."""
 
     def options_for(self, row_group: pa.Table) -> dict[str, Any]:
         """The options of a file that begins with these rows."""
@@ -55,7 +50,17 @@ class FileFormat:
         return options
 
 
-class DataFile:
+class WrittenFile(NamedTuple):
+    """A file that is in the store, in the words of the log."""
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    size: int
+    modification_time: int
+    stats: str | None
+
+
+class NewFile:
     """A file that takes row groups one after the other, and appears in the store when it is closed.
 
     Not safe for two threads at once.
@@ -66,7 +71,7 @@ class DataFile:
         file_format: FileFormat,
         name: str,
         partition_values: Mapping[str, str | None],
-        statistics: FileStatistics,
+        statistics: FileStatistics | None,
     ) -> None:
         self.name = name
         self._format = file_format
@@ -98,30 +103,34 @@ class DataFile:
                 **options,
             )
         assert self._writer is not None
-        self._statistics.observe(row_group)
+        if self._statistics is not None:
+            self._statistics.observe(row_group)
         if self._form is not None:
             row_group = self._form.stored(row_group)
         self._writer.write_table(row_group, row_group_size=row_group.num_rows)
         return self._output.tell()
 
-    def close(self) -> AddFile:
+    def close(self) -> WrittenFile:
         """Publish the file."""
         assert self._writer is not None
         assert self._output is not None
         self._writer.close()
         size = self._output.tell()
         self._output.__exit__(None, None, None)
-        (footer,) = self._footers
-        self._statistics.add_footer(footer, self._schema)
-        return AddFile(
+        return WrittenFile(
             path=encode_path(self.name),
             partition_values=self._partition_values,
             size=size,
             modification_time=self._format.clock(),
-            data_change=self._format.data_change,
-            stats=self._statistics.render(),
-            tags=self._format.tags,
+            stats=self._rendered_statistics(),
         )
+
+    def _rendered_statistics(self) -> str | None:
+        if self._statistics is None:
+            return None
+        (footer,) = self._footers
+        self._statistics.add_footer(footer, self._schema)
+        return self._statistics.render()
 
     def discard(self) -> None:
         """Give the file up, whatever state it is in; a published one is deleted."""

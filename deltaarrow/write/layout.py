@@ -1,0 +1,191 @@
+"""Where the files of a write go, what they are called and which columns they hold: `FileLayout`.
+
+Data files and change data files differ in little, which a `FileKind` says. Chapters "Data Files" and "Change
+Data Files" of the protocol; the names are those that Spark gives.
+"""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.clock import Clock
+from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.features import properties
+from deltaarrow.partitions import partition_folder, random_prefix
+from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
+from deltaarrow.statistics import (
+    FileStatistics,
+    parquet_leaves,
+    statistics_columns,
+    string_prefix_length,
+)
+from deltaarrow.write.new_file import FileFormat, NewFile
+from deltaarrow.write.physical import data_columns, file_schema, relabel
+from deltaarrow.write.plan import WritePlan
+from deltaarrow.write.properties import ParquetLeaf, file_suffix
+from deltaarrow.write.routing import PartitionKey, split_by_partition
+from deltaarrow.write.selection import Selection
+from deltaarrow.write.variant_columns import VariantColumns
+
+__all__ = ["DATA_FILES", "FileKind", "FileLayout"]
+
+_ROW_GROUP_ROWS = 1 << 20
+_ROW_GROUP_BYTES = 24 << 20
+_SMALLEST_ROW_GROUP_BYTES = 1 << 20
+_PIECE_ROWS = 1 << 17
+_PAGE_BYTES_OF_MANY_FILES = 128 << 10
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What sets one kind of file apart from the others.
+
+    Args:
+        prefix: how names begin.
+        folder: the folder that all of them are in; empty, or with a slash at its end.
+        columns: those that follow on the columns of the table.
+        has_statistics: whether the log has statistics of them.
+        is_dotted: whether the last part of a name begins with a dot, as it does where there are partitions.
+    """
+
+    prefix: str
+    folder: str = ""
+    columns: tuple[Field, ...] = ()
+    has_statistics: bool = True
+    is_dotted: bool = False
+
+
+DATA_FILES = FileKind("part")
+
+
+class FileLayout:
+    """What follows from a plan for every batch and every file.
+
+    Args:
+        plan: what is known of the table.
+        kind: which of its files are written.
+        clock: tells the modification time of files.
+    """
+
+    def __init__(self, plan: WritePlan, kind: FileKind, clock: Clock) -> None:
+        self._plan = plan
+        self._kind = kind
+        written = Schema([*plan.schema.fields, *plan.hidden_columns, *kind.columns])
+        self._target = to_arrow_schema(written)
+        columns = data_columns(written, plan.partition_columns, with_partitions=plan.materializes_partitions)
+        self._data_names = columns.names
+        self._schema = file_schema(columns, plan.mapping_mode)
+        partition_fields = [plan.schema.field(name) for name in plan.partition_columns]
+        self._partition_names = [physical_name(each, plan.mapping_mode) for each in partition_fields]
+        self._partition_types = [_primitive_type(each) for each in partition_fields]
+        self._required_partitions = [
+            (place, each.name) for place, each in enumerate(partition_fields) if not each.nullable
+        ]
+        self._statistics_columns = statistics_columns(
+            plan.schema, plan.partition_columns, plan.configuration, plan.mapping_mode
+        )
+        self._string_prefix = string_prefix_length(plan.configuration)
+        self._random_prefix = _random_prefix_length(plan)
+        self._suffix = file_suffix(plan.properties, plan.configuration)
+        leaves = [
+            ParquetLeaf(".".join(logical), ".".join(physical), leaf_type)
+            for (logical, _), (physical, leaf_type) in zip(
+                parquet_leaves(to_arrow_schema(columns)), parquet_leaves(self._schema), strict=True
+            )
+        ]
+        options = plan.properties.parquet_options(plan.configuration, leaves)
+        if plan.partition_columns:
+            # Every open file keeps the pages that it wrote last in memory.
+            options.setdefault("data_page_size", _PAGE_BYTES_OF_MANY_FILES)
+        names = set(self._schema.names)
+        dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
+        shreds = properties.ENABLE_VARIANT_SHREDDING.parse(plan.configuration)
+        variants = VariantColumns(columns, self._schema, shreds=shreds) or None
+        self._format = FileFormat(
+            plan.store,
+            self._schema,
+            variants,
+            options,
+            clock,
+            dictionaries,
+        )
+
+        self.target_file_size = plan.target_file_size
+        self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
+        # Arrow takes more room than Parquet, so row groups of the target's size let files meet it.
+        self.row_group_bytes = min(_ROW_GROUP_BYTES, max(plan.target_file_size, _SMALLEST_ROW_GROUP_BYTES))
+
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Parts of a batch that are small beside a row group; what is made of them is then small as well."""
+        wanted = self.row_group_bytes if self._plan.partition_columns else self.row_group_bytes // 4
+        fitting = batch.num_rows * wanted // max(1, batch.nbytes)
+        step = max(1, min(_PIECE_ROWS, self.row_group_rows, fitting))
+        for start in range(0, batch.num_rows, step):
+            yield batch.slice(start, step)
+
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionKey, Selection]]:
+        """The rows by partition, as files have them."""
+        batch = conform(batch, self._target)
+        partition_columns = [batch.column(name) for name in self._plan.partition_columns]
+        rows = relabel(self._data_rows(batch), self._schema)
+        for key, part in split_by_partition(rows, partition_columns, self._partition_types):
+            # NULL itself was refused before; the empty string has no other spelling in the log.
+            for place, name in self._required_partitions:
+                if key.texts[place] is None:
+                    raise ConstraintViolationError(
+                        f"NOT NULL partition column {name!r} holds {key.values[place]!r}, which becomes NULL"
+                    )
+            yield key, part
+
+    def _data_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = batch.select(self._data_names)
+        if self._plan.materializes_partitions:
+            for name in self._plan.partition_columns:
+                column = rows.column(name)
+                if pa.types.is_string(column.type):
+                    # The log has no empty string, so that a file must not have one either.
+                    column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+                    rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), column)
+        return rows
+
+    def begin_file(self, number: int, key: PartitionKey) -> NewFile:
+        """A new file of the partition `key`, named as Spark names it."""
+        names = self._partition_names
+        if self._random_prefix:
+            folder = f"{random_prefix(self._random_prefix)}/"
+        elif names:
+            typed = dict(zip(names, key.values, strict=True))
+            folder = f"{partition_folder(typed, dict(zip(names, self._partition_types, strict=True)))}/"
+        else:
+            folder = ""
+        kind = self._kind
+        separator = "." if names or kind.is_dotted else "-"
+        base = f"{kind.prefix}-{number:05d}-{uuid.uuid4()}{separator}c000{self._suffix}"
+        values = dict(zip(names, key.texts, strict=True))
+        return NewFile(self._format, f"{kind.folder}{folder}{base}", values, self._statistics())
+
+    def _statistics(self) -> FileStatistics | None:
+        if not self._kind.has_statistics:
+            return None
+        return FileStatistics(
+            self._statistics_columns,
+            prefix_length=self._string_prefix,
+            tight_bounds=self._plan.tight_bounds,
+        )
+
+
+def _primitive_type(field: Field) -> PrimitiveType:
+    if not isinstance(field.type, PrimitiveType):
+        raise UnsupportedFeatureError(
+            f"partition column {field.name!r} is of type {field.type!r}", feature="nested partition column"
+        )
+    return field.type
+
+
+def _random_prefix_length(plan: WritePlan) -> int:
+    """How many characters the folder of a file has by chance; 0 where folders speak of partitions."""
+    is_random = plan.mapping_mode != "none" or properties.RANDOMIZE_FILE_PREFIXES.parse(plan.configuration)
+    return properties.RANDOM_PREFIX_LENGTH.parse(plan.configuration) if is_random else 0
