@@ -3,7 +3,7 @@
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommittedTransaction
 from deltaarrow.transaction.committer import Committed, Conflict, FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
-from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.removal import add_again
 from deltaarrow.transaction.transaction import OptimisticTransaction, PostCommitHook
 from deltaarrow.transaction.validity import ensure_user_domain, has_row_count
@@ -20,6 +20,8 @@ __all__ = [
     "OptimisticTransaction",
     "PostCommitHook",
     "ReadSet",
+    "RowMatcher",
+    "Search",
     "add_again",
     "ensure_user_domain",
     "has_row_count",

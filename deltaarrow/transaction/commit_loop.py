@@ -23,8 +23,9 @@ from deltaarrow.errors import (
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
+from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.committer import Committed, FileSystemCommitter
-from deltaarrow.transaction.conflicts import CommitIntent, ensure_no_conflict, ensure_unrelated
+from deltaarrow.transaction.conflicts import ensure_no_conflict, ensure_unrelated
 from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
@@ -90,8 +91,9 @@ class CommitLoop:
         Raises `VersionExistsError` when a new table exists already, the exception of a conflict, and
         `ConcurrentWriteException` when the retries are used up.
         """
-        self.staged.apply_row_removals(self.store, self.configuration, self.clock())
-        isolation = isolation_level(self.configuration, self.staged.actions)
+        isolation = isolation_level(
+            self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
+        )
         committer = FileSystemCommitter(self.store)
         newest = self.snapshot
         for attempt in range(max_retries + 1):
@@ -103,7 +105,8 @@ class CommitLoop:
             actions = self._prepare(newest, isolation)
             self._is_in_doubt = True
             if isinstance(committer.commit(version, actions), Committed):
-                return CommittedTransaction(self.store, version, newest, actions, self.staged.is_exact)
+                is_exact = self.staged.is_exact(actions)
+                return CommittedTransaction(self.store, version, newest, actions, is_exact)
             self._is_in_doubt = False
         raise ConcurrentWriteException(
             f"the commit was tried {max_retries + 1} times, and another writer was first each time"
@@ -111,7 +114,7 @@ class CommitLoop:
 
     def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:
         """Return the whole commit that goes after `newest`."""
-        staged: Sequence[Action] = self.staged.actions
+        staged = self.staged.with_rows_removed(self.store, self.configuration, self.clock())
         if newest is None:
             ensure_valid_commit(staged)
         else:
@@ -140,18 +143,21 @@ class CommitLoop:
         except TableNotFoundError as error:
             raise CommitFailedError(f"{self.store.uri} was deleted since it was read") from error
         if newest.version > known.version:
-            intent = CommitIntent(self.snapshot, self.read, self.staged.actions, isolation)
-            self._ensure_no_conflicts(intent, known.version, newest)
+            removed = {path: each.positions for path, each in self.staged.row_removals.items()}
+            intent = CommitIntent(self.snapshot, self.read, self.staged.actions, isolation, removed)
+            self._follow(intent, known.version, newest)
         if newest.version < known.version or newest.metadata.id != known.metadata.id:
             raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
         return newest
 
-    def _ensure_no_conflicts(self, intent: CommitIntent, after: int, newest: Snapshot) -> None:
+    def _follow(self, intent: CommitIntent, after: int, newest: Snapshot) -> None:
+        """Bring what is staged behind the commits above `after`, or raise the conflict with one of them."""
         winners = read_winning_commits(self.store, after, newest.version)
         if len(winners) < newest.version - after:
             ensure_unrelated(intent, newest)
         for winner in winners:
             ensure_no_conflict(intent, winner)
+            self.staged.rebase_row_removals(self.store, winner)
 
     def may_be_made(self) -> bool:
         """Whether a commit that did not end well may be, or may yet become, part of the table.

@@ -2,10 +2,12 @@
 
 The rules are those of delta-spark, and a function's name is the rule it holds. Each looks at one winning
 commit and raises the exception that delta-spark raises; where none does, the transaction may go after the
-commit as if it had begun there. Two differ. Whether an added file should have been read is asked of its
-statistics too and not of its partition values alone: a file that provably holds no row of what was read
-would have changed nothing. And of the changes of protocol and metadata that delta-spark takes over into the
-later transaction, only those pass here that need no taking over.
+commit as if it had begun there. Three things differ. Whether an added file should have been read is asked of
+its statistics too and not of its partition values alone, and of its rows where the operation can tell: a file
+that provably holds no row of what was read would have changed nothing. Transactions that read row by row
+conflict over rows and not over files: see `deltaarrow.transaction.row_level`. And of the changes of protocol
+and metadata that delta-spark takes over into the later transaction, only those pass here that need no taking
+over.
 
 A transaction's reads hold for the version that it began with, so its own predicates are judged by the
 schema of that version. The metadata has not changed since, or `ensure_no_metadata_update` has raised.
@@ -13,18 +15,18 @@ schema of that version. The metadata has not changed since, or `ensure_no_metada
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from deltaarrow.actions import (
-    Action,
     AddCDCFile,
     AddFile,
     DomainMetadata,
     FileActionKey,
     Metadata,
     Protocol,
-    RemoveFile,
     file_table,
 )
 from deltaarrow.compute import files_cursor
@@ -40,13 +42,16 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import properties
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import decode_path
+from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.isolation import ROW_TRACKING_DOMAIN, IsolationLevel
-from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.row_level import (
+    ensure_no_row_is_deleted_twice,
+    ensure_no_row_relied_on_was_deleted,
+    lost_rows,
+)
 from deltaarrow.transaction.winning_commit import WinningCommit
 
 __all__ = [
-    "CommitIntent",
     "ensure_no_added_file_should_have_been_read",
     "ensure_no_application_transaction_conflict",
     "ensure_no_conflict",
@@ -69,31 +74,20 @@ _ROW_TRACKING_PROPERTIES = frozenset(
 _HIGH_WATER_MARK = "delta.identity.highWaterMark"
 
 
-@dataclass(frozen=True)
-class CommitIntent:
-    """What a transaction has read, from which version, and what it wants to commit."""
-
-    snapshot: Snapshot
-    read: ReadSet
-    actions: Sequence[Action]
-    isolation: IsolationLevel
-
-    @property
-    def changes_metadata(self) -> bool:
-        """Whether the metadata is among what is committed."""
-        return any(isinstance(action, Metadata) for action in self.actions)
-
-
 def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
     """Raise the conflict, if there is one, between an intended commit and one that was made before it."""
     ensure_no_protocol_change(intent, winner)
     ensure_no_metadata_update(intent, winner)
     ensure_no_domain_metadata_conflict(intent, winner)
     ensure_no_application_transaction_conflict(intent, winner)
-    ensure_no_added_file_should_have_been_read(intent, winner)
-    ensure_no_read_file_was_deleted(intent, winner)
-    ensure_no_file_is_deleted_twice(intent, winner)
-    ensure_no_file_is_recommitted_twice(intent, winner)
+    lost = lost_rows(intent, winner)
+    ensure_no_row_is_deleted_twice(intent, winner, lost)
+    ensure_no_row_relied_on_was_deleted(intent, winner, lost)
+    rest = winner.without_files(lost)
+    ensure_no_added_file_should_have_been_read(intent, rest)
+    ensure_no_read_file_was_deleted(intent, rest)
+    ensure_no_file_is_deleted_twice(intent, rest)
+    ensure_no_file_is_recommitted_twice(intent, rest)
 
 
 def ensure_unrelated(intent: CommitIntent, newest: Snapshot) -> None:
@@ -218,29 +212,32 @@ def ensure_no_added_file_should_have_been_read(intent: CommitIntent, winner: Win
 def _first_that_should_have_been_read(intent: CommitIntent, adds: Sequence[Mapping[str, Any]]) -> str | None:
     if intent.read.whole_table:
         return str(adds[0]["path"])
-    for predicate in intent.read.predicates:
-        if (path := _first_that_may_match(intent.snapshot, predicate, adds)) is not None:
-            return path
+    added = file_table(adds, [FileActionKey.from_json(dict(add)) for add in adds])
+    for search in intent.read.searches:
+        files = _that_may_match(intent.snapshot, search.predicate, added)
+        if files.num_rows and search.may_match(files):
+            return str(files.column("log_path")[0])
     return None
 
 
-def _first_that_may_match(
-    snapshot: Snapshot, predicate: Predicate, adds: Sequence[Mapping[str, Any]]
-) -> str | None:
+def _that_may_match(snapshot: Snapshot, predicate: Predicate, added: pa.Table) -> pa.Table:
+    """Return the files whose statistics and partition values do not rule out a row of `predicate`."""
     condition = snapshot.pruning_sql(predicate)
     if condition is None:
-        return str(adds[0]["path"])
-    keys = [FileActionKey.from_json(dict(add)) for add in adds]
+        return added
     with files_cursor(snapshot.store) as cursor:
-        cursor.register("added", file_table(adds, keys))
-        rows = cursor.sql(f"SELECT log_path FROM added WHERE {condition} LIMIT 1").fetchall()
-    return str(rows[0][0]) if rows else None
+        cursor.register("added", added)
+        paths = cursor.sql(f"SELECT log_path FROM added WHERE {condition}").to_arrow_table()
+    return added.filter(pc.is_in(added.column("log_path"), paths.column(0)))
 
 
 def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit) -> None:
-    """What was read of a file no longer holds once the file, or rows of it, are gone."""
+    """What was read of a file no longer holds once the file, or rows of it, are gone.
+
+    A file that was read row by row without finding what was looked for is missed by nobody.
+    """
     removed = winner.removed_paths
-    overlap = removed if intent.read.whole_table else removed & intent.read.files
+    overlap = removed if intent.read.whole_table else removed & intent.read.relied_on
     if overlap:
         raise ConcurrentDeleteReadException(
             f"files that this transaction read were removed by {winner}, among them {_some(overlap)}"
@@ -249,8 +246,7 @@ def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit)
 
 def ensure_no_file_is_deleted_twice(intent: CommitIntent, winner: WinningCommit) -> None:
     """Of two that remove one file, the second has counted its rows as its own."""
-    own = {decode_path(action.path) for action in intent.actions if isinstance(action, RemoveFile)}
-    if overlap := own & winner.removed_paths:
+    if overlap := intent.removed_paths & winner.removed_paths:
         raise ConcurrentDeleteDeleteException(
             f"files that this transaction removes were removed by {winner}, among them {_some(overlap)}"
         )
@@ -258,9 +254,7 @@ def ensure_no_file_is_deleted_twice(intent: CommitIntent, winner: WinningCommit)
 
 def ensure_no_file_is_recommitted_twice(intent: CommitIntent, winner: WinningCommit) -> None:
     """Of two that say something new of a file, such as its first row id, the second would undo the first."""
-    own = {decode_path(action.path) for action in intent.actions if isinstance(action, AddFile)}
-    own -= {decode_path(action.path) for action in intent.actions if isinstance(action, RemoveFile)}
-    if overlap := own & winner.added_paths:
+    if overlap := (intent.added_paths - intent.removed_paths) & winner.added_paths:
         raise ConcurrentAppendException(
             f"files that this transaction commits again were added by {winner}, among them {_some(overlap)}"
         )

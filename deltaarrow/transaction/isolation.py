@@ -32,14 +32,17 @@ _TABLE_LEVELS = {
 }
 
 
-def isolation_level(configuration: Mapping[str, str], actions: Sequence[Action]) -> IsolationLevel:
+def isolation_level(
+    configuration: Mapping[str, str], actions: Sequence[Action], *, removes_rows: bool = False
+) -> IsolationLevel:
     """Return the level at which `actions` are committed to a table of this configuration.
 
     A table that already has WriteSerializable is taken at its word, though delta-spark no longer lets
     anybody set it; the stricter level stands for whatever else it has. A commit with anything but file
     actions is never at snapshot isolation: others would have seen, for one, its change of the metadata.
+    `removes_rows` says that rows of files go as well, of which the actions do not tell.
     """
-    if all(map(_only_moves_rows, actions)):
+    if not removes_rows and all(map(_only_moves_rows, actions)):
         return IsolationLevel.SNAPSHOT_ISOLATION
     text = configuration.get(properties.ISOLATION_LEVEL.name, "").lower()
     return _TABLE_LEVELS.get(text, IsolationLevel.SERIALIZABLE)

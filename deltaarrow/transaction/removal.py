@@ -6,7 +6,7 @@ vector. Chapters "Add File and Remove File" and "Deletion Vectors" of the protoc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from pyroaring import BitMap64
@@ -22,7 +22,7 @@ from deltaarrow.features import properties
 from deltaarrow.partitions import random_prefix
 from deltaarrow.storage import Store
 
-__all__ = ["RowRemoval", "add_again", "deletion_vector_prefix", "remove_file", "remove_rows"]
+__all__ = ["MarkedFiles", "RowRemoval", "add_again", "deletion_vector_prefix", "remove_file", "remove_rows"]
 
 FileRow = Mapping[str, Any]
 """A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
@@ -34,6 +34,14 @@ class RowRemoval:
 
     file: FileRow
     positions: BitMap64
+
+
+class MarkedFiles(NamedTuple):
+    """What takes the place of files that lose rows, and the names of the vector files written for it."""
+
+    removes: list[RemoveFile]
+    adds: list[AddFile]
+    written: list[str]
 
 
 def _descriptor(file: FileRow) -> DeletionVectorDescriptor | None:
@@ -95,16 +103,13 @@ def deletion_vector_prefix(configuration: Mapping[str, str]) -> str:
     return random_prefix(properties.RANDOM_PREFIX_LENGTH.parse(configuration))
 
 
-def remove_rows(
-    store: Store, removals: Sequence[RowRemoval], now: int, *, prefix: str = ""
-) -> tuple[list[RemoveFile], list[AddFile], list[str]]:
+def remove_rows(store: Store, removals: Sequence[RowRemoval], now: int, *, prefix: str = "") -> MarkedFiles:
     """Write the deletion vectors of one operation and return what takes the files' place.
 
     The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file all of
     whose rows are gone is removed and not added again, and one whose rows were all gone before stays.
 
-    Returns the removes, the adds and the store names of the vector files that were written. Raises
-    `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
+    Raises `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
     """
     present = _present_vectors(store, removals)
     removes, kept, vectors = [], [], []
@@ -125,7 +130,7 @@ def remove_rows(
     descriptors = write_deletion_vectors(store, vectors, prefix=prefix)
     adds = [_marked(file, descriptor) for file, descriptor in zip(kept, descriptors, strict=True)]
     names = {name for each in descriptors if (name := each.file_name()) is not None}
-    return removes, adds, sorted(names)
+    return MarkedFiles(removes, adds, sorted(names))
 
 
 def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, BitMap64]:

@@ -1,14 +1,25 @@
-"""What a transaction has staged: actions, rows that are to go, and the files written for them."""
+"""What a transaction has staged: actions, rows that are to go, and the files written for them.
+
+Rows that go are kept as positions until the commit is prepared. Only then are they deletion vectors, those
+of the files in the version that the commit goes after: what others deleted meanwhile stays deleted.
+"""
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyroaring import BitMap64
 
-from deltaarrow.actions import Action, AddFile, RemoveFile
+from deltaarrow.actions import Action, AddFile, FileActionKey, RemoveFile, file_table
 from deltaarrow.storage import Store, decode_path
-from deltaarrow.transaction.removal import FileRow, RowRemoval, deletion_vector_prefix, remove_rows
+from deltaarrow.transaction.removal import (
+    FileRow,
+    MarkedFiles,
+    RowRemoval,
+    deletion_vector_prefix,
+    remove_rows,
+)
+from deltaarrow.transaction.winning_commit import WinningCommit
 
 __all__ = ["Staged"]
 
@@ -26,6 +37,7 @@ class Staged:
     row_removals: dict[str, RowRemoval] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    _marked: MarkedFiles | None = field(default=None, init=False)
 
     def __bool__(self) -> bool:
         """Whether there is anything to commit."""
@@ -33,28 +45,53 @@ class Staged:
 
     def remove_rows(self, file: FileRow, positions: BitMap64) -> None:
         """Let rows of a live file go, besides those of it that go already."""
+        if not positions:
+            return
         present = self.row_removals.get(file["path"])
         both = positions.copy() if present is None else present.positions | positions
         self.row_removals[file["path"]] = RowRemoval(file, both)
 
-    def apply_row_removals(self, store: Store, configuration: Mapping[str, str], now: int) -> None:
-        """Write the deletion vectors of the rows that go, and stage what takes the place of their files."""
-        if not self.row_removals:
-            return
-        prefix = deletion_vector_prefix(configuration)
-        removes, adds, written = remove_rows(store, list(self.row_removals.values()), now, prefix=prefix)
-        self.row_removals.clear()
-        self.written.extend(written)
-        self.taken.update(remove.path for remove in removes)
-        self.actions.extend([*removes, *adds])
+    def with_rows_removed(self, store: Store, configuration: Mapping[str, str], now: int) -> list[Action]:
+        """Return all that is staged, the rows that go as what takes the place of their files.
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every file that is added is new to the table, and every one that is removed is live."""
+        Their deletion vectors are written for it, and not again as long as the files are what they were.
+        """
+        if not self.row_removals:
+            return list(self.actions)
+        if self._marked is None:
+            removals, prefix = list(self.row_removals.values()), deletion_vector_prefix(configuration)
+            self._marked = remove_rows(store, removals, now, prefix=prefix)
+            self.written.extend(self._marked.written)
+            self.taken.update(remove.path for remove in self._marked.removes)
+        return [*self.actions, *self._marked.removes, *self._marked.adds]
+
+    def rebase_row_removals(self, store: Store, winner: WinningCommit) -> None:
+        """Let the rows that go do so from their files as a commit of another writer has left them.
+
+        It is one that does not conflict: rows are where they were. The deletion vectors that the files had
+        before the commit, and were written for a try that came too late, are deleted.
+        """
+        bodies = [body for body in winner.bodies("add") if decode_path(body["path"]) in self.row_removals]
+        if not bodies:
+            return
+        files = file_table(bodies, [FileActionKey.from_json(dict(body)) for body in bodies])
+        for file in files.to_pylist(maps_as_pydicts="strict"):
+            path = file["path"]
+            self.row_removals[path] = replace(self.row_removals[path], file=file)
+        if self._marked is not None:
+            outdated, self._marked = self._marked.written, None
+            self._delete(store, outdated)
+            self.written = [name for name in self.written if name not in outdated]
+
+    def is_exact(self, actions: Sequence[Action]) -> bool:
+        """Whether every file that is added is new to the table, and every one that is removed is live.
+
+        `actions` are all that is committed.
+        """
         new = set(self.written)
         return all(
             action.path in self.taken or (isinstance(action, AddFile) and decode_path(action.path) in new)
-            for action in self.actions
+            for action in actions
             if isinstance(action, AddFile | RemoveFile)
         )
 
@@ -71,7 +108,11 @@ class Staged:
 
     def delete_written(self, store: Store, first: int = 0) -> None:
         """Delete the files that were written, from the `first` one on."""
-        for name in self.written[first:]:
+        self._delete(store, self.written[first:])
+        del self.written[first:]
+
+    @staticmethod
+    def _delete(store: Store, names: Sequence[str]) -> None:
+        for name in names:
             with contextlib.suppress(Exception):
                 store.delete(name)
-        del self.written[first:]

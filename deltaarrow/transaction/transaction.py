@@ -37,7 +37,7 @@ from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
 from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
-from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.removal import remove_file
 from deltaarrow.transaction.staged import Staged
 from deltaarrow.transaction.validity import ensure_commit_metadata, ensure_marks_stay, ensure_user_domain
@@ -97,25 +97,50 @@ class OptimisticTransaction:
     # --- reading ----------------------------------------------------------------------------------
 
     def read_files(
-        self, predicate: Predicate | str | None = None, columns: Sequence[str] | None = None
+        self,
+        predicate: Predicate | str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        row_level: bool = False,
+        matcher: RowMatcher | None = None,
     ) -> pa.Table:
         """Return the live files that may hold a row of `predicate`, as `Snapshot.files`, and note it.
 
         From here on the commit conflicts with another that adds a file which may hold such a row, or
-        removes one of these files.
+        removes one of these files or rows of it.
+
+        A caller that reads row by row depends on less. It decides on every row by that row alone, and
+        names those that its commit depends on: the ones that it changes with `remove_rows`, and with
+        `read_rows` all others that it looked for and found. The commit then conflicts with another that
+        deletes one of these, and not with one that deletes other rows of the files. Nothing that is
+        counted, added up or copied over the rows of a file may be read so.
 
         Args:
             predicate: SQL text, or a predicate that is bound to the schema; all files if None.
             columns: columns by name; all if None.
+            row_level: whether the caller reads row by row.
+            matcher: tells of files that another adds meanwhile, by reading them, whether they hold a row
+                that was looked for. It is asked where `predicate` does not rule that out, and of no more
+                than 64 MiB; without an answer such files are a conflict.
         """
         snapshot = self._need_snapshot()
         if isinstance(predicate, str):
             predicate = bind(from_sql(predicate), snapshot.schema)
         names = None if columns is None else list(dict.fromkeys(["path", *columns]))
         files = snapshot.files(predicate, names)
-        self.read.predicates.append(Constant(True) if predicate is None else predicate)
-        self.read.files.update(files.column("path").to_pylist())
+        self.read.searches.append(Search(Constant(True) if predicate is None else predicate, matcher))
+        noted = self.read.scanned if row_level else self.read.files
+        noted.update(files.column("path").to_pylist())
         return files if columns is None else files.select(list(columns))
+
+    def read_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
+        """Note rows that the commit depends on, of a file that `read_files` found with `row_level`.
+
+        Args:
+            file: the row of `Snapshot.files`, of which the column `path` is used.
+            positions: where the rows are in the data file, the first at 0.
+        """
+        self.read.add_rows(file["path"], positions)
 
     def read_whole_table(self) -> None:
         """Note that everything was read: any commit that adds or removes a file is a conflict."""
@@ -181,6 +206,9 @@ class OptimisticTransaction:
     def remove_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
         """Delete rows of a live file by their positions in it; further calls delete further rows.
 
+        The commit depends on these rows: it conflicts with another that deletes one of them, and where
+        others of the file are deleted meanwhile, both are. Unless the file was read whole, that is.
+
         Args:
             file: the row of `Snapshot.files` with all columns, as a dictionary whose maps are
                 dictionaries too.
@@ -196,7 +224,7 @@ class OptimisticTransaction:
                 feature="deletionVectors",
             )
         self._staged.remove_rows(file, positions)
-        self.read.files.add(file["path"])
+        self.read.add_rows(file["path"], positions)
 
     def set_metadata(self, metadata: Metadata) -> None:
         """Give the table another metadata, in place of one that is staged already.

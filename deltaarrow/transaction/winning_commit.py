@@ -1,13 +1,13 @@
 """A commit that another writer made while a transaction was under way, as conflict rules see it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from deltaarrow.actions import FileActionKey
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.log import LogFileKind, list_log, read_commits
-from deltaarrow.storage import Store
+from deltaarrow.storage import Store, decode_path
 
 __all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "read_winning_commits"]
 
@@ -15,6 +15,7 @@ ROW_TRACKING_BACKFILL = "ROW TRACKING BACKFILL"
 """The operation that gives row ids to files of a table: chapter "Row Tracking" of the protocol."""
 
 JsonAction = Mapping[str, Any]
+_Vector = DeletionVectorDescriptor | None
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,30 @@ class WinningCommit:
     @cached_property
     def added_paths(self) -> set[str]:
         """The canonical paths of the files that are added, with whatever deletion vector."""
-        return {FileActionKey.from_json(dict(body)).path for body in self.bodies("add")}
+        return {_path(body) for body in self.bodies("add")}
 
     @cached_property
     def removed_paths(self) -> set[str]:
         """The canonical paths of the files that are removed, with whatever deletion vector."""
-        return {FileActionKey.from_json(dict(body)).path for body in self.bodies("remove")}
+        return {_path(body) for body in self.bodies("remove")}
+
+    @cached_property
+    def replaced_vectors(self) -> dict[str, tuple[_Vector, _Vector]]:
+        """By canonical path the deletion vectors before and after of files that are removed and added."""
+        before = {_path(body): _vector(body) for body in self.bodies("remove")}
+        after = {_path(body): _vector(body) for body in self.bodies("add")}
+        return {path: (before[path], after[path]) for path in before.keys() & after.keys()}
+
+    def without_files(self, paths: Collection[str]) -> "WinningCommit":
+        """Return the commit as if it had left the files of these canonical paths alone."""
+        if not paths:
+            return self
+        kept = [
+            action
+            for action in self.actions
+            if (body := action.get("add") or action.get("remove")) is None or _path(body) not in paths
+        ]
+        return replace(self, actions=kept)
 
     @property
     def domains(self) -> set[str]:
@@ -68,6 +87,15 @@ class WinningCommit:
     def __str__(self) -> str:
         operation = self.commit_info.get("operation")
         return f"version {self.version}" + (f" ({operation})" if operation else "")
+
+
+def _path(body: Mapping[str, Any]) -> str:
+    return decode_path(body["path"])
+
+
+def _vector(body: Mapping[str, Any]) -> _Vector:
+    vector = body.get("deletionVector")
+    return None if vector is None else DeletionVectorDescriptor.from_json(vector)
 
 
 def read_winning_commits(store: Store, after: int, until: int) -> list[WinningCommit]:

@@ -278,12 +278,13 @@ def paths(files: pa.Table) -> list[str]:
     return files["path"].to_pylist()
 
 
-def test_delete_of_rows_then_delete_of_other_rows_of_the_file_conflicts(table):
+def test_delete_of_rows_then_delete_of_other_rows_of_the_file_that_was_read_conflicts(table):
     transaction = table.begin()
+    read(transaction, "day = 'mon'")
     row = row_of(transaction, table.monday)
     transaction.remove_rows(row, BitMap64([1]))
     table.commit(table.with_deletion_vector(table.monday, table.deletion_vector([0])))
-    with pytest.raises(ConcurrentDeleteReadException):
+    with pytest.raises(ConcurrentAppendException):
         transaction.commit()
     assert table.ids() == [2, 11, 12]
     assert len(list(table.path.rglob("*.bin"))) == 1

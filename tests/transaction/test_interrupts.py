@@ -1,12 +1,14 @@
 """A commit that stops between any two of its steps: it is made wholly or not at all, and never twice."""
 
 import contextlib
+import itertools
 import os
 import sys
 import uuid
 
 import pyarrow as pa
 import pytest
+from pyroaring import BitMap64
 
 from deltaarrow import DeltaTable
 from deltaarrow.actions import AddFile
@@ -140,6 +142,42 @@ def test_a_process_killed_before_any_call_of_the_system_makes_the_commit_or_does
         made.append(DeltaTable(table.path).transaction_version("load") == number)
         check(table, number)
         number += 1
+    assert made == sorted(made) and set(made) == {True, False}
+
+
+def test_a_process_killed_while_it_rebases_rows_makes_the_commit_or_does_not(tmp_path, monkeypatch):
+    """One commit comes before the first try and another before the first put."""
+    made = []
+    for number in itertools.count():
+        table = TableBuilder(tmp_path / str(number)).features("deletionVectors")
+        table.metadata(SCHEMA, configuration={"delta.enableDeletionVectors": "true"})
+        file = table.add_file(pa.table({"id": range(10)}))
+        table.commit([file])
+        transaction = begin(table.path)
+        (row,) = transaction.read_files(row_level=True).to_pylist(maps_as_pydicts="strict")
+        transaction.remove_rows(row, BitMap64([1]))
+        first = table.with_deletion_vector(file, table.deletion_vector([2]))
+        second = table.with_deletion_vector(first[1], table.deletion_vector([2, 3]))
+        table.commit(first)
+        real = type(transaction.store).put_if_absent
+
+        def put(self, name, data, table=table, second=second, real=real):
+            if table.version == 1:
+                table.commit(second)
+            real(self, name, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(transaction.store), "put_if_absent", put)
+            killer = Killer(patch, number)
+            with contextlib.suppress(Killed):
+                transaction.commit()
+        found = set(DeltaTable(table.path).to_pyarrow_table()["id"].to_pylist())
+        made.append(1 not in found)
+        gone = {2} | ({3} if table.version == 2 else set()) | ({1} if made[-1] else set())
+        assert found == set(range(10)) - gone
+        assert DeltaTable(table.path).verify(deep=True).ok
+        if killer.left >= 0:
+            break
     assert made == sorted(made) and set(made) == {True, False}
 
 

@@ -212,7 +212,7 @@ def test_backfill_then_backfill_of_the_same_file_conflicts(tmp_path):
         data_change=False,
         stats=row["stats"],
     )
-    transaction.read.predicates.clear()
+    transaction.read.searches.clear()
     transaction.stage([file])
     with pytest.raises(ConcurrentAppendException, match="commits again"):
         transaction.commit()

@@ -7,28 +7,32 @@ down how many rows it has read, so that a read which another made untrue shows.
 
 import contextlib
 import itertools
-import os
 import tempfile
 from dataclasses import dataclass, field, replace
 
-import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from deltaarrow import DeltaTable
-from deltaarrow.actions import AddFile
-from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vector
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
+from tests.support.row_changes import (
+    SCHEMA,
+    add_rows,
+    as_rows,
+    delete_rows,
+    insert_missing,
+    live_rows,
+    update_rows,
+)
 from tests.support.tables import TableBuilder
 
-SCHEMA = pa.schema([("id", pa.int64()), ("seen", pa.int64())])
-_names = itertools.count()
+KEYS = range(100, 106)
+"""The ids of rows that are inserted where they are missing; all other rows get new ids."""
 
 
 @dataclass
@@ -43,40 +47,8 @@ class Model:
         return sum(low <= each <= high for each in self.rows)
 
 
-def add(transaction: OptimisticTransaction, rows: dict[int, int], *, data_change: bool = True) -> None:
-    """Write one file of the rows and stage it."""
-    name = f"part-{next(_names)}.parquet"
-    path = transaction.store.location(name)
-    pq.write_table(pa.table([list(rows), list(rows.values())], schema=SCHEMA), path)
-    stats = {
-        "numRecords": len(rows),
-        "minValues": {"id": min(rows), "seen": min(rows.values())},
-        "maxValues": {"id": max(rows), "seen": max(rows.values())},
-        "nullCount": {"id": 0, "seen": 0},
-    }
-    file = AddFile(
-        path=name,
-        partition_values={},
-        size=os.path.getsize(path),
-        modification_time=1,
-        data_change=data_change,
-        stats=orjson.dumps(stats).decode(),
-    )
-    transaction.add_files([file])
-
-
-def live_rows(transaction: OptimisticTransaction, file: dict) -> dict[int, tuple[int, int]]:
-    """The rows of a file that are not deleted: id and `seen` by position."""
-    table = pq.read_table(transaction.store.location(file["path"]))
-    deleted = BitMap64()
-    if (vector := file["deletion_vector"]) is not None:
-        deleted = read_deletion_vector(transaction.store, DeletionVectorDescriptor(**vector)).bitmap
-    rows = zip(table["id"].to_pylist(), table["seen"].to_pylist(), strict=True)
-    return {place: row for place, row in enumerate(rows) if place not in deleted}
-
-
 def found(transaction: OptimisticTransaction, condition: str | None = None) -> list[dict]:
-    return transaction.read_files(condition).to_pylist(maps_as_pydicts="strict")
+    return as_rows(transaction.read_files(condition))
 
 
 @dataclass(frozen=True)
@@ -84,7 +56,7 @@ class Append:
     ids: tuple[int, ...]
 
     def stage(self, transaction):
-        add(transaction, dict.fromkeys(self.ids, 0))
+        add_rows(transaction, dict.fromkeys(self.ids, 0))
 
     def apply(self, model):
         model.rows |= dict.fromkeys(self.ids, 0)
@@ -94,7 +66,7 @@ class Append:
 class Overwrite(Append):
     def stage(self, transaction):
         transaction.remove_files(transaction.read_files())
-        add(transaction, dict.fromkeys(self.ids, 0))
+        add_rows(transaction, dict.fromkeys(self.ids, 0))
 
     def apply(self, model):
         model.rows = dict.fromkeys(self.ids, 0)
@@ -107,12 +79,43 @@ class Delete:
 
     def stage(self, transaction):
         for file in found(transaction, f"id >= {self.low} AND id <= {self.high}"):
-            rows = live_rows(transaction, file)
+            rows = live_rows(transaction.store, file)
             places = [place for place, (each, _) in rows.items() if self.low <= each <= self.high]
             transaction.remove_rows(file, BitMap64(places))
 
     def apply(self, model):
         model.rows = {each: seen for each, seen in model.rows.items() if not self.low <= each <= self.high}
+
+
+@dataclass(frozen=True)
+class ChangeRows:
+    """Reads row by row, so that it goes beside others that change other rows of the same files."""
+
+    ids: frozenset[int]
+
+
+class DeleteRows(ChangeRows):
+    def stage(self, transaction):
+        delete_rows(transaction, self.ids)
+
+    def apply(self, model):
+        model.rows = {each: seen for each, seen in model.rows.items() if each not in self.ids}
+
+
+class UpdateRows(ChangeRows):
+    def stage(self, transaction):
+        update_rows(transaction, self.ids)
+
+    def apply(self, model):
+        model.rows |= {each: model.rows[each] + 1 for each in self.ids & model.rows.keys()}
+
+
+class InsertMissing(ChangeRows):
+    def stage(self, transaction):
+        insert_missing(transaction, self.ids)
+
+    def apply(self, model):
+        model.rows = dict.fromkeys(self.ids, 0) | model.rows
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,8 @@ class Count:
 
     def stage(self, transaction):
         files = found(transaction, f"id >= {self.low} AND id <= {self.high}")
-        rows = [row for file in files for row in live_rows(transaction, file).values()]
-        add(transaction, {self.id: sum(self.low <= each <= self.high for each, _ in rows)})
+        rows = [row for file in files for row in live_rows(transaction.store, file).values()]
+        add_rows(transaction, {self.id: sum(self.low <= each <= self.high for each, _ in rows)})
 
     def apply(self, model):
         model.rows[self.id] = model.count(self.low, self.high)
@@ -136,14 +139,10 @@ class Count:
 class Compact:
     def stage(self, transaction):
         files = transaction.read_files()
-        rows = [
-            row
-            for file in files.to_pylist(maps_as_pydicts="strict")
-            for row in live_rows(transaction, file).values()
-        ]
+        rows = [row for file in as_rows(files) for row in live_rows(transaction.store, file).values()]
         transaction.remove_files(files, data_change=False)
         if rows:
-            add(transaction, dict(rows), data_change=False)
+            add_rows(transaction, dict(rows), data_change=False)
 
     def apply(self, model):
         pass
@@ -158,7 +157,7 @@ class Load:
 
     def stage(self, transaction):
         if transaction.set_application("load", self.number):
-            add(transaction, {self.id: 0})
+            add_rows(transaction, {self.id: 0})
 
     def apply(self, model):
         assert model.application is None or self.number > model.application
@@ -187,6 +186,9 @@ def operations():
         st.integers(1, 3).map(lambda size: Append(tuple(range(size)))),
         st.integers(1, 3).map(lambda size: Overwrite(tuple(range(size)))),
         ranges(Delete),
+        st.frozensets(st.sampled_from([*range(12), *KEYS]), min_size=1).map(DeleteRows),
+        st.frozensets(st.sampled_from([*range(12), *KEYS]), min_size=1).map(UpdateRows),
+        st.frozensets(st.sampled_from(KEYS), min_size=1).map(InsertMissing),
         ranges(Count),
         st.just(Compact()),
         st.integers(0, 2).map(Load),
@@ -223,10 +225,11 @@ def test_what_was_committed_equals_a_run_one_after_another(history):
         table = TableBuilder(folder).features("deletionVectors")
         table.metadata(SCHEMA, configuration={"delta.enableDeletionVectors": "true"}).commit()
         store = open_store(folder)
-        open_ones, committed = {}, {}
+        open_ones, committed, made = {}, {}, []
         for place in order:
             if place not in open_ones:
-                transaction = OptimisticTransaction(store=store, snapshot=Snapshot.load(store))
+                snapshot = Snapshot.load(store)
+                transaction = OptimisticTransaction(store=store, snapshot=snapshot, hooks=[made.append])
                 drawn[place].stage(transaction)
                 open_ones[place] = transaction
                 continue
@@ -234,7 +237,7 @@ def test_what_was_committed_equals_a_run_one_after_another(history):
             with contextlib.suppress(CommitFailedError):
                 version = transaction.commit()
                 # What changes nothing has its place where it read the table, and not where it ends.
-                committed[version] = drawn[place] if transaction.actions else Compact()
+                committed[version] = drawn[place] if made[-1].actions[1:] else Compact()
         model = Model()
         for version in sorted(committed):
             committed[version].apply(model)
@@ -245,6 +248,7 @@ def test_what_was_committed_equals_a_run_one_after_another(history):
         assert result.metadata().name == model.name
         assert result.version() == len(committed)
         assert result.verify().ok
-        kept = {file["path"] for file in result.snapshot.tombstones().to_pylist()}
-        live = {file["path"] for file in result.snapshot.files().to_pylist()}
-        assert {path.name for path in table.path.glob("*.parquet")} == kept | live
+        kept = [*result.snapshot.tombstones().to_pylist(), *result.snapshot.files().to_pylist()]
+        assert {path.name for path in table.path.glob("*.parquet")} == {file["path"] for file in kept}
+        vectors = [DeletionVectorDescriptor(**vector) for file in kept if (vector := file["deletion_vector"])]
+        assert {path.name for path in table.path.glob("*.bin")} == {each.file_name() for each in vectors}

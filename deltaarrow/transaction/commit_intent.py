@@ -1,0 +1,44 @@
+"""What a transaction wants to commit, as conflict rules see it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyroaring import BitMap64
+
+from deltaarrow.actions import Action, AddFile, Metadata, RemoveFile
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import decode_path
+from deltaarrow.transaction.isolation import IsolationLevel
+from deltaarrow.transaction.read_set import ReadSet
+
+__all__ = ["CommitIntent"]
+
+
+@dataclass(frozen=True)
+class CommitIntent:
+    """What a transaction has read, from which version, and what it wants to commit.
+
+    `removed_rows` are by path the positions of rows that it deletes; `actions` do not tell of them, since
+    what they come to depends on the version that the commit goes after.
+    """
+
+    snapshot: Snapshot
+    read: ReadSet
+    actions: Sequence[Action]
+    isolation: IsolationLevel
+    removed_rows: Mapping[str, BitMap64] = field(default_factory=dict)
+
+    @property
+    def changes_metadata(self) -> bool:
+        """Whether the metadata is among what is committed."""
+        return any(isinstance(action, Metadata) for action in self.actions)
+
+    @property
+    def added_paths(self) -> set[str]:
+        """The canonical paths of the files that are added."""
+        return {decode_path(action.path) for action in self.actions if isinstance(action, AddFile)}
+
+    @property
+    def removed_paths(self) -> set[str]:
+        """The canonical paths of the files that are removed whole."""
+        return {decode_path(action.path) for action in self.actions if isinstance(action, RemoveFile)}
