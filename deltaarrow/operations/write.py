@@ -6,13 +6,13 @@ for it are deleted again.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions import Action, AddFile
+from deltaarrow.actions import Action, AddCDCFile, AddFile
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
@@ -21,7 +21,7 @@ from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.clustering_columns import clustering_columns, parse_clustering_columns
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
-from deltaarrow.operations.deletion import Deletion, stage_deletion
+from deltaarrow.operations.deletion import Deletion, PlannedDeletion, plan_deletion, records_changes
 from deltaarrow.operations.evolution import SchemaMode, evolve
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.operations.log_maintenance import maintenance_hook
@@ -39,7 +39,14 @@ from deltaarrow.schema import (
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
-from deltaarrow.write import complete_rows, ensure_completable, read_variants, write_files
+from deltaarrow.write import (
+    WritePlan,
+    complete_rows,
+    ensure_completable,
+    read_variants,
+    write_files,
+    write_inserts,
+)
 
 __all__ = ["WriteResult", "stage_write", "write_table"]
 
@@ -140,30 +147,44 @@ def _stage_write(
     ensure_completable(plan, data.schema)
     for action in target.changes:
         transaction.stage([action])
-    if options.predicate is None:
-        files = write_files(plan, data, clock=transaction.clock)
-    else:
+    rows: Iterable[pa.RecordBatch] = data
+    deletion: PlannedDeletion | None = None
+    if options.predicate is not None:
         condition = _condition(options.predicate, target.schema)
-        rows = complete_rows(plan, data, clock=transaction.clock)
+        rows = complete_rows(plan, rows, clock=transaction.clock)
         rows = checked_rows(transaction.store, rows, condition, options.predicate)
-        files = write_files(plan.without_rules(), rows, clock=transaction.clock)
-    transaction.add_files(files)
-    replaced = Deletion()
-    if snapshot is not None and options.replaces_rows:
-        if options.predicate is not None:
+        plan = plan.without_rules()
+        if snapshot is not None:
             # Rows of the table as it is, which may lack columns that come with this write.
-            replaced = stage_deletion(
-                transaction,
-                snapshot,
-                _condition(options.predicate, snapshot.schema),
-                plan.without_rules(),
-            )
-        elif options.is_dynamic and snapshot.partition_columns:
+            there = _condition(options.predicate, snapshot.schema)
+            deletion = plan_deletion(transaction, snapshot, there)
+    files, changes = _write_rows(transaction, plan, rows, deletion)
+    replaced = Deletion()
+    if deletion is not None:
+        replaced = deletion.stage(plan)
+    elif snapshot is not None and options.replaces_rows:
+        if options.is_dynamic and snapshot.partition_columns:
             replaced = stage_partition_removal(transaction, snapshot, files)
         else:
             replaced = stage_removal_of_all(transaction)
     stage_marks(transaction, target, numbering.marks)
-    return _describe(transaction, options, files, replaced)
+    return _describe(transaction, options, files, [*changes, *replaced.change_files], replaced)
+
+
+def _write_rows(
+    transaction: OptimisticTransaction,
+    plan: WritePlan,
+    rows: Iterable[pa.RecordBatch],
+    deletion: PlannedDeletion | None,
+) -> tuple[list[AddFile], list[AddCDCFile]]:
+    """Write rows, and as changes too where the commit tells what it changes by change data files."""
+    changes: list[AddCDCFile] = []
+    if records_changes(transaction) or (deletion is not None and deletion.records_changes):
+        files, changes = write_inserts(plan, rows, clock=transaction.clock)
+    else:
+        files = write_files(plan, rows, clock=transaction.clock)
+    transaction.add_files([*files, *changes])
+    return files, changes
 
 
 def _condition(text: str, schema: Schema) -> Predicate:
@@ -238,7 +259,11 @@ def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:
 
 
 def _describe(
-    transaction: OptimisticTransaction, options: WriteOptions, files: Sequence[AddFile], replaced: Deletion
+    transaction: OptimisticTransaction,
+    options: WriteOptions,
+    files: Sequence[AddFile],
+    changes: Sequence[AddCDCFile],
+    replaced: Deletion,
 ) -> WriteResult:
     """Tell history what the write does, in the words of delta-spark."""
     rows = sum(orjson.loads(file.stats)["numRecords"] for file in files if file.stats is not None)
@@ -266,7 +291,7 @@ def _describe(
         transaction.metrics.update(
             numDeletedRows=str(replaced.deleted_rows),
             numCopiedRows=str(replaced.copied_rows),
-            numAddedChangeFiles="0",
+            numAddedChangeFiles=str(len(changes)),
         )
     return WriteResult(
         None, len(written), rows, replaced.removed_files + replaced.marked_files, replaced.deleted_rows
