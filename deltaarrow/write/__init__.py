@@ -5,7 +5,12 @@ Implements *Data Files*, *Change Data Files* and *Per-file Statistics* of PROTOC
 log and no snapshot.
 """
 
-from deltaarrow.write.change_files import with_change_type, write_change_files, write_inserts
+from deltaarrow.write.change_files import (
+    ChangeFileWriter,
+    with_change_type,
+    write_change_files,
+    write_inserts,
+)
 from deltaarrow.write.completion import complete_rows, ensure_completable
 from deltaarrow.write.data import to_reader
 from deltaarrow.write.files import write_files
@@ -25,6 +30,7 @@ __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
     "HIGH_WATER_MARK_KEY",
     "BloomFilterProperties",
+    "ChangeFileWriter",
     "ColumnProperties",
     "IdentityColumn",
     "RowNumbering",

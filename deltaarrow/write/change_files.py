@@ -4,7 +4,9 @@ They have the columns of the table and, last, ``_change_type``. Readers of a ver
 read them and nothing else of it, so a commit has all of its changes in them or none.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
 
 import pyarrow as pa
 
@@ -14,10 +16,9 @@ from deltaarrow.schema import CHANGE_TYPE, PHYSICAL_NAME_KEY, ChangeType, Field
 from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.files import FileWriter, added_files
 from deltaarrow.write.layout import DATA_FILES, FileKind, FileLayout
-from deltaarrow.write.new_file import WrittenFile
 from deltaarrow.write.plan import WritePlan
 
-__all__ = ["with_change_type", "write_change_files", "write_inserts"]
+__all__ = ["ChangeFileWriter", "with_change_type", "write_change_files", "write_inserts"]
 
 # The name is the same whatever the mapping, and there is no column id.
 _COLUMN = Field(CHANGE_TYPE, "string", nullable=False, metadata={PHYSICAL_NAME_KEY: CHANGE_TYPE})
@@ -47,10 +48,10 @@ def write_change_files(
 
     Raises what `write_files` raises, and leaves no file behind then.
     """
-    with FileWriter(FileLayout(plan, _CHANGE_FILES, clock), threads) as writer:
+    with ChangeFileWriter(plan, clock=clock, threads=threads) as writer:
         for batch in stream:
             writer.write(batch)
-        return _actions(writer.finish())
+        return writer.finish()
 
 
 def write_inserts(
@@ -67,12 +68,45 @@ def write_inserts(
     """
     with (
         FileWriter(FileLayout(plan, DATA_FILES, clock), threads) as data,
-        FileWriter(FileLayout(plan, _CHANGE_FILES, clock), threads) as changes,
+        ChangeFileWriter(plan, clock=clock, threads=threads) as changes,
     ):
         for batch in complete_rows(plan, stream, clock=clock):
             data.write(batch)
             changes.write(with_change_type(batch, ChangeType.INSERT))
-        return added_files(plan, data.finish()), _actions(changes.finish())
+        return added_files(plan, data.finish()), changes.finish()
+
+
+class ChangeFileWriter:
+    """Takes changed rows batch by batch and makes change data files of them, inside a ``with`` block.
+
+    For an operation that meets changes on its way; `write_change_files` is for a stream of them, and says
+    what the arguments and the rows are. The files stay if `finish` was called and the block is left
+    without an error; else they are deleted.
+    """
+
+    def __init__(self, plan: WritePlan, *, clock: Clock = system_clock, threads: int | None = None) -> None:
+        self._writer = FileWriter(FileLayout(plan, _CHANGE_FILES, clock), threads)
+
+    def __enter__(self) -> Self:
+        """Begin; nothing is opened before there are rows."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Delete what is not wanted."""
+        self._writer.__exit__(kind, error, trace)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take in the rows of a batch; columns are matched by name."""
+        self._writer.write(batch)
+
+    def finish(self) -> list[AddCDCFile]:
+        """Write what waits and close all files; return the actions."""
+        return [
+            AddCDCFile(path=each.path, partition_values=each.partition_values, size=each.size)
+            for each in self._writer.finish()
+        ]
 
 
 def with_change_type(batch: pa.RecordBatch, change_type: ChangeType) -> pa.RecordBatch:
@@ -83,9 +117,3 @@ def with_change_type(batch: pa.RecordBatch, change_type: ChangeType) -> pa.Recor
     """
     column = pa.repeat(pa.scalar(change_type.value, pa.string()), batch.num_rows)
     return batch.append_column(pa.field(CHANGE_TYPE, pa.string()), column)
-
-
-def _actions(files: Sequence[WrittenFile]) -> list[AddCDCFile]:
-    return [
-        AddCDCFile(path=each.path, partition_values=each.partition_values, size=each.size) for each in files
-    ]

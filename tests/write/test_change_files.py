@@ -20,7 +20,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path, open_store
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.variant import parse_json
-from deltaarrow.write import WritePlan, with_change_type, write_change_files, write_inserts
+from deltaarrow.write import ChangeFileWriter, WritePlan, with_change_type, write_change_files, write_inserts
 from tests.support.rows import assert_same_rows
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -131,6 +131,21 @@ def test_data_files_go_when_change_data_files_fail(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         write_inserts(plan, [pa.RecordBatch.from_pydict({"x": [1]})])
     assert files_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_writer_that_is_left_early_leaves_nothing(tmp_path, finished):
+    plan = plan_for(tmp_path, pa.schema({"a": pa.int64()}))
+    with ChangeFileWriter(plan) as writer:
+        writer.write(changed(a=[1]))
+        if finished:
+            (cdc,) = writer.finish()
+    assert files_in(tmp_path) == ([str(tmp_path / cdc.path)] if finished else [])
+    with pytest.raises(RuntimeError, match="no"), ChangeFileWriter(plan) as writer:
+        writer.write(changed(a=[2]))
+        writer.finish()
+        raise RuntimeError("no")
+    assert len(files_in(tmp_path)) == finished
 
 
 def test_rows_that_are_inserted_are_written_twice_and_read_once(tmp_path):
