@@ -197,16 +197,17 @@ def test_delete_of_rows_then_read_of_the_whole_table_conflicts(table):
         transaction.commit()
 
 
-def test_restored_rows_then_delete_of_others_of_the_file_conflicts(table):
-    """Rows that came back might have been looked for; a matcher that finds none lets the removal tell."""
-    table.run(delete_rows, 1)
+@pytest.mark.parametrize("left", [[2], [2, 7, 8, 9]])
+def test_restored_rows_then_delete_of_rows_of_the_file_conflicts(table, left):
+    """Rows that came back may be such as were looked for."""
+    table.run(delete_rows, 1, 2, 8)
     transaction = table.begin()
-    delete_rows(transaction, [3])
-    old = table.actions(1, "add")[0]
-    table.commit([table.remove({"add": old}), table.a], version=2)
+    delete_rows(transaction, [1, 3])
+    deleted = {"add": table.actions(1, "add")[0]}
+    table.commit(table.with_deletion_vector(deleted, table.deletion_vector(left)), version=2)
     with pytest.raises(ConcurrentAppendException):
         transaction.commit()
-    assert table.missing() == []
+    assert table.missing() == left
 
 
 # --- rows that are read -------------------------------------------------------------------------------

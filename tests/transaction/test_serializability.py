@@ -196,6 +196,17 @@ def operations():
     )
 
 
+def row_operations():
+    """Operations on the same few rows of one file, which a count has to agree with."""
+    few = st.frozensets(st.sampled_from(KEYS), min_size=1, max_size=3)
+    return st.one_of(
+        few.map(DeleteRows),
+        few.map(UpdateRows),
+        few.map(InsertMissing),
+        st.just(Count(KEYS.start, KEYS.stop)),
+    )
+
+
 def with_own_ids(drawn):
     """The operations with fresh ids, four for each, so that ranges hold those of several."""
     named = []
@@ -210,17 +221,28 @@ def with_own_ids(drawn):
 
 
 @st.composite
-def histories(draw):
+def histories(draw, operations, most):
     """Operations, and the order of their beginnings and ends: the n-th number is the operation's place."""
-    drawn = with_own_ids(draw(st.lists(operations(), min_size=2, max_size=9)))
+    drawn = with_own_ids(draw(st.lists(operations, min_size=2, max_size=most)))
     order = draw(st.permutations([place for place in range(len(drawn)) for _ in range(2)]))
     return drawn, order
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-@given(histories())
+@given(histories(operations(), 9))
 def test_what_was_committed_equals_a_run_one_after_another(history):
+    check(*history)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(histories(row_operations(), 5))
+def test_changes_of_rows_that_were_committed_equal_a_run_one_after_another(history):
     drawn, order = history
+    check([InsertMissing(frozenset(KEYS)), *drawn], [0, 0, *(place + 1 for place in order)])
+
+
+def check(drawn, order):
+    """Run the operations, and those that were committed once more as the model has it."""
     with tempfile.TemporaryDirectory() as folder:
         table = TableBuilder(folder).features("deletionVectors")
         table.metadata(SCHEMA, configuration={"delta.enableDeletionVectors": "true"}).commit()
