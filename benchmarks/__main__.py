@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     if options.command == "list":
         for suite, case in chosen:
-            print(f"{suite:14} {case.name}  ({'; '.join(case.engines)})")
+            print(f"{suite:17} {case.name}  ({'; '.join(case.engines)})")
         return 0
     if missing := [name for name in _PEERS if importlib.util.find_spec(name) is None]:
         print(f"{', '.join(missing)} not installed: pip install 'deltaarrow[bench]'", file=sys.stderr)

@@ -6,20 +6,24 @@ a process that measures one engine must not hold the libraries of another.
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OURS", "SCALES", "Case", "Dataset", "Engine", "Scale", "short"]
+__all__ = ["OURS", "READY", "SCALES", "Case", "Dataset", "Engine", "Scale", "short"]
 
 OURS = "deltaarrow"
 """The engine of every case that the others are compared with."""
+
+READY = object()
+"""What an engine yields before a run when it has prepared something that is not to be timed."""
 
 Engine = Callable[[Path, Path], Iterator[Any]]
 """A generator function over the folders of the dataset and of what may be written.
 
 Up to its first ``yield`` nothing is timed: imports, inputs. From there to the second is the *cold* run, in
-a process that has done nothing else. Every further one is a *warm* run. What is yielded is the result.
+a process that has done nothing else. Every further one is a *warm* run. What is yielded is the result. An
+engine that yields `READY` before its result is timed from there.
 """
 
 
@@ -43,14 +47,17 @@ class Case:
     Args:
         name: the shape of the data and what is asked of it.
         dataset: what the engines are given.
-        engines: by name; `OURS` and at least one other.
+        engines: by name; `OURS` and those that it is compared with.
         answer: makes of a result what must be equal for all engines, as JSON has it.
+        figures: what else is to be known of a result, by the heading of its column. The process is not
+            timed any more when it is asked.
     """
 
     name: str
     dataset: Dataset
     engines: Mapping[str, Engine]
     answer: Callable[[Any], Any]
+    figures: Callable[[Any], Mapping[str, float]] = field(default=lambda _: {})
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Scale:
         streamed_rows: further lengths of streams.
         small_files: files of the table with two files in each partition.
         appends: how many small appends.
+        merged_rows: rows of sources that are merged into tables ten times as large.
+        deleted_percents: how much of a table is deleted.
     """
 
     checkpoint_adds: tuple[int, ...]
@@ -74,12 +83,26 @@ class Scale:
     streamed_rows: tuple[int, ...]
     small_files: int
     appends: int
+    merged_rows: tuple[int, ...]
+    deleted_percents: tuple[float, ...]
 
+
+_PERCENTS = (0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 40, 60, 90)
 
 SCALES = {
-    "tiny": Scale((1_000,), 400, 8_000, 2_000, (), 40, 5),
-    "normal": Scale((100_000,), 20_000, 2_000_000, 6_000_000, (), 2_000, 200),
-    "full": Scale((100_000, 1_000_000), 20_000, 10_000_000, 6_000_000, (60_000_000,), 2_000, 200),
+    "tiny": Scale((1_000,), 400, 8_000, 2_000, (), 40, 5, (200,), (1, 90)),
+    "normal": Scale((100_000,), 20_000, 2_000_000, 6_000_000, (), 2_000, 200, (), _PERCENTS),
+    "full": Scale(
+        (100_000, 1_000_000),
+        20_000,
+        10_000_000,
+        6_000_000,
+        (60_000_000,),
+        2_000,
+        200,
+        (6_000_000,),
+        _PERCENTS,
+    ),
 }
 
 

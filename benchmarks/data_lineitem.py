@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["lineitem_batches", "write_lineitem_file"]
+__all__ = [
+    "MERGED",
+    "VECTORS",
+    "lineitem_batches",
+    "write_lineitem_file",
+    "write_lineitem_table",
+]
+
+VECTORS = "vectors"
+"""The folder of the log that lets its table have deletion vectors, beside the one that does not."""
+MERGED = "source.arrows"
+"""The file of the rows that are merged."""
 
 _BATCH_ROWS = 131_072
 _FIRST_SHIPPING = datetime.date(1992, 1, 2)
@@ -42,6 +53,47 @@ def write_lineitem_file(folder: Path, rows: int) -> None:
         writer.write_batch(first)
         for batch in batches:
             writer.write_batch(batch)
+
+
+def write_lineitem_table(folder: Path, rows: int, files: int, source_rows: int) -> None:
+    """Write a table of equal files, with two logs; and what is to be merged into it.
+
+    Every other row of the source has the key, `l_orderkey` and `l_linenumber`, of a row of the table; these
+    are spread over all of the table. The other rows are new.
+    """
+    import pyarrow as pa
+
+    from tests.support.tables import TableBuilder
+
+    plain, vectors = TableBuilder(folder), TableBuilder(folder / VECTORS)
+    batches = lineitem_batches(rows)
+    pending = pa.Table.from_batches([next(batches)])
+    plain.protocol().metadata(pending.schema)
+    enabled = {"delta.enableDeletionVectors": "true"}
+    vectors.features("deletionVectors").metadata(pending.schema, configuration=enabled)
+    adds = []
+    for number in range(files):
+        while pending.num_rows < rows // files:
+            pending = pa.concat_tables([pending, pa.Table.from_batches([next(batches)])])
+        table, pending = pending.slice(0, rows // files), pending.slice(rows // files)
+        adds.append(plain.add_file(table.combine_chunks(), name=f"part-{number:05d}.parquet"))
+    plain.commit(adds)
+    vectors.commit(adds)
+    with pa.ipc.new_stream(folder / MERGED, pending.schema) as writer:
+        for batch in _merged(rows, source_rows):
+            writer.write_batch(batch)
+
+
+def _merged(rows: int, source_rows: int) -> "Iterator[pa.RecordBatch]":
+    import numpy as np
+    import pyarrow as pa
+
+    for batch, start in zip(lineitem_batches(source_rows), range(0, source_rows, _BATCH_ROWS), strict=True):
+        number = np.arange(start, start + batch.num_rows)
+        row = np.where(number % 2, rows + number, number // 2 * (rows * 2 // source_rows))
+        yield batch.set_column(0, "l_orderkey", pa.array(row // 4 + 1)).set_column(
+            3, "l_linenumber", pa.array((row % 4 + 1).astype(np.int32))
+        )
 
 
 def _batch(number: int, start: int, rows: int) -> "pa.RecordBatch":

@@ -8,29 +8,43 @@ from importlib.metadata import version
 from typing import Any
 
 from benchmarks.case import OURS
-from benchmarks.runner import CaseResult, Settings
+from benchmarks.runner import CaseResult, Measurements, Settings
 
 __all__ = ["render_table", "results_json"]
 
 _HEADER = ("engine", "cold s", "warm s", "peak MB", "above MB", "cold", "warm", "peak")
+"""Followed by the figures that the cases of a suite have."""
 _PACKAGES = ("deltaarrow", "deltalake", "duckdb", "polars", "pyarrow")
 
 
 def render_table(results: Sequence[CaseResult]) -> str:
-    """Return a table of the results; the last three columns are ours divided by the engine's."""
+    """Return a table of the results; the columns without a unit are ours divided by the engine's."""
+    figures = list(dict.fromkeys(name for result in results for name in _figures(result)))
+    header = (*_HEADER, *figures)
     rows: list[tuple[str, ...]] = []
     for result in results:
-        rows.append((f"**{result.case}**", "", "", "", "", "", "", ""))
+        rows.append((f"**{result.case}**", *[""] * (len(header) - 1)))
         for engine, measurements in result.engines.items():
             cold, warm, peak = measurements.medians()
             ratios = ("", "", "") if engine == OURS else tuple(f"{r:.2f}" for r in result.ratios(engine))
             above = statistics.median(measurements.above_bytes)
             memory = (f"{peak / 1e6:.0f}", f"{above / 1e6:.0f}")
-            rows.append((engine, _seconds(cold), _seconds(warm), *memory, *ratios))
-    widths = [max(len(row[i]) for row in [_HEADER, *rows]) for i in range(len(_HEADER))]
+            others = (_figure(measurements, name) for name in figures)
+            rows.append((engine, _seconds(cold), _seconds(warm), *memory, *ratios, *others))
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     rule = ("-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:]))
-    lines = [_HEADER, rule, *rows]
+    lines = [header, rule, *rows]
     return "\n".join(_line(line, widths) for line in lines)
+
+
+def _figures(result: CaseResult) -> list[str]:
+    return [name for engine in result.engines.values() for each in engine.figures for name in each]
+
+
+def _figure(measurements: Measurements, name: str) -> str:
+    """The median over the rounds, as it stands in the table."""
+    found = [each[name] for each in measurements.figures if name in each]
+    return f"{statistics.median(found):.3g}" if found else ""
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -66,6 +80,7 @@ def results_json(results: Sequence[CaseResult], settings: Settings) -> dict[str,
                         "warm": each.warm,
                         "peak_bytes": each.peak_bytes,
                         "above_bytes": each.above_bytes,
+                        "figures": each.figures,
                         "ratios": dict(zip(("cold", "warm", "peak"), result.ratios(engine), strict=True)),
                     }
                     for engine, each in result.engines.items()

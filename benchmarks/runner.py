@@ -62,6 +62,8 @@ class Measurements:
     peak_bytes: list[int] = field(default_factory=list)
     above_bytes: list[int] = field(default_factory=list)
     """How far the peak is above what imports and inputs held."""
+    figures: list[dict[str, float]] = field(default_factory=list)
+    """What else the case tells of a result, by the heading of its column."""
 
     def medians(self) -> tuple[float, float, float]:
         """Return the medians: cold and warm in seconds, the peak of memory in bytes."""
@@ -135,6 +137,7 @@ def run_case(
             measurements.warm.append(statistics.median(found["warm"]))
             measurements.peak_bytes.append(found["peak_bytes"])
             measurements.above_bytes.append(found["above_bytes"])
+            measurements.figures.append(found["figures"])
     return result
 
 

@@ -60,7 +60,7 @@ def test_engines_take_turns_in_beginning_a_round(root: Path) -> None:
     def fake(task: Task) -> object:
         if task.do == "time":
             timed.append(task.engine)
-        return {"cold": 2.0, "warm": [1.0, 3.0, 2.0], "peak_bytes": 5, "above_bytes": 3}
+        return {"cold": 2.0, "warm": [1.0, 3.0, 2.0], "peak_bytes": 5, "above_bytes": 3, "figures": {}}
 
     case = replace(case, engines=dict(list(case.engines.items())[:2]))
     settings = Settings("tiny", root, rounds=2, repeats=3)
