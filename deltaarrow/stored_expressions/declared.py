@@ -9,11 +9,11 @@ column invariant    metadata of a column or a member    ``delta.invariants`` =
 generated column    metadata of a column                ``delta.generationExpression`` =
                                                         ``CAST(at AS DATE)``
 default             metadata of a column                ``CURRENT_DEFAULT`` = ``current_date()``
-length of a text    metadata of a column                ``__CHAR_VARCHAR_TYPE_STRING`` = ``varchar(9)``
+length of texts     metadata of a column                ``__CHAR_VARCHAR_TYPE_STRING`` =
+                                                        ``array<varchar(9)>``
 ==================  ==================================  ===========================================
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -21,10 +21,9 @@ import orjson
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
-from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, call
-from deltaarrow.stored_expressions.operators import any_of, compare, is_null
-from deltaarrow.stored_expressions.rules import Constraint, GeneratedColumn, TableRules
-from deltaarrow.stored_expressions.types import INTEGER, STRING, type_name
+from deltaarrow.stored_expressions.rules import GeneratedColumn, TableRules
+from deltaarrow.stored_expressions.text_limits import text_limits
+from deltaarrow.stored_expressions.types import type_name
 
 __all__ = ["CONSTRAINT_PREFIX", "declared_rules", "ensure_rules_declarable"]
 
@@ -34,8 +33,6 @@ CONSTRAINT_PREFIX = "delta.constraints."
 _INVARIANTS = "delta.invariants"
 _GENERATED = "delta.generationExpression"
 _DEFAULT = "CURRENT_DEFAULT"
-_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
-_LIMITED = re.compile(r"(?:var)?char\(([0-9]{1,9})\)", re.IGNORECASE)
 
 
 def declared_rules(
@@ -51,7 +48,8 @@ def declared_rules(
 
     Raises:
         UnsupportedFeatureError: an expression holds what is not supported, an invariant is none of those
-            that are known, or a member of a struct is generated or has a default.
+            that are known, a member of a struct is generated or has a default, or a column is declared as
+            another type than its own.
         SchemaMismatchError: an expression names a column that is not there.
 
     >>> schema = StructType([Field("id", "long"), Field("n", "long", metadata={"CURRENT_DEFAULT": "1 + 1"})])
@@ -75,7 +73,7 @@ def declared_rules(
         _texts(schema, _GENERATED) if has_generated else {},
         _texts(schema, _DEFAULT),
     )
-    return replace(rules, constraints=(*rules.constraints, *_length_limits(schema)))
+    return replace(rules, text_limits=text_limits(schema))
 
 
 def ensure_rules_declarable(schema: StructType, configuration: Mapping[str, str]) -> None:
@@ -115,19 +113,6 @@ def _ensure_generable(column: GeneratedColumn, generated: set[str]) -> None:
             f"generated column {column.name!r} is {type_name(column.type)}, and its expression ({text}) is"
             f" {type_name(column.expression.type)}"
         )
-
-
-def _length_limits(schema: StructType) -> Iterator[Constraint]:
-    """The lengths of CHAR and VARCHAR columns, in characters; Spark pads neither when it writes."""
-    for field in schema.fields:
-        found = _LIMITED.fullmatch(str(field.metadata.get(_LENGTH, "")))
-        if found is not None and field.type == STRING:
-            column = ColumnRef((field.name,), STRING)
-            length = call("length", (column,), INTEGER, "CAST(length({0}) AS INTEGER)")
-            short = compare(length, Constant(int(found[1]), INTEGER), "<=")
-            text = f"length({field.name}) <= {found[1]}"
-            root = any_of((is_null(column), short))
-            yield Constraint(f"{found[0]} of column {field.name}", Expression(text, root))
 
 
 def _texts(schema: StructType, key: str) -> dict[str, str]:

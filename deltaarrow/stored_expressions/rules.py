@@ -20,6 +20,7 @@ from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
 from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, refused
 from deltaarrow.stored_expressions.operators import compare
+from deltaarrow.stored_expressions.text_limits import TextLimit
 from deltaarrow.stored_expressions.types import (
     BOOLEAN,
     DATE,
@@ -124,7 +125,7 @@ def _is_mere_null(text: str, data_type: DataType) -> bool:
 
 @dataclass(frozen=True)
 class TableRules:
-    """The constraints, the generated columns and the defaults of one table.
+    """The constraints, the lengths of texts, the generated columns and the defaults of one table.
 
     Picklable and cheap to keep: constraints and generation expressions are parsed once, when the rules are
     made.
@@ -134,6 +135,7 @@ class TableRules:
     constraints: tuple[Constraint, ...] = ()
     generated: tuple[GeneratedColumn, ...] = field(default=())
     defaults: tuple[DefaultColumn, ...] = field(default=())
+    text_limits: tuple[TextLimit, ...] = ()
 
     @classmethod
     def parse(
@@ -171,7 +173,7 @@ class TableRules:
 
     def __bool__(self) -> bool:
         """Whether the table has any of them."""
-        return bool(self.constraints or self.generated or self.defaults)
+        return bool(self.constraints or self.generated or self.defaults or self.text_limits)
 
     @property
     def filled(self) -> frozenset[str]:
@@ -188,8 +190,8 @@ class TableRules:
         time.
 
         Raises:
-            ConstraintViolationError: a row breaks a constraint, or has another value in a generated column
-                than its expression, or a value cannot be computed.
+            ConstraintViolationError: a row breaks a constraint, has a text that is too long, or another value
+                in a generated column than its expression, or a value cannot be computed.
             UnsupportedFeatureError: a default that is needed is not understood.
         """
         if not self:
@@ -204,7 +206,10 @@ class TableRules:
                 defaults = {each.name: each.value(lambda: now_ms) for each in missing}
             if defaults:
                 group = [self._with_defaults(each, defaults) for each in group]
-            yield from self._applied(group, lambda: now_ms)
+            for batch in self._applied(group, lambda: now_ms):
+                for limit in self.text_limits:
+                    limit.ensure_kept(batch)
+                yield batch
 
     def _with_defaults(self, batch: pa.RecordBatch, defaults: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
         repeated = {name: pa.repeat(value, len(batch)) for name, value in defaults.items()}

@@ -1,9 +1,8 @@
 """The rules that the metadata of a table declares, and which of them a table can be made with."""
 
-import pyarrow as pa
 import pytest
 
-from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, Field, MapType, Schema, StructType
 from deltaarrow.stored_expressions import declared_rules, ensure_rules_declarable
 
@@ -125,16 +124,3 @@ def test_what_is_not_supported_is_named(fields, configuration, message):
 def test_a_default_is_stored_as_spark_stores_it(data_type, text, value):
     (found,) = declared_rules(schema(default(data_type, text)), {}).defaults
     assert str(found.value().as_py()) == value
-
-
-def test_texts_have_the_length_of_their_column():
-    limited = [
-        Field(name, "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": text})
-        for name, text in (("v", "varchar(3)"), ("c", "char(2)"))
-    ]
-    rules = declared_rules(Schema(limited), {})
-    fine = pa.record_batch({"v": pa.array(["abc", None, "\U0001f44d\xe9a"]), "c": pa.array(["", "x", "xy"])})
-    assert list(rules.apply([fine])) == [fine]
-    for broken in ({"v": ["abc "], "c": ["x"]}, {"v": ["abc"], "c": ["xyz"]}):
-        with pytest.raises(ConstraintViolationError, match=r"char\(\d\) of column [vc] "):
-            list(rules.apply([pa.record_batch(broken)]))
