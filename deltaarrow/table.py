@@ -16,10 +16,9 @@ import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
 from deltaarrow.alterer import TableAlterer
+from deltaarrow.changing_table import ChangingTable, refuse_arguments
 from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
-from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Filters, to_arrow
-from deltaarrow.opened_table import OpenedTable
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
@@ -37,14 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["DeltaTable"]
 
 
-def _refuse(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments of ``deltalake`` that would be left without effect here."""
-    for name, value in arguments.items():
-        if value is not None:
-            raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
-
-
-class DeltaTable(OpenedTable):
+class DeltaTable(ChangingTable):
     """A Delta table at one version.
 
     Args:
@@ -139,8 +131,8 @@ class DeltaTable(OpenedTable):
             as_large_types: refused; Polars takes the types as they are.
             file_pruning_predicate: SQL text or tuples; files that cannot hold a matching row are left out.
         """
-        _refuse({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
-        _refuse({"schema": schema, "as_large_types": as_large_types or None})
+        refuse_arguments({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
+        refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
         condition = row_condition(self._snapshot, partitions, None)
         pruning = file_predicate(self._snapshot, None, file_pruning_predicate)
         return engines.DeltaDataset(self._snapshot, condition, pruning)
@@ -165,7 +157,7 @@ class DeltaTable(OpenedTable):
             InvalidPredicateError: a condition is not understood, or names what the table does not have.
             TypeError: `filters` or `columns` are something else.
         """
-        _refuse({"filesystem": filesystem})
+        refuse_arguments({"filesystem": filesystem})
         if not isinstance(columns, list | tuple | None):
             raise TypeError(f"columns is a list of names, not {type(columns).__qualname__}")
         condition = row_condition(self._snapshot, partitions, filters)

@@ -71,13 +71,16 @@ def pooled_cursor(
         cursor.close()
 
 
-def connect(*, files: bool) -> "duckdb.DuckDBPyConnection":
+def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPyConnection":
     """Connect to a new database; with `files` it reaches files and spills to a private folder.
 
-    To be called by `make` of `pooled_cursor` alone.
+    `memory_limit` is that of the process if None; `ValueError` for one that DuckDB does not understand. To be
+    called by `make` of `pooled_cursor` alone.
     """
     import duckdb
 
+    if memory_limit is not None:
+        _ensure_memory_limit(memory_limit)
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -86,7 +89,7 @@ def connect(*, files: bool) -> "duckdb.DuckDBPyConnection":
             "autoload_known_extensions": "false",
             # DuckDB lets SQL write to its spill folder whatever the access, so a sandbox has none.
             "enable_external_access": str(files).lower(),
-            "memory_limit": _pool.memory_limit,
+            "memory_limit": memory_limit or _pool.memory_limit,
             "python_enable_replacements": "false",
             "temp_directory": _spill_folder() if files else "",
         },
@@ -101,15 +104,19 @@ def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
     The default is half of the machine's memory (of the container's, where it has a limit). Work that is
     under way keeps the limit it began with. `ValueError` if DuckDB does not understand `limit`.
     """
+    _ensure_memory_limit(limit)
+    with _pool.lock:
+        _pool.memory_limit = limit
+        _pool.databases.clear()
+
+
+def _ensure_memory_limit(limit: str) -> None:
     import duckdb
 
     try:
         duckdb.connect(":memory:", config={"memory_limit": limit}).close()
     except duckdb.Error as error:
         raise ValueError(f"not a memory limit: {limit!r}") from error
-    with _pool.lock:
-        _pool.memory_limit = limit
-        _pool.databases.clear()
 
 
 def _spill_folder() -> str:

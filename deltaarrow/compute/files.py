@@ -15,21 +15,25 @@ __all__ = ["files_cursor"]
 
 
 @contextlib.contextmanager
-def files_cursor(store: Store) -> "Iterator[duckdb.DuckDBPyConnection]":
+def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Yield a cursor whose SQL reads the files of `store` by their `Store.location`; closed at the end.
 
     One cursor an operation: neither threads nor open results share one. Arrow data is registered on the
     cursor by name and is gone with it; Python variables are not seen. Quote what comes from a table with
     `quote_identifier`, `quote_literal` and `quote_file`.
+
+    With `memory_limit` the database is one of its own, which takes so much before it spills; see
+    `set_memory_limit`, which tells what other databases take.
     """
     # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
     # endpoint) therefore have databases of their own, lest one read with the rights of the other.
-    with pooled_cursor(("files", store.filesystem_key), lambda: _connect(store)) as cursor:
+    key = ("files", store.filesystem_key, memory_limit)
+    with pooled_cursor(key, lambda: _connect(store, memory_limit)) as cursor:
         yield cursor
 
 
-def _connect(store: Store) -> "duckdb.DuckDBPyConnection":
-    connection = connect(files=True)
+def _connect(store: Store, memory_limit: str | None) -> "duckdb.DuckDBPyConnection":
+    connection = connect(files=True, memory_limit=memory_limit)
     filesystem = store.fsspec_filesystem()
     if filesystem is not None:
         connection.register_filesystem(filesystem_for_duckdb(filesystem))

@@ -26,6 +26,13 @@ from deltaarrow.operations.commit_properties import (
 )
 from deltaarrow.operations.constraints import add_constraint, drop_constraint
 from deltaarrow.operations.create import NewTable, create_table, is_table
+from deltaarrow.operations.dml import (
+    RowOperation,
+    delete_rows,
+    explain_merge,
+    merge_rows,
+    update_rows,
+)
 from deltaarrow.operations.identity import sync_identity
 from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
 from deltaarrow.operations.transaction import begin_transaction
@@ -37,6 +44,7 @@ __all__ = [
     "CommitProperties",
     "NewTable",
     "PostCommitHookProperties",
+    "RowOperation",
     "Transaction",
     "WriteOptions",
     "WriteResult",
@@ -51,10 +59,13 @@ __all__ = [
     "compact_logs",
     "create_checkpoint",
     "create_table",
+    "delete_rows",
     "drop_columns",
     "drop_constraint",
     "drop_not_null",
+    "explain_merge",
     "is_table",
+    "merge_rows",
     "parse_spark_options",
     "rename_column",
     "set_column_metadata",
@@ -65,5 +76,6 @@ __all__ = [
     "stage_write",
     "sync_identity",
     "unset_properties",
+    "update_rows",
     "write_table",
 ]

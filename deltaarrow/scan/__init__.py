@@ -7,23 +7,37 @@ from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
 from deltaarrow.scan.plan import (
     PLAN_COLUMNS,
     ScanPlan,
+    ensure_distinct_files,
     plan_scan,
     row_tracking_of,
     scan_schema,
     table_layout,
 )
-from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking, ensure_recorded, with_row_tracking
-from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
+from deltaarrow.scan.row_tracking import (
+    ROW_COMMIT_VERSION,
+    ROW_ID,
+    ROW_TRACKING_COLUMNS,
+    RowTracking,
+    ensure_recorded,
+    with_row_tracking,
+)
+from deltaarrow.scan.tasks import CHANGE_TYPE, FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
     from deltaarrow.scan.batches import BatchReader
     from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
     from deltaarrow.scan.explain import Explanation, explain_scan
+    from deltaarrow.scan.located import located_rows, located_type
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
 
 __all__ = [
+    "CHANGE_TYPE",
+    "FILE_COLUMN",
     "PLAN_COLUMNS",
+    "ROW_COLUMN",
+    "ROW_COMMIT_VERSION",
+    "ROW_ID",
     "ROW_TRACKING_COLUMNS",
     "BatchReader",
     "ChangePlan",
@@ -36,10 +50,13 @@ __all__ = [
     "TableLayout",
     "count_live_rows",
     "count_rows",
+    "ensure_distinct_files",
     "ensure_recorded",
     "explain_scan",
     "file_tasks",
     "find_matches",
+    "located_rows",
+    "located_type",
     "matching_files",
     "plan_changes",
     "plan_scan",
@@ -61,6 +78,8 @@ __getattr__ = lazy_attributes(
         "count_rows": "deltaarrow.scan.count",
         "explain_scan": "deltaarrow.scan.explain",
         "find_matches": "deltaarrow.scan.matches",
+        "located_rows": "deltaarrow.scan.located",
+        "located_type": "deltaarrow.scan.located",
         "matching_files": "deltaarrow.scan.matches",
     },
 )

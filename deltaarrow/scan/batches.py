@@ -26,7 +26,7 @@ from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.damage import READ_ERRORS, ensure_rows, reading
 from deltaarrow.scan.pushdown import pushed_filter
 from deltaarrow.scan.row_tracking import ROW_ID, filled, may_hold
-from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
 from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
 
@@ -40,6 +40,7 @@ _BATCH_BYTES = 8 << 20
 _LEAST_ROWS = 1024
 # Putting variants together takes a multiple of what was read.
 _VARIANT_BYTES = 1 << 26
+_PLACE_FIELDS = (pa.field(FILE_COLUMN, pa.int64()), pa.field(ROW_COLUMN, pa.int64()))
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,20 @@ class BatchReader:
     pushdown: Predicate | None = None
     batch_size: int = DEFAULT_BATCH_SIZE
     use_threads: bool = True
+    locate: bool = False
     _bindings: dict[pa.Schema, Binding] = field(default_factory=dict, repr=False, compare=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the bindings that were found."""
-        return BatchReader, (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads)
+        given = (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads, self.locate)
+        return BatchReader, given
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
-        return pa.schema([self.layout.arrow_schema.field(name) for name in self.columns])
+        fields = [self.layout.arrow_schema.field(name) for name in self.columns]
+        return pa.schema([*fields, *_PLACE_FIELDS] if self.locate else fields)
 
     @cached_property
     def _data_fields(self) -> tuple[Field, ...]:
@@ -88,7 +93,7 @@ class BatchReader:
 
     @property
     def _wants_positions(self) -> bool:
-        return ROW_ID in self._tracked
+        return self.locate or ROW_ID in self._tracked
 
     @cached_property
     def _format(self) -> Any:
@@ -103,6 +108,7 @@ class BatchReader:
         windows = _windows(tasks)
         if not windows:
             return
+        self._places.update((task.path, place) for place, task in enumerate(tasks))
         with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
             ahead = self._open_all(windows[0], pool)
             for following in [*windows[1:], []]:
@@ -173,7 +179,7 @@ class BatchReader:
     def _may_match(self, file: _Opened, positions: range) -> bool:
         """Whether the row ids of rows, where they follow from the positions, may be among those wanted."""
         first = file.task.base_row_id
-        if not self._wants_positions or first is None:
+        if ROW_ID not in self._tracked or first is None:
             return True
         sources = dict(zip((f.name for f in self._data_fields), file.binding.sources, strict=True))
         if sources[ROW_ID] is not None:
@@ -268,11 +274,11 @@ class BatchReader:
         positions: np.ndarray | None = None,
     ) -> pa.RecordBatch:
         """Put the wanted columns together in the logical schema; `positions` where row ids are wanted."""
-        if not self.columns:
+        if not len(self.schema):
             return pa.RecordBatch.from_struct_array(_empty_structs(rows))
         data = dict(zip((f.name for f in self._data_fields), binding.sources, strict=True))
         arrays = []
-        for name, logical in zip(self.columns, self.schema, strict=True):
+        for name, logical in zip(self.columns, self.schema, strict=False):
             if name not in data:
                 arrays.append(self._partition_array(task, name, rows))
             elif name in self._tracked:
@@ -284,6 +290,9 @@ class BatchReader:
                 arrays.append(self._variant_array(task, name, batch.column(source)))
             else:
                 arrays.append(batch.column(source))
+        if self.locate:
+            assert positions is not None
+            arrays += [_integers(np.full(rows, self._places[task.path])), _integers(positions)]
         types = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
         joined = pa.RecordBatch.from_arrays(arrays, schema=types)
         return pa.record_batch(_Relabelled(joined, self.schema))
@@ -352,6 +361,10 @@ def _row_group_starts(metadata: Any) -> list[int]:
         starts.append(total)
         total += metadata.row_group(i).num_rows
     return starts
+
+
+def _integers(values: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])
 
 
 def _boolean_array(values: np.ndarray) -> pa.Array:

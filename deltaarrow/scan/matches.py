@@ -19,8 +19,9 @@ from deltaarrow.expressions import Predicate, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.scan.footers import read_row_counts
 from deltaarrow.scan.plan import ScanPlan
-from deltaarrow.scan.relation import FILE_COLUMN, ROW_COLUMN, relation_sql
+from deltaarrow.scan.relation import relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import Field, PrimitiveType
 
 __all__ = ["FileMatches", "count_live_rows", "find_matches", "is_partition_predicate", "matching_files"]

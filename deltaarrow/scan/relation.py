@@ -30,13 +30,11 @@ from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
+from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.variant import holds_variant
 
-__all__ = ["FILE_COLUMN", "ROW_COLUMN", "Relation", "relation_sql"]
-
-FILE_COLUMN = "__file"
-ROW_COLUMN = "__row"
+__all__ = ["Relation", "relation_sql"]
 
 _MOST_BRANCHES = 32
 """Each costs DuckDB milliseconds of planning a query."""

@@ -18,10 +18,16 @@ from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store
 
-__all__ = ["CHANGE_TYPE", "FileTask", "TableLayout", "file_tasks"]
+__all__ = ["CHANGE_TYPE", "FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "file_tasks"]
 
 CHANGE_TYPE = "_change_type"
 """The column of change data files that says what kind of change a row is."""
+
+FILE_COLUMN = "__file"
+"""The place of a row's file in a scan, where that is asked for."""
+
+ROW_COLUMN = "__row"
+"""The position of a row in its file, where that is asked for."""
 
 _MOST_CREDIBLE_ROWS = 1 << 28
 

@@ -15,7 +15,9 @@ from deltaarrow.stored_expressions.declared import (
 )
 from deltaarrow.stored_expressions.derivation import derived_predicate
 from deltaarrow.stored_expressions.evaluation import evaluate
-from deltaarrow.stored_expressions.nodes import Expression
+from deltaarrow.stored_expressions.known import Equality, known_equalities, known_predicate
+from deltaarrow.stored_expressions.native import converted_sql, to_native_sql
+from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path
 from deltaarrow.stored_expressions.registry import readme_functions
 from deltaarrow.stored_expressions.rendering import to_sandbox_sql, to_sql
 from deltaarrow.stored_expressions.rules import (
@@ -32,23 +34,30 @@ from deltaarrow.stored_expressions.scope import AliasScope, Scope, TableScope
 __all__ = [
     "CONSTRAINT_PREFIX",
     "AliasScope",
+    "ColumnRef",
     "Constraint",
     "DefaultColumn",
+    "Equality",
     "Expression",
     "GeneratedColumn",
+    "Path",
     "Scope",
     "TableRules",
     "TableScope",
     "check_rows",
+    "converted_sql",
     "count_broken",
     "declared_rules",
     "derived_predicate",
     "ensure_rules_declarable",
     "evaluate",
     "generate",
+    "known_equalities",
+    "known_predicate",
     "parse_column",
     "parse_expression",
     "readme_functions",
+    "to_native_sql",
     "to_sandbox_sql",
     "to_sql",
 ]

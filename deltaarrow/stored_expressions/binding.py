@@ -101,7 +101,7 @@ _COLLATIONS = "__COLLATIONS"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def parse_expression(text: str, schema: StructType | Scope) -> Expression:
+def parse_expression(text: str, schema: StructType | Scope, target: DataType | None = None) -> Expression:
     """The expression that a table stores as Spark SQL, over the columns of its schema.
 
     Args:
@@ -109,6 +109,7 @@ def parse_expression(text: str, schema: StructType | Scope) -> Expression:
             the rows of one table or of several.
         schema: the logical schema, or where else names lead; they are found as Spark finds them, in
             whatever case.
+        target: the type that values are cast to, that of the expression itself if None.
 
     Raises:
         UnsupportedFeatureError: it holds a function, an operator, a type or a notation that is not on the
@@ -122,7 +123,8 @@ def parse_expression(text: str, schema: StructType | Scope) -> Expression:
     (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
     """
     try:
-        return Expression(text, _Binder(_scope(schema)).bind(parse_tree(text)))
+        found = _Binder(_scope(schema)).bind(parse_tree(text))
+        return Expression(text, found if target is None else cast(found, target))
     except RecursionError as error:
         raise refused("deep nesting") from error
 

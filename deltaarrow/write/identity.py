@@ -167,8 +167,16 @@ class RowNumbering:
 
     def _numbered(self, data: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in data:
-            numbers = [self._take(column, batch.num_rows) for column in self.columns]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *numbers], schema=schema)
+            yield self.extend(batch).cast(schema)
+
+    def extend(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch with the columns of numbers.
+
+        Raises `ConstraintViolationError` when a column has no number left.
+        """
+        for column in self.columns:
+            batch = batch.append_column(column.name, self._take(column, batch.num_rows))
+        return batch
 
     def _take(self, column: IdentityColumn, count: int) -> pa.Array:
         if not count:

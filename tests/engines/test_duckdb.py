@@ -13,7 +13,8 @@ from deltaarrow.engines import DeltaDataset, register
 from deltaarrow.engines.duckdb import query
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.scan import plan_scan
-from deltaarrow.scan.relation import FILE_COLUMN, ROW_COLUMN, relation_sql
+from deltaarrow.scan.relation import relation_sql
+from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.engines import open_snapshot

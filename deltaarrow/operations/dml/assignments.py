@@ -1,0 +1,127 @@
+"""What the columns of a row become: assignments by users, and what follows from them for the other columns.
+
+A column that is not assigned stays as it is, a generated one is computed anew, and a member of a struct is
+assigned within the others of the struct.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.features import is_supported
+from deltaarrow.operations.dml.row_scope import RowScope, Value
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, StructType, resolve_path
+from deltaarrow.write import identity_column
+
+__all__ = ["assigned_values", "kept_values", "parse_target"]
+
+_GENERATED = "delta.generationExpression"
+_VOID = PrimitiveType("void")
+
+MakeValue = Callable[[DataType], Value]
+"""Makes what a column or a member of a type is assigned."""
+
+
+def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tuple[Field, ...]:
+    """Return the fields from a column to the member of it that a text names; an alias may stand in front.
+
+    Raises `SchemaMismatchError` for one that is not there.
+    """
+    path = _split(name)
+    if len(path) > 1 and schema.find(path[0]) is None and path[0].lower() in {a.lower() for a in aliases}:
+        path = path[1:]
+    return resolve_path(schema, path)
+
+
+def _split(name: str) -> list[str]:
+    """The names in a text: with dots between them, any of them in backquotes."""
+    parts, rest = [], name.strip()
+    while True:
+        if rest.startswith("`"):
+            end = 1
+            while (end := rest.find("`", end)) >= 0 and rest[end : end + 2] == "``":
+                end += 2
+            if end < 0:
+                raise SchemaMismatchError(f"no column is named {name!r}: a backquote is missing")
+            parts.append(rest[1:end].replace("``", "`"))
+            rest = rest[end + 1 :]
+        else:
+            part, dot, tail = rest.partition(".")
+            parts.append(part.strip())
+            rest = dot + tail
+        if not rest:
+            return parts
+        if not rest.startswith("."):
+            raise SchemaMismatchError(f"no column is named {name!r}")
+        rest = rest[1:]
+
+
+@dataclass
+class _Assigned:
+    """What is assigned to a column: a value, or members."""
+
+    value: MakeValue | None = None
+    members: "dict[str, _Assigned]" = field(default_factory=dict)
+
+
+def assigned_values(
+    schema: Schema,
+    assignments: Sequence[tuple[tuple[Field, ...], MakeValue]],
+    column: Callable[[str], Value],
+) -> dict[str, Value]:
+    """Return what is assigned to each column, by name.
+
+    Args:
+        schema: of the table.
+        assignments: what is assigned to the last of some fields, from a column down to it.
+        column: the present value of a column, which members are replaced in.
+
+    Raises `SchemaMismatchError` where two assignments are to the same place.
+    """
+    tree: dict[str, _Assigned] = {}
+    for fields, make in assignments:
+        names = [each.name for each in fields]
+        level, node = tree, _Assigned()
+        for depth, name in enumerate(names):
+            node = level.setdefault(name, _Assigned())
+            if node.value is not None or (depth == len(names) - 1 and node.members):
+                raise SchemaMismatchError(f"{'.'.join(names)!r} is assigned more than once")
+            level = node.members
+        node.value = make
+    return {name: _value(schema.field(name), node, column(name)) for name, node in tree.items()}
+
+
+def _value(target: Field, assigned: _Assigned, present: Value) -> Value:
+    if assigned.value is not None:
+        return assigned.value(target.type)
+    assert isinstance(target.type, StructType)
+    members, columns, texts = [], present.columns, []
+    for each in target.type.fields:
+        sql = f"struct_extract({present.sql}, {quote_literal(each.name)})"
+        if each.name in assigned.members:
+            found = _value(each, assigned.members[each.name], Value("", sql, present.columns))
+            sql, columns = found.sql, columns | found.columns
+            texts.append(found.text)
+        members.append(f"{quote_identifier(each.name)} := {sql}")
+    return Value(", ".join(texts), f"struct_pack({', '.join(members)})", columns)
+
+
+def kept_values(target: WriteTarget, scope: RowScope, assigned: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values of all columns of an updated row that are written, in the order of the table.
+
+    Generated columns that are not assigned are left out, for the writer to compute.
+
+    Raises `SchemaMismatchError` where an identity column is assigned.
+    """
+    values: dict[str, Value] = {}
+    has_generated = is_supported(target.protocol, "generatedColumns")
+    for each in target.schema.fields:
+        if each.name in assigned:
+            if is_supported(target.protocol, "identityColumns") and identity_column(each) is not None:
+                raise SchemaMismatchError(f"the identity column {each.name!r} cannot be updated")
+            values[each.name] = assigned[each.name]
+        elif each.type != _VOID and not (has_generated and _GENERATED in each.metadata):
+            values[each.name] = scope.copied((scope.target, each.name), each.type, each.type)
+    return values

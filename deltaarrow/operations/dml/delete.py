@@ -1,0 +1,99 @@
+"""DELETE: rows that meet a condition go, by metadata alone where it is about whole files."""
+
+from typing import Any
+
+import pyarrow as pa
+
+import deltaarrow.scan as scan
+from deltaarrow.compute import quote_identifier
+from deltaarrow.expressions import is_exact
+from deltaarrow.operations.dml.operation import (
+    RowOperation,
+    file_metrics,
+    predicates_parameter,
+    single_scope,
+    times,
+)
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind
+from deltaarrow.operations.dml.row_scope import ALWAYS, Condition
+from deltaarrow.operations.dml.staging import StagedRows
+
+__all__ = ["delete_rows"]
+
+
+def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any]:
+    """Delete the rows for which a condition is TRUE, all of them if it is None, and commit.
+
+    Returns the metrics by the names that ``deltalake`` has for them.
+
+    Raises what `RowScope.condition` raises for the condition, and the exceptions of commits.
+    """
+    condition = ALWAYS if predicate is None else single_scope(operation).condition(predicate)
+    names = {name for _, name in condition.columns}
+    plan = operation.plan(
+        None if predicate is None else condition.pruning, names, operation.matcher(condition)
+    )
+    whole = _whole_files(plan, condition)
+    if operation.is_replay:
+        staged = StagedRows()
+    elif whole is not None:
+        staged = _remove(operation, plan, whole)
+    else:
+        staged = _delete_found(operation, plan, condition)
+    deleted = staged.rows([0])
+    operation.commit(
+        {"predicate": predicates_parameter([] if predicate is None else [predicate])},
+        {
+            "numDeletedRows": deleted,
+            **file_metrics(staged),
+        },
+    )
+    return {
+        "num_added_files": len(staged.added),
+        "num_removed_files": staged.removed_files,
+        "num_deleted_rows": deleted,
+        "num_copied_rows": staged.copied_rows,
+        **times(operation, staged),
+    }
+
+
+def _whole_files(plan: scan.ScanPlan, condition: Condition) -> list[int] | None:
+    """The places of the files whose rows all go, where that is so of every file that has such rows."""
+    if condition is ALWAYS:
+        return list(range(plan.files.num_rows))
+    partitions = set(plan.layout.partition_columns)
+    if {name for _, name in condition.columns} <= partitions and is_exact(condition.pruning):
+        return scan.matching_files(plan, condition.pruning)
+    return None
+
+
+def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> StagedRows:
+    staged = StagedRows(by_clause={0: sum(scan.count_live_rows(plan, places))})
+    tombstones = operation.transaction.remove_files(plan.files.take(pa.array(places, pa.int64())))
+    staged.removed_files = len(tombstones)
+    staged.removed_bytes = sum(each.size or 0 for each in tombstones)
+    staged.vectors_removed = sum(each.deletion_vector is not None for each in tombstones)
+    return staged
+
+
+def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condition) -> StagedRows:
+    # A deletion by vectors is read from these; copies of the rows that stay would be taken for new ones.
+    writes_changes = operation.has_change_feed and not operation.transaction.marks_deleted_rows
+    old = {}
+    if writes_changes:
+        old = {name: f"j.{quote_identifier(name)}" for name in plan.layout.table_schema.names}
+        plan = scan.ScanPlan(plan.layout, plan.version, tuple(plan.layout.table_schema.names), plan.files)
+    exported = "".join(f", t.{quote_identifier(name)}" for name in old)
+
+    def query(_: Any, rows: str) -> ChangeQuery:
+        return ChangeQuery(
+            f'SELECT 0::TINYINT AS clause, t.{scan.FILE_COLUMN} AS "file",'
+            f' t.{scan.ROW_COLUMN} AS "row"{exported}'
+            f" FROM ({rows}) AS t WHERE {condition.sql}",
+            operation.schema,
+            [Clause(ClauseKind.DELETE)],
+            has_row_ids=False,
+            old=old,
+        )
+
+    return operation.stage(plan, query, writes_changes=writes_changes)

@@ -1,0 +1,270 @@
+"""MERGE: the rows of a source and those of the table, joined, and what its clauses make of them.
+
+The source is read once, into a table of DuckDB's that spills when it is large; the files of the table that
+may matter are joined with it in one query, which gives the rows that change. Nothing else of the table is
+held in memory.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import deltaarrow.scan as scan
+from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.expressions import Predicate
+from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
+from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
+from deltaarrow.operations.dml.merge_pruning import read_predicate
+from deltaarrow.operations.dml.merge_statement import MergeStatement, When
+from deltaarrow.operations.dml.operation import RowOperation, times
+from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause
+from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
+from deltaarrow.operations.identity import plan_numbering, stage_marks
+from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
+from deltaarrow.transaction import RowMatcher
+from deltaarrow.write import read_variants, to_reader
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["explain_merge", "merge_rows"]
+
+_SOURCE = "deltaarrow_source"
+_SOURCE_STREAM = "deltaarrow_source_stream"
+_PRESENT = "deltaarrow_present"
+
+
+def merge_rows(
+    operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader
+) -> dict[str, Any]:
+    """Merge a source into the table and commit.
+
+    Returns the metrics by the names that ``deltalake`` has for them.
+
+    Raises `SchemaMismatchError` for columns that are not there or do not fit, `UnsupportedFeatureError` where
+    several rows of the source match one of the table, `ConstraintViolationError` for a row that breaks a rule
+    of the table, and the exceptions of commits.
+    """
+    merge = _Merge(operation, statement, source)
+    with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
+        return merge.run(cursor)
+
+
+def explain_merge(operation: RowOperation, statement: MergeStatement, source: Any) -> scan.Explanation:
+    """Return which files of the table a merge reads.
+
+    Args:
+        operation: as for `merge_rows`; nothing is committed.
+        statement: the merge.
+        source: the data as users give it; a stream stays unread.
+    """
+    is_stream = isinstance(source, Iterator | pa.RecordBatchReader)
+    merge = _Merge(operation, statement, to_reader(source))
+    with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
+        if not is_stream:
+            merge.load(cursor)
+        predicate = merge.predicate(None if is_stream else cursor)
+    columns = [name for name in operation.snapshot.schema.names if name in merge.columns]
+    return scan.explain_scan(operation.snapshot, predicate, columns)
+
+
+class _Merge:
+    def __init__(
+        self, operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader
+    ) -> None:
+        self.operation = operation
+        self.statement = statement
+        self.source = read_variants(source, operation.snapshot.schema)
+        self.source_schema = from_arrow_schema(self.source.schema)
+        operation.target = evolved_target(operation.snapshot, statement, self.source_schema)
+        tables = {statement.target_alias: operation.schema, statement.source_alias: self.source_schema}
+        sides = {statement.target_alias: "t", statement.source_alias: "s"}
+
+        def inside(alias: str, name: str) -> str:
+            return f"{sides[alias]}.{quote_identifier(name)}"
+
+        def outside(alias: str, name: str) -> str:
+            return f"j.{quote_identifier(f'{sides[alias]}.{name}')}"
+
+        now = operation.now_ms
+        self.inner = RowScope(tables, inside, statement.target_alias, now)
+        self.outer = RowScope(tables, outside, statement.target_alias, now)
+        self.condition = self.inner.condition(statement.predicate)
+        self.clauses = bind_clauses(statement, operation.target, self.inner, self.outer, self.source_schema)
+        self.writes_changes = operation.has_change_feed and not statement.only_inserts
+
+    def run(self, cursor: "duckdb.DuckDBPyConnection") -> dict[str, Any]:
+        operation, statement = self.operation, self.statement
+        source_rows = self.load(cursor)
+        exported = self._exported()
+        ids = () if operation.tracking is None or statement.only_inserts else (scan.ROW_ID,)
+        plan = operation.plan(self.predicate(cursor), {*self.columns, *ids}, self._matcher(cursor))
+        operation.transaction.stage(list(operation.target.changes))
+        given = pa.schema([(name, pa.null()) for name in given_columns(self.clauses)])
+        numbering = plan_numbering(operation.transaction, operation.target, given)
+
+        def query(_: Any, rows: str) -> ChangeQuery:
+            return ChangeQuery(
+                self._joined(rows, exported, ids),
+                operation.schema,
+                self.clauses,
+                has_row_ids=bool(ids),
+                old=self._old(),
+            )
+
+        staged = operation.stage(
+            plan,
+            query,
+            numbering=numbering,
+            writes_changes=self.writes_changes,
+            cursor=cursor,
+            may_repeat=statement.may_match_repeatedly,
+        )
+        stage_marks(operation.transaction, operation.target, numbering.marks)
+        files = operation.snapshot.files(columns=["path"]).num_rows
+        metrics = merge_metrics(statement, staged, source_rows)
+        operation.commit(merge_parameters(statement), metrics)
+        return {
+            "num_source_rows": source_rows,
+            "num_target_rows_inserted": metrics["numTargetRowsInserted"],
+            "num_target_rows_updated": metrics["numTargetRowsUpdated"],
+            "num_target_rows_deleted": metrics["numTargetRowsDeleted"],
+            "num_target_rows_copied": staged.copied_rows,
+            "num_output_rows": metrics["numOutputRows"],
+            "num_target_files_scanned": plan.files.num_rows,
+            "num_target_files_skipped_during_scan": files - plan.files.num_rows,
+            "num_target_files_added": len(staged.added),
+            "num_target_files_removed": staged.removed_files,
+            **times(operation, staged),
+        }
+
+    def predicate(self, cursor: "duckdb.DuckDBPyConnection | None") -> Predicate | None:
+        """Return the predicate of the rows to look at, by the values of the source where it was loaded."""
+        return read_predicate(
+            cursor,
+            f"{_SOURCE} AS s",
+            self.statement,
+            self.condition,
+            self.clauses,
+            self.inner,
+            self.operation.snapshot.schema,
+        )
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns of the table that are read."""
+        alias = self.statement.target_alias
+        return {name for each, name in self._exported() if each == alias} | self._tested(alias)
+
+    # --- the source -------------------------------------------------------------------------------
+
+    def load(self, cursor: "duckdb.DuckDBPyConnection") -> int:
+        """Read the source into a table, with the columns alone that are read of it; return its rows."""
+        alias = self.statement.source_alias
+        read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
+        names = [name for name in self.source_schema.names if name in read]
+        counted = [0]
+        wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
+        stream = pa.RecordBatchReader.from_batches(
+            wanted.append(pa.field(_PRESENT, pa.bool_())), self._source_batches(names, wanted, counted)
+        )
+        cursor.register(_SOURCE_STREAM, stream)
+        cursor.execute(f"CREATE TEMP TABLE {_SOURCE} AS SELECT * FROM {_SOURCE_STREAM}")
+        cursor.unregister(_SOURCE_STREAM)
+        return counted[0]
+
+    def _source_batches(
+        self, names: Sequence[str], wanted: pa.Schema, counted: list[int]
+    ) -> Iterator[pa.RecordBatch]:
+        present = pa.field(_PRESENT, pa.bool_())
+        for batch in self.source:
+            counted[0] += batch.num_rows
+            rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
+            marks = pa.repeat(pa.scalar(True), batch.num_rows)
+            yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=wanted.append(present))
+
+    def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher:
+        """What tells whether files hold a row that the merge would have looked at."""
+        names = {name for side, name in self.condition.columns if side == self.statement.target_alias}
+        numbers = itertools.count()
+
+        def matches(files: pa.Table) -> bool:
+            if self.statement.of(When.NOT_MATCHED_BY_SOURCE):
+                return True
+            plan = self.operation.plan_of(files, names)
+            rows = scan.located_rows(cursor, plan, f"deltaarrow_added_{next(numbers)}")
+            query = f"SELECT 1 FROM ({rows}) AS t JOIN {_SOURCE} AS s ON {self.condition.sql} LIMIT 1"
+            return bool(cursor.sql(query).fetchall())
+
+        return matches
+
+    # --- the query --------------------------------------------------------------------------------
+
+    def _exported(self) -> list[TopColumn]:
+        """The columns that values read, and that the change data feed has."""
+        read: set[TopColumn] = set()
+        for clause in self.clauses:
+            for value in clause.values.values():
+                read |= value.columns
+        if self.writes_changes:
+            alias = self.statement.target_alias
+            read |= {(alias, name) for name in self.operation.schema.names}
+        return sorted(read)
+
+    def _tested(self, alias: str) -> set[str]:
+        """The columns of a table that conditions read."""
+        conditions: Iterable[Condition] = (self.condition, *(each.condition for each in self.clauses))
+        return {name for each in conditions for side, name in each.columns if side == alias}
+
+    def _old(self) -> dict[str, str]:
+        if not self.writes_changes:
+            return {}
+        alias = self.statement.target_alias
+        return {name: self.outer.column((alias, name)) for name in self.operation.schema.names}
+
+    def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
+        statement = self.statement
+        sides = {statement.target_alias: "t", statement.source_alias: "s"}
+        columns = [
+            f"{self._clause_sql()} AS clause",
+            f't.{scan.FILE_COLUMN} AS "file"',
+            f't.{scan.ROW_COLUMN} AS "row"',
+            *(f"t.{quote_identifier(name)} AS row_id" for name in ids),
+            *(
+                f"{self.inner.column(column)} AS {quote_identifier(f'{sides[column[0]]}.{column[1]}')}"
+                for column in exported
+            ),
+        ]
+        inserts = bool(statement.of(When.NOT_MATCHED))
+        leftover = bool(statement.of(When.NOT_MATCHED_BY_SOURCE))
+        join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
+        joined = (
+            f"SELECT {', '.join(columns)} FROM ({rows}) AS t {join[inserts, leftover]} JOIN {_SOURCE} AS s"
+            f" ON {self.condition.sql}"
+        )
+        return f"SELECT * FROM ({joined}) WHERE clause IS NOT NULL"
+
+    def _clause_sql(self) -> str:
+        """The number of the first clause for a row whose condition is met; NULL for a row of no interest."""
+        alone = "NULL" if self.statement.only_inserts else str(NO_CLAUSE)
+        return (
+            f"(CASE WHEN t.{scan.ROW_COLUMN} IS NULL THEN {self._first_met(When.NOT_MATCHED, 'NULL')}"
+            f" WHEN s.{_PRESENT} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
+            f" ELSE {self._first_met(When.MATCHED, alone)} END)::TINYINT"
+        )
+
+    def _first_met(self, when: When, otherwise: str) -> str:
+        numbered: list[tuple[int, Clause]] = [
+            (number, self.clauses[number])
+            for number, each in enumerate(self.statement.clauses)
+            if each.when is when
+        ]
+        branches = []
+        for number, clause in numbered:
+            if clause.condition is ALWAYS:
+                otherwise = str(number)
+            else:
+                branches.append(f"WHEN {clause.condition.sql} THEN {number}")
+        return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise

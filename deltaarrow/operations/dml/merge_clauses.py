@@ -1,0 +1,176 @@
+"""The clauses of a MERGE over the columns of its two tables, and the columns that a table gains by them."""
+
+from collections.abc import Callable, Sequence
+
+from deltaarrow.actions import Action
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
+from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
+from deltaarrow.operations.dml.query import Clause, ClauseKind
+from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn, Value
+from deltaarrow.operations.evolution import evolve
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.schema import Field, PrimitiveType, Schema, to_arrow_schema
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.stored_expressions import parse_column
+from deltaarrow.write import identity_column
+
+__all__ = ["bind_clauses", "evolved_target", "given_columns"]
+
+_VOID = PrimitiveType("void")
+_FILLED_KEYS = ("delta.generationExpression", "CURRENT_DEFAULT")
+
+
+def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema) -> WriteTarget:
+    """Return the table with the columns that the statement adds, where it may.
+
+    Raises what `evolve` raises for a schema that the table cannot have.
+    """
+    if not statement.merges_schema:
+        return WriteTarget.existing(snapshot)
+    wanted = [each for each in source.fields if _is_wanted(each, statement, snapshot.schema, source)]
+    if not wanted:
+        return WriteTarget.existing(snapshot)
+    found = evolve(snapshot, to_arrow_schema(Schema(wanted)), schema_mode="merge")
+    if found is None:
+        return WriteTarget.existing(snapshot)
+    metadata, protocol = found
+    changes: list[Action] = [metadata] if protocol is None else [metadata, protocol]
+    return WriteTarget(protocol or snapshot.protocol, metadata, changes)
+
+
+def _is_wanted(column: Field, statement: MergeStatement, table: Schema, source: Schema) -> bool:
+    """Whether a column of the source becomes one of the table, or its type and members count."""
+    for clause in statement.clauses:
+        if clause.is_star and column.name.lower() not in {each.lower() for each in clause.except_columns}:
+            return True
+        for name, text in (clause.values or {}).items():
+            target = name.rpartition(".")[2].strip("`")
+            if table.find(target) is None and target.lower() == column.name.lower():
+                found = parse_column(text, _SourceNames(source, statement.source_alias))
+                if found is not None and found[0] == (column.name,):
+                    return True
+    return False
+
+
+class _SourceNames:
+    """The columns of the source, with its alias in front or without."""
+
+    def __init__(self, schema: Schema, alias: str) -> None:
+        self._schema = schema
+        self._alias = alias
+
+    def resolve(self, names: Sequence[str]) -> tuple[tuple[str, ...], Field]:
+        if len(names) > 1 and names[0].lower() == self._alias.lower():
+            names = names[1:]
+        field = self._schema.field(names[0])
+        return (field.name, *names[1:]), field
+
+
+def bind_clauses(
+    statement: MergeStatement, target: WriteTarget, inner: RowScope, outer: RowScope, source: Schema
+) -> list[Clause]:
+    """Return the clauses in the order of the statement, conditions over `inner` and values over `outer`.
+
+    Raises `SchemaMismatchError` for a column that is not there, or not for the rows of the clause.
+    """
+    return [_bound(each, statement, target, inner, outer, source) for each in statement.clauses]
+
+
+def _bound(
+    clause: MergeClause,
+    statement: MergeStatement,
+    target: WriteTarget,
+    inner: RowScope,
+    outer: RowScope,
+    source: Schema,
+) -> Clause:
+    condition = ALWAYS if clause.predicate is None else inner.condition(clause.predicate)
+    _ensure_readable(clause, statement, condition.columns, condition)
+    if clause.kind is ClauseKind.DELETE:
+        return Clause(clause.kind, condition)
+    if clause.is_star:
+        assigned = _star(clause, statement, target, outer, source)
+    else:
+        assigned = _explicit(clause, target, outer)
+    for value in assigned.values():
+        _ensure_readable(clause, statement, value.columns, value)
+    if clause.kind is ClauseKind.UPDATE:
+        return Clause(clause.kind, condition, kept_values(target, outer, assigned))
+    return Clause(clause.kind, condition, assigned)
+
+
+def _ensure_readable(
+    clause: MergeClause, statement: MergeStatement, columns: frozenset[TopColumn], what: Condition | Value
+) -> None:
+    absent = {
+        When.MATCHED: None,
+        When.NOT_MATCHED: statement.target_alias,
+        When.NOT_MATCHED_BY_SOURCE: statement.source_alias,
+    }[clause.when]
+    if absent is not None and any(alias == absent for alias, _ in columns):
+        raise SchemaMismatchError(
+            f"{what.text!r} reads {absent}, which rows that are {clause.when} have no row of"
+        )
+
+
+def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict[str, Value]:
+    assignments = []
+    for name, text in (clause.values or {}).items():
+        fields = parse_target(target.schema, name, [outer.target])
+        if clause.kind is ClauseKind.INSERT and len(fields) > 1:
+            raise SchemaMismatchError(f"a row that is inserted gives whole columns, not {name!r}")
+        assignments.append((fields, _maker(outer, text)))
+    return assigned_values(target.schema, assignments, _present(target.schema, outer))
+
+
+def _maker(scope: RowScope, text: str) -> MakeValue:
+    return lambda data_type: scope.value(text, data_type)
+
+
+def _present(schema: Schema, outer: RowScope) -> Callable[[str], Value]:
+    def present(name: str) -> Value:
+        data_type = schema.field(name).type
+        return outer.copied((outer.target, name), data_type, data_type)
+
+    return present
+
+
+def _star(
+    clause: MergeClause, statement: MergeStatement, target: WriteTarget, outer: RowScope, source: Schema
+) -> dict[str, Value]:
+    """The columns of the table that the source has under the same names, whatever their case."""
+    excepted = _excepted(clause, target.schema, source)
+    assigned, lacking = {}, []
+    for column in target.schema.fields:
+        if column.name.lower() in excepted or column.type == _VOID:
+            continue
+        given = source.find(column.name)
+        if given is not None:
+            path = (statement.source_alias, given.name)
+            assigned[column.name] = outer.copied(path, given.type, column.type)
+        elif not (statement.merges_schema or _is_filled(column)):
+            lacking.append(column.name)
+    if lacking:
+        raise SchemaMismatchError(
+            f"the source has no column {', '.join(map(repr, lacking))}, and the clause takes all from it;"
+            " name the columns, leave some out by except_cols, or say merge_schema=True"
+        )
+    return assigned
+
+
+def _excepted(clause: MergeClause, table: Schema, source: Schema) -> set[str]:
+    for name in clause.except_columns:
+        if table.find(name) is None and source.find(name) is None:
+            raise SchemaMismatchError(f"except_cols names {name!r}, which is no column")
+    return {name.lower() for name in clause.except_columns}
+
+
+def _is_filled(column: Field) -> bool:
+    """Whether the table itself has values for a column that rows do not give."""
+    return any(key in column.metadata for key in _FILLED_KEYS) or identity_column(column) is not None
+
+
+def given_columns(clauses: Sequence[Clause]) -> list[str]:
+    """Return the names of the columns that rows which come new give."""
+    return sorted({name for each in clauses if each.kind is ClauseKind.INSERT for name in each.values})

@@ -1,0 +1,272 @@
+"""An operation on rows from its beginning to its commit: what DELETE, UPDATE and MERGE have in common."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+import deltaarrow.scan as scan
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.errors import CommitFailedError
+from deltaarrow.expressions import Predicate, columns_of
+from deltaarrow.features import ensure_writable, is_row_tracking_enabled, properties
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.dml.query import ChangeQuery, read_changes
+from deltaarrow.operations.dml.row_scope import Condition, RowScope
+from deltaarrow.operations.dml.staging import RowStage, StagedRows
+from deltaarrow.operations.row_tracking import hidden_columns
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.schema import Field, Schema
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import OptimisticTransaction, RowMatcher
+from deltaarrow.write import RowNumbering, WriterProperties
+
+__all__ = [
+    "TARGET",
+    "RowOperation",
+    "file_metrics",
+    "milliseconds",
+    "predicates_parameter",
+    "single_scope",
+    "times",
+]
+
+TARGET = "target"
+"""What expressions may call the table of a statement on it alone."""
+
+
+@dataclass
+class RowOperation:
+    """One operation on the rows of a table, as it will be with `target`.
+
+    Args:
+        transaction: of the snapshot that is read.
+        target: the table with what the operation changes of its schema.
+        writer_properties: how Parquet is written.
+        memory_limit: what DuckDB may take before it spills, such as ``"1GB"``; that of the process if None.
+        is_replay: whether the table has this operation of an application already, and nothing is to be done.
+    """
+
+    transaction: OptimisticTransaction
+    target: WriteTarget
+    writer_properties: WriterProperties | None = None
+    memory_limit: str | None = None
+    is_replay: bool = False
+    begun: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def begin(
+        cls,
+        snapshot: Snapshot,
+        name: str,
+        *,
+        writer_properties: WriterProperties | None = None,
+        commit_properties: CommitProperties | None = None,
+        hook_properties: PostCommitHookProperties | None = None,
+        memory_limit: str | None = None,
+        clock: Clock = system_clock,
+    ) -> "RowOperation":
+        """Begin an operation that history shows by a name.
+
+        Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
+        """
+        ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite")
+        given = commit_properties or CommitProperties()
+        transaction = begin_transaction(
+            snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
+        )
+        applications = given.app_transactions or ()
+        news = [
+            transaction.set_application(each.app_id, each.version, each.last_updated) for each in applications
+        ]
+        if any(news) and not all(news):
+            raise CommitFailedError(
+                "some application transactions of this operation are in the table already, and others are not"
+            )
+        return cls(
+            transaction,
+            WriteTarget.existing(snapshot),
+            writer_properties,
+            memory_limit,
+            is_replay=bool(news) and not any(news),
+        )
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version that is read."""
+        snapshot = self.transaction.snapshot
+        assert snapshot is not None
+        return snapshot
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the table as the operation leaves it."""
+        return self.target.schema
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the operation in milliseconds since 1970."""
+        return self.transaction.clock()
+
+    @property
+    def has_change_feed(self) -> bool:
+        """Whether the table records what changes."""
+        return properties.ENABLE_CHANGE_DATA_FEED.parse(self.target.metadata.configuration)
+
+    @property
+    def tracking(self) -> scan.RowTracking | None:
+        """How the table tracks rows; None if it does not."""
+        if not is_row_tracking_enabled(self.snapshot.protocol, self.snapshot.configuration):
+            return None
+        return scan.row_tracking_of(self.snapshot)
+
+    @property
+    def hidden(self) -> tuple[Field, ...]:
+        """The columns of files that track rows."""
+        tracking = self.tracking
+        return () if tracking is None else hidden_columns(tracking, self.snapshot.configuration)
+
+    def plan(
+        self, predicate: Predicate | None, columns: Iterable[str], matcher: RowMatcher | None = None
+    ) -> scan.ScanPlan:
+        """Plan reading columns, in the order of the table, of the files that may hold rows of a predicate.
+
+        `matcher` tells of files that others add meanwhile whether they hold a row that would be changed.
+        """
+        tracking = self.tracking
+        if predicate is not None and any(
+            self.snapshot.schema.find(path[0]) is None for path in columns_of(predicate)
+        ):
+            predicate = None  # files say nothing of columns that the table is only getting
+        row_level = self.transaction.marks_deleted_rows
+        files = self.transaction.read_files(predicate, row_level=row_level, matcher=matcher)
+        if tracking is not None:
+            scan.ensure_recorded(files, scan.ROW_TRACKING_COLUMNS)
+        scan.ensure_distinct_files(self.snapshot.store, files)
+        return self.plan_of(files, columns)
+
+    def plan_of(self, files: pa.Table, columns: Iterable[str]) -> scan.ScanPlan:
+        """Plan reading columns, in the order of the table, of some files."""
+        layout = scan.table_layout(self.snapshot, self.tracking)
+        own = self.schema if self.tracking is None else scan.with_row_tracking(self.schema)
+        wanted = set(columns)
+        names = tuple(name for name in own.names if name in wanted)
+        return scan.ScanPlan(replace(layout, schema=own), self.snapshot.version, names, files)
+
+    def matcher(self, condition: Condition) -> RowMatcher:
+        """Return what tells whether files hold a row for which a condition on the table is TRUE."""
+
+        def matches(files: pa.Table) -> bool:
+            plan = self.plan_of(files, {name for _, name in condition.columns})
+            with files_cursor(plan.store, memory_limit=self.memory_limit) as cursor:
+                rows = scan.located_rows(cursor, plan, "deltaarrow_added")
+                found = cursor.sql(f"SELECT 1 FROM ({rows}) AS t WHERE {condition.sql} LIMIT 1").fetchall()
+            return bool(found)
+
+        return matches
+
+    def stage(
+        self,
+        plan: scan.ScanPlan,
+        query: Callable[[Any, str], ChangeQuery],
+        *,
+        numbering: RowNumbering | None = None,
+        writes_changes: bool,
+        cursor: Any = None,
+        may_repeat: bool = False,
+    ) -> StagedRows:
+        """Run a query over a plan and stage what becomes of its rows.
+
+        Args:
+            plan: what is read.
+            query: makes the query for a cursor and the SELECT of the rows of the plan.
+            numbering: of identity columns that new rows do not give.
+            writes_changes: whether change data files are written.
+            cursor: where the query runs, if something is on it already.
+            may_repeat: whether a row may be found more than once, which counts once.
+        """
+        stage = RowStage(
+            self.transaction,
+            plan,
+            self.target.plan(self.snapshot.store, properties=self.writer_properties),
+            numbering or RowNumbering(()),
+            self.hidden,
+            writes_changes,
+            may_rewrite_marked=writes_changes or not self.has_change_feed,
+            may_repeat=may_repeat,
+        )
+        if self.is_replay or (not plan.files.num_rows and cursor is None):
+            return StagedRows()
+        if cursor is not None:
+            rows = scan.located_rows(cursor, plan, "deltaarrow_target")
+            return stage.stage(read_changes(cursor, query(cursor, rows)))
+        with files_cursor(plan.store, memory_limit=self.memory_limit) as own:
+            rows = scan.located_rows(own, plan, "deltaarrow_target")
+            return stage.stage(read_changes(own, query(own, rows)))
+
+    def commit(self, parameters: Mapping[str, Any], metrics: Mapping[str, int]) -> None:
+        """Commit what is staged, if anything is, with what history tells of it."""
+        if self.is_replay:
+            self.transaction.abort()
+            return
+        self.transaction.parameters = dict(parameters)
+        said = {**metrics, "executionTimeMs": self.elapsed_ms}
+        self.transaction.metrics.update({name: str(value) for name, value in said.items()})
+        with self.transaction:
+            pass
+
+    @property
+    def elapsed_ms(self) -> int:
+        """The milliseconds since the operation began."""
+        return milliseconds(time.perf_counter() - self.begun)
+
+
+def milliseconds(seconds: float) -> int:
+    """Return seconds as whole milliseconds."""
+    return round(seconds * 1000)
+
+
+def predicates_parameter(texts: Sequence[str]) -> str:
+    """Return conditions as the history of a table spells them."""
+    return orjson.dumps([f"({text})" for text in texts]).decode()
+
+
+def single_scope(operation: RowOperation) -> RowScope:
+    """Return where names lead in a statement on the table alone."""
+    return RowScope(
+        {TARGET: operation.schema},
+        lambda _, name: f"t.{quote_identifier(name)}",
+        TARGET,
+        operation.now_ms,
+    )
+
+
+def file_metrics(staged: StagedRows) -> dict[str, int]:
+    """Return what history tells of files."""
+    return {
+        "numAddedFiles": len(staged.added),
+        "numAddedBytes": sum(each.size for each in staged.added),
+        "numRemovedFiles": staged.removed_files,
+        "numRemovedBytes": staged.removed_bytes,
+        "numCopiedRows": staged.copied_rows,
+        "numAddedChangeFiles": len(staged.change_files),
+        "numDeletionVectorsAdded": staged.vectors_added,
+        "numDeletionVectorsUpdated": staged.vectors_updated,
+        "numDeletionVectorsRemoved": staged.vectors_removed,
+        "scanTimeMs": milliseconds(staged.scan_seconds),
+        "rewriteTimeMs": milliseconds(staged.seconds - staged.scan_seconds),
+    }
+
+
+def times(operation: RowOperation, staged: StagedRows) -> dict[str, int]:
+    """Return the metrics of time by the names of ``deltalake``."""
+    return {
+        "execution_time_ms": operation.elapsed_ms,
+        "scan_time_ms": milliseconds(staged.scan_seconds),
+        "rewrite_time_ms": milliseconds(staged.seconds - staged.scan_seconds),
+    }

@@ -1,0 +1,193 @@
+"""One query that finds the rows an operation changes, with all that is written of them.
+
+The query is that of DuckDB over the files of the table and, in a MERGE, the source. Each row that it gives
+belongs to a *clause*, which says whether a row of the table goes, is replaced, or comes new; its columns are
+
+==========  ==========================================================================================
+``clause``  the number of the clause; `NO_CLAUSE` for a row that matched and is left alone
+``file``    the place of the row's file in the plan; NULL for a row that comes new
+``row``     the position of the row in its file
+``row_id``  the id of the row, where the table tracks rows
+``n0`` ...  the columns of the table as they are to be, where the clause gives them
+``o0`` ...  the columns of the table as they were, where that is wanted
+==========  ==========================================================================================
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import deltaarrow.scan as scan
+from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, Value
+from deltaarrow.schema import Schema
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["NO_CLAUSE", "ChangeQuery", "Clause", "ClauseKind", "FoundRows", "read_changes"]
+
+NO_CLAUSE = -1
+_BATCH_ROWS = 1 << 17
+_UNSUPPORTED = "unsupported: "
+
+
+class ClauseKind(StrEnum):
+    """What becomes of a row."""
+
+    DELETE = "delete"
+    UPDATE = "update"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What becomes of the rows that meet a condition: `values` has the columns that it gives, by name."""
+
+    kind: ClauseKind
+    condition: Condition = ALWAYS
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ChangeQuery:
+    """The query over `rows`, a SELECT of the columns above up to ``row_id`` and of what values read."""
+
+    rows: str
+    schema: Schema
+    clauses: Sequence[Clause]
+    has_row_ids: bool
+    old: Mapping[str, str]
+
+    @property
+    def sql(self) -> str:
+        """The whole query; `rows` goes by the name ``j`` in it."""
+        columns = ["clause", "file", "row", *(["row_id"] if self.has_row_ids else [])]
+        for place, name in enumerate(self.schema.names):
+            if (new := self._new(name)) is not None:
+                columns.append(f"{new}::{self._type(name)} AS n{place}")
+            if name in self.old:
+                columns.append(f"{self.old[name]} AS o{place}")
+        return f"SELECT {', '.join(columns)} FROM ({self.rows}) AS j"
+
+    def _type(self, name: str) -> str:
+        return scan.located_type(self.schema.field(name).type)
+
+    def _new(self, name: str) -> str | None:
+        given = {
+            place: each.values[name].sql for place, each in enumerate(self.clauses) if name in each.values
+        }
+        if not given:
+            return None
+        if len(set(given.values())) == 1 and len(given) == len(self.clauses):
+            return next(iter(given.values()))
+        whens = " ".join(f"WHEN {place} THEN {sql}" for place, sql in given.items())
+        return f"CASE clause {whens} END"
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """Rows of one clause, from one batch: where they are, and as they are to be and were.
+
+    `clause` is None for rows that matched and are left alone, and `new` for those that go. `files` and
+    `positions` are None for rows that come new, `row_ids` where they are not tracked.
+    """
+
+    clause: Clause | None
+    number: int
+    rows: int
+    files: np.ndarray | None
+    positions: np.ndarray | None
+    row_ids: pa.Array | None
+    new: pa.RecordBatch | None
+    old: pa.RecordBatch | None
+
+    def filter(self, chosen: np.ndarray) -> Self:
+        """Return some of the rows."""
+        mask = _mask(chosen)
+        return replace(
+            self,
+            rows=int(chosen.sum()),
+            files=None if self.files is None else self.files[chosen],
+            positions=None if self.positions is None else self.positions[chosen],
+            row_ids=None if self.row_ids is None else self.row_ids.filter(mask),
+            new=None if self.new is None else self.new.filter(mask),
+            old=None if self.old is None else self.old.filter(mask),
+        )
+
+
+def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Iterator[FoundRows]:
+    """Run a query and yield its rows by clause.
+
+    Raises `ConstraintViolationError` where a condition or a value cannot be computed for a row.
+    """
+    import duckdb
+
+    try:
+        for batch in cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS):
+            yield from _by_clause(query, batch)
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        raise _raised(error) from error
+
+
+def _raised(error: Exception) -> Exception:
+    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
+    if message.startswith(_UNSUPPORTED):
+        return UnsupportedFeatureError(
+            f"{message.removeprefix(_UNSUPPORTED)} is not supported in an expression", feature="expression"
+        )
+    return ConstraintViolationError(f"rows cannot be computed: {message}")
+
+
+def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]:
+    numbers = np.from_dlpack(batch.column("clause"))
+    for number in np.unique(numbers).tolist():
+        chosen = numbers == number
+        part = batch if chosen.all() else batch.filter(_mask(chosen))
+        yield _found(query, number, part)
+
+
+def _mask(values: np.ndarray) -> pa.Array:
+    bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+
+
+def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
+    clause = None if number == NO_CLAUSE else query.clauses[number]
+    is_present = clause is None or clause.kind is not ClauseKind.INSERT
+    names = set(batch.schema.names)
+    row_ids = batch.column("row_id").cast(pa.int64()) if query.has_row_ids and is_present else None
+    new = None
+    if clause is not None and clause.kind is not ClauseKind.DELETE:
+        given = [(place, name) for place, name in enumerate(query.schema.names) if name in clause.values]
+        new = _columns(batch, [(f"n{place}", name) for place, name in given])
+    old = None
+    if clause is not None and is_present and query.old:
+        old = _columns(
+            batch, [(f"o{p}", name) for p, name in enumerate(query.schema.names) if f"o{p}" in names]
+        )
+    return FoundRows(
+        clause,
+        number,
+        batch.num_rows,
+        _integers(batch.column("file")) if is_present else None,
+        _integers(batch.column("row")) if is_present else None,
+        row_ids,
+        new,
+        old,
+    )
+
+
+def _columns(batch: pa.RecordBatch, columns: Sequence[tuple[str, str]]) -> pa.RecordBatch:
+    arrays = [batch.column(source) for source, _ in columns]
+    return pa.RecordBatch.from_arrays(arrays, names=[name for _, name in columns])
+
+
+def _integers(column: pa.Array) -> np.ndarray:
+    values: np.ndarray = np.from_dlpack(pc.cast(column, pa.int64()))
+    return values

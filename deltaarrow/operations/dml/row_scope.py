@@ -1,0 +1,156 @@
+"""Spark SQL that users write about rows, as DuckDB SQL in one query over data files and a source.
+
+Conditions and values are understood by `deltaarrow.stored_expressions`, with the values and errors of Spark's
+ANSI mode. A condition on the table alone that `deltaarrow.expressions` understands is put as that does, so
+that DuckDB hands it to its reader of files. A column that is assigned as it is may be of any type.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltaarrow.compute import quote_literal
+from deltaarrow.errors import DeltaError, InvalidPredicateError, SchemaMismatchError
+from deltaarrow.expressions import TRUE, Predicate, bind, columns_of, from_sql, to_duckdb
+from deltaarrow.schema import DataType, StructType
+from deltaarrow.stored_expressions import (
+    AliasScope,
+    Equality,
+    Expression,
+    Path,
+    converted_sql,
+    known_equalities,
+    known_predicate,
+    parse_column,
+    parse_expression,
+    to_native_sql,
+)
+
+__all__ = ["ALWAYS", "Condition", "RowScope", "TopColumn", "Value"]
+
+TopColumn = tuple[str, str]
+"""The alias of a table, and the name of one of its columns."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition as SQL, and what is known of it.
+
+    `columns` are those that it reads, `pruning` what it says of the rows of the target, and `equalities` by
+    which columns of the target these meet rows of the source.
+    """
+
+    text: str
+    sql: str
+    columns: frozenset[TopColumn] = frozenset()
+    pruning: Predicate = TRUE
+    equalities: tuple[Equality, ...] = ()
+
+
+ALWAYS = Condition("true", "true")
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a column is assigned, as SQL of the column's type, and the columns that it reads."""
+
+    text: str
+    sql: str
+    columns: frozenset[TopColumn] = frozenset()
+
+
+@dataclass(frozen=True)
+class RowScope:
+    """The tables of one query: their columns by alias, and what the query calls these.
+
+    Args:
+        tables: the logical schemas by the aliases that users write.
+        place: the SQL of a column, by the alias and the name.
+        target: the alias of the Delta table.
+        now_ms: what ``current_timestamp()`` is.
+    """
+
+    tables: Mapping[str, StructType]
+    place: Callable[[str, str], str]
+    target: str
+    now_ms: int
+
+    @cached_property
+    def _scope(self) -> AliasScope:
+        return AliasScope(self.tables)
+
+    def column(self, path: Path) -> str:
+        """Return the SQL of a column, or of a member of one, by its path with the alias in front."""
+        sql = self.place(path[0], path[1])
+        for name in path[2:]:
+            sql = f"struct_extract({sql}, {quote_literal(name)})"
+        return sql
+
+    def condition(self, text: str) -> Condition:
+        """Return a condition on the rows.
+
+        Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` raises.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
+        return self._plain(text) or self._spelled_out(text)
+
+    def _plain(self, text: str) -> Condition | None:
+        """The condition where it reads the target alone and is simple; else None."""
+        if len(self.tables) > 1:
+            return None
+        try:
+            predicate = bind(from_sql(text), self.tables[self.target])
+            sql = to_duckdb(predicate, lambda path: self.column((self.target, *path)))
+        except DeltaError:
+            return None
+        read = frozenset((self.target, path[0]) for path in columns_of(predicate))
+        return Condition(text, sql, read, predicate)
+
+    def _spelled_out(self, text: str) -> Condition:
+        expression = parse_expression(text, self._scope)
+        if getattr(expression.type, "type", None) not in ("boolean", "void"):
+            raise InvalidPredicateError(f"{text!r} is no condition: its values are {expression.type!r}")
+        return Condition(
+            text,
+            self._sql(expression),
+            _top(expression.columns),
+            known_predicate(expression, self.target, self.tables[self.target]),
+            tuple(known_equalities(expression, self.target)),
+        )
+
+    def value(self, text: str, data_type: DataType) -> Value:
+        """Return what a column of a type is assigned.
+
+        Raises `SchemaMismatchError` for a column that is not there or does not fit, and what
+        `parse_expression` raises.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a value is SQL text, not {type(text).__qualname__}")
+        found = parse_column(text, self._scope)
+        if found is not None:
+            path, field = found
+            return self.copied(path, field.type, data_type)
+        expression = parse_expression(text, self._scope, data_type)
+        return Value(text, self._sql(expression), _top(expression.columns))
+
+    def copied(self, path: Path, source: DataType, data_type: DataType) -> Value:
+        """Return the value of a column, or of a member of one, as one of another column."""
+        text = ".".join(path)
+        try:
+            sql = converted_sql(self.column(path), source, data_type)
+        except SchemaMismatchError as error:
+            raise SchemaMismatchError(f"{text}: {error}") from error
+        return Value(text, sql, _top([path]))
+
+    def source_sql(self, equality: Equality) -> str:
+        """Return the SQL of what a column of the target has to equal."""
+        return self._sql(equality.other)
+
+    def _sql(self, expression: Expression) -> str:
+        columns = {path: self.column(path) for path in expression.columns}
+        return to_native_sql(expression, columns, now_ms=self.now_ms)
+
+
+def _top(paths: Iterable[Path]) -> frozenset[TopColumn]:
+    return frozenset((path[0], path[1]) for path in paths)

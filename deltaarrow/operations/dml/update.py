@@ -1,0 +1,125 @@
+"""UPDATE: rows that meet a condition get other values, under the ids that they have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+import deltaarrow.scan as scan
+from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
+from deltaarrow.operations.dml.operation import (
+    TARGET,
+    RowOperation,
+    file_metrics,
+    predicates_parameter,
+    single_scope,
+    times,
+)
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind
+from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
+from deltaarrow.schema import DataType, to_arrow_type
+
+__all__ = ["update_rows"]
+
+_GIVEN = "deltaarrow_given"
+
+
+def update_rows(
+    operation: RowOperation,
+    updates: Mapping[str, str] | None,
+    new_values: Mapping[str, Any] | None,
+    predicate: str | None,
+) -> dict[str, Any]:
+    """Update the rows for which a condition is TRUE, all of them if it is None, and commit.
+
+    Args:
+        operation: the operation.
+        updates: expressions by the names of the columns, or of members with dots between.
+        new_values: Python values by the same; one of the two is given.
+        predicate: the condition.
+
+    Returns the metrics by the names that ``deltalake`` has for them.
+
+    Raises `SchemaMismatchError` for a column that is not there or a value that does not fit,
+    `ConstraintViolationError` for a row that breaks a rule of the table, and the exceptions of commits.
+    """
+    if (updates is None) == (new_values is None) or not (updates or new_values):
+        raise ValueError("an update wants either updates or new_values, with a column at least")
+    inner = single_scope(operation)
+    outer = RowScope(inner.tables, lambda _, name: f"j.{quote_identifier(name)}", TARGET, inner.now_ms)
+    given: dict[str, pa.Array] = {}
+    assignments = []
+    for name, value in (updates or new_values or {}).items():
+        fields = parse_target(operation.schema, name, [TARGET])
+        make = _expression(outer, value) if updates else _constant(given, name, value)
+        assignments.append((fields, make))
+    assigned = assigned_values(
+        operation.schema,
+        assignments,
+        lambda name: outer.copied((TARGET, name), *(operation.schema.field(name).type,) * 2),
+    )
+    clause = Clause(ClauseKind.UPDATE, ALWAYS, kept_values(operation.target, outer, assigned))
+    condition = ALWAYS if predicate is None else inner.condition(predicate)
+    writes_changes = operation.has_change_feed
+    read = {name for value in clause.values.values() for _, name in value.columns}
+    old = {}
+    if writes_changes:
+        old = {name: f"j.{quote_identifier(name)}" for name in operation.schema.names}
+    exported = [name for name in operation.schema.names if name in read or name in old]
+    ids = () if operation.tracking is None else (scan.ROW_ID,)
+    plan = operation.plan(
+        None if predicate is None else condition.pruning,
+        {*exported, *(name for _, name in condition.columns), *ids},
+        operation.matcher(condition),
+    )
+
+    def query(cursor: Any, rows: str) -> ChangeQuery:
+        if given:
+            cursor.register(_GIVEN, pa.table(given))
+        columns = [
+            "0::TINYINT AS clause",
+            f't.{scan.FILE_COLUMN} AS "file"',
+            f't.{scan.ROW_COLUMN} AS "row"',
+            *(f"t.{quote_identifier(name)} AS row_id" for name in ids),
+            *(f"t.{quote_identifier(name)}" for name in exported),
+        ]
+        return ChangeQuery(
+            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {condition.sql}",
+            operation.schema,
+            [clause],
+            has_row_ids=bool(ids),
+            old=old,
+        )
+
+    staged = operation.stage(plan, query, writes_changes=writes_changes)
+    updated = staged.rows([0])
+    operation.commit(
+        {"predicate": predicates_parameter([] if predicate is None else [predicate])},
+        {"numUpdatedRows": updated, **file_metrics(staged)},
+    )
+    return {
+        "num_added_files": len(staged.added),
+        "num_removed_files": staged.removed_files,
+        "num_updated_rows": updated,
+        "num_copied_rows": staged.copied_rows,
+        **times(operation, staged),
+    }
+
+
+def _expression(scope: RowScope, text: str) -> MakeValue:
+    return lambda data_type: scope.value(text, data_type)
+
+
+def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
+    """A Python value, which the query takes from a table of one row."""
+
+    def make(data_type: DataType) -> Value:
+        try:
+            given[name] = pa.array([value], to_arrow_type(data_type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise SchemaMismatchError(f"{value!r} is no value for {name!r}: {error}") from error
+        return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
+
+    return make

@@ -1,0 +1,62 @@
+"""The rows of a plan with their places, as something that a query of DuckDB selects from.
+
+DuckDB reads the files itself where it can. What it would not read as the table (variants, which it does not
+give back byte for byte, or columns that differ in case alone) comes to it as a stream of Arrow batches, once.
+"""
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.scan.batches import BatchReader
+from deltaarrow.scan.plan import ScanPlan
+from deltaarrow.scan.relation import relation_sql
+from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["located_rows", "located_type"]
+
+_VARIANT = StructType([Field("metadata", "binary"), Field("value", "binary")])
+
+
+def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str) -> str:
+    """Return a SELECT of the live rows, for one query of `cursor`.
+
+    Its columns are those of the plan, in the types of `located_type`, and then `FILE_COLUMN`, the place of
+    the file in ``plan.tasks``, and `ROW_COLUMN`, the position of the row in its file.
+
+    Args:
+        cursor: of `deltaarrow.compute.files_cursor` for the store of the plan.
+        plan: what to read.
+        name: what is registered on the cursor under this name, or one that begins with it.
+    """
+    try:
+        relation = relation_sql(plan, f"{name}_parts", locate=True)
+    except BeyondDuckDBError:
+        reader = BatchReader(plan.layout, plan.columns, locate=True)
+        stream = pa.RecordBatchReader.from_batches(reader.schema, reader.read(plan.tasks))
+        cursor.register(name, stream)
+        return f"SELECT * FROM {quote_identifier(name)}"
+    if relation.parts is not None:
+        cursor.register(name, relation.parts)
+        cursor.execute(relation.create_parts(name))
+    return relation.select
+
+
+def located_type(data_type: DataType) -> str:
+    """Return the DuckDB type of a column of `located_rows`; a variant is a struct of its two binaries."""
+    return duckdb_type(_without_variants(data_type))
+
+
+def _without_variants(data_type: DataType) -> DataType:
+    if isinstance(data_type, StructType):
+        return StructType([Field(each.name, _without_variants(each.type)) for each in data_type.fields])
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_without_variants(data_type.element_type))
+    if isinstance(data_type, MapType):
+        return MapType(_without_variants(data_type.key_type), _without_variants(data_type.value_type))
+    return _VARIANT if data_type == PrimitiveType("variant") else data_type
