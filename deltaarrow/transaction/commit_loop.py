@@ -31,7 +31,11 @@ from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
 from deltaarrow.transaction.row_ids import assign_row_ids, with_recorded_row_ids
 from deltaarrow.transaction.staged import Staged
-from deltaarrow.transaction.validity import ensure_replaced_files_are_removed, ensure_valid_commit
+from deltaarrow.transaction.validity import (
+    ensure_live,
+    ensure_replaced_files_are_removed,
+    ensure_valid_commit,
+)
 from deltaarrow.transaction.winning_commit import read_winning_commits
 
 __all__ = ["DEFAULT_MAX_COMMIT_RETRIES", "CommitLoop", "CommittedTransaction"]
@@ -94,6 +98,8 @@ class CommitLoop:
         isolation = isolation_level(
             self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
         )
+        if self.snapshot is not None:
+            ensure_live([removal.file for removal in self.staged.row_removals.values()], self.snapshot)
         committer = FileSystemCommitter(self.store)
         newest = self.snapshot
         for attempt in range(max_retries + 1):
@@ -119,9 +125,10 @@ class CommitLoop:
             ensure_valid_commit(staged)
         else:
             ensure_valid_commit(staged, newest.protocol, newest.metadata)
-            ensure_replaced_files_are_removed(staged, newest, self.staged.written)
+            known = self.staged.known
+            ensure_replaced_files_are_removed(staged, newest, known)
             if self.snapshot is not None and newest.version > self.snapshot.version:
-                staged = with_recorded_row_ids(staged, newest, self.staged.written)
+                staged = with_recorded_row_ids(staged, newest, known)
         staged = assign_row_ids(staged, newest)
         now = self.clock()
         commit_info = self.describe(isolation, newest, staged, now)

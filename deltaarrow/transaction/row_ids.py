@@ -109,33 +109,33 @@ def _domain(mark: int, protocol: Protocol) -> DomainMetadata:
 
 
 def with_recorded_row_ids(
-    actions: Sequence[Action], newest: Snapshot, written: Collection[str]
+    actions: Sequence[Action], newest: Snapshot, known: Collection[str]
 ) -> list[Action]:
     """Return actions in which files that are live in `newest` have the ids that they have there.
 
     For a commit that goes after another than it has read, which may have given ids to files that had none:
-    see `deltaarrow.operations.enable_row_tracking`. `written` are the names of files that cannot be live.
+    see `deltaarrow.operations.enable_row_tracking`. `known` are the names of files that are as they are to
+    be, such as new ones.
     """
-    new = set(written)
     lacking = {
         path
         for action in actions
         if isinstance(action, AddFile | RemoveFile)
         and action.base_row_id is None
-        and (path := decode_path(action.path)) not in new
+        and (path := decode_path(action.path)) not in known
     }
     if not lacking or not is_supported(newest.protocol, "rowTracking"):
         return list(actions)
     files = newest.files(columns=["path", "base_row_id", "default_row_commit_version"])
     files = files.filter(pc.is_in(files.column("path"), pa.array(sorted(lacking), pa.string())))
-    known: dict[str, _FileIds] = {
+    recorded: dict[str, _FileIds] = {
         row["path"]: (row["base_row_id"], row["default_row_commit_version"]) for row in files.to_pylist()
     }
-    return [_recorded(action, known) for action in actions]
+    return [_with_ids(action, recorded) for action in actions]
 
 
-def _recorded(action: Action, known: dict[str, _FileIds]) -> Action:
+def _with_ids(action: Action, recorded: dict[str, _FileIds]) -> Action:
     if not isinstance(action, AddFile | RemoveFile) or action.base_row_id is not None:
         return action
-    base, since = known.get(decode_path(action.path), (None, None))
+    base, since = recorded.get(decode_path(action.path), (None, None))
     return replace(action, base_row_id=base, default_row_commit_version=since)

@@ -83,6 +83,14 @@ class Staged:
             self._delete(store, outdated)
             self.written = [name for name in self.written if name not in outdated]
 
+    @property
+    def known(self) -> set[str]:
+        """The names of files of which it is known how they stand in the version that the commit goes after.
+
+        New ones do not, and those that rows go from are followed from one commit to the next.
+        """
+        return {*self.written, *self.row_removals}
+
     def is_exact(self, actions: Sequence[Action]) -> bool:
         """Whether every file that is added is new to the table, and every one that is removed is live.
 

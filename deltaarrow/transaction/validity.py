@@ -30,6 +30,7 @@ from deltaarrow.write import HIGH_WATER_MARK_KEY, identity_column
 
 __all__ = [
     "ensure_commit_metadata",
+    "ensure_live",
     "ensure_marks_stay",
     "ensure_replaced_files_are_removed",
     "ensure_user_domain",
@@ -198,19 +199,36 @@ def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:
         )
 
 
+def ensure_live(files: Collection[Mapping[str, Any]], snapshot: Snapshot) -> None:
+    """Raise `DeltaProtocolError` unless the given rows of `Snapshot.files` are among those of `snapshot`.
+
+    To take rows out of a file as it was in another version would put it into the table twice.
+    """
+    if not files:
+        return
+    live = snapshot.files(columns=["path", "deletion_vector"])
+    live = live.filter(pc.is_in(live.column("path"), pa.array([file["path"] for file in files], pa.string())))
+    present = {row["path"]: row["deletion_vector"] for row in live.to_pylist()}
+    for file in files:
+        if file["path"] not in present or present[file["path"]] != file["deletion_vector"]:
+            raise DeltaProtocolError(
+                f"{file['path']} is not live in version {snapshot.version} with the deletion vector that"
+                " the given row of the file has"
+            )
+
+
 def ensure_replaced_files_are_removed(
-    actions: Sequence[Action], newest: Snapshot, written: Collection[str]
+    actions: Sequence[Action], newest: Snapshot, known: Collection[str]
 ) -> None:
     """Raise where a live file is added with another deletion vector, and its present one is not removed.
 
-    Both would be live, and the rows of the file in the table twice. `written` are the names of files
-    that cannot be live since they are new; for them the live files need not be listed.
+    Both would be live, and the rows of the file in the table twice. `known` are the names of files of
+    which this cannot be, such as new ones; for them the live files need not be listed.
     """
-    new = set(written)
     adds = {
         path: _vector_id(action.deletion_vector)
         for action in actions
-        if isinstance(action, AddFile) and (path := decode_path(action.path)) not in new
+        if isinstance(action, AddFile) and (path := decode_path(action.path)) not in known
     }
     if not adds:
         return

@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 
 from deltaarrow import DeltaTable
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vector
-from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
+from deltaarrow.errors import CorruptLogError, DeltaProtocolError, UnsupportedFeatureError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
@@ -172,6 +172,18 @@ def test_a_file_without_a_row_count_is_refused(tmp_path):
     transaction.remove_rows(files(transaction)["a"], BitMap64([0]))
     with pytest.raises(CorruptLogError, match="a has no numRecords"):
         transaction.commit()
+
+
+def test_a_file_as_it_was_in_another_version_is_refused(table):
+    row = files(begin(table))["a"]
+    with begin(table) as transaction:
+        transaction.remove_rows(row, BitMap64([0]))
+    for stale in (row, row | {"path": "gone"}):
+        transaction = begin(table)
+        transaction.remove_rows(stale, BitMap64([1]))
+        with pytest.raises(DeltaProtocolError, match="is not live in version 1"):
+            transaction.commit()
+    assert DeltaTable(table.path).version() == 1
 
 
 def test_vectors_that_are_not_switched_on_are_refused(tmp_path):
