@@ -21,7 +21,7 @@ from deltaarrow.scan.row_tracking import (
     ensure_recorded,
     with_row_tracking,
 )
-from deltaarrow.scan.tasks import CHANGE_TYPE, FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, file_tasks
+from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
     from deltaarrow.scan.batches import BatchReader
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
 
 __all__ = [
-    "CHANGE_TYPE",
     "FILE_COLUMN",
     "PLAN_COLUMNS",
     "ROW_COLUMN",

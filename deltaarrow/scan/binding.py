@@ -22,8 +22,9 @@ import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.damage import reading
-from deltaarrow.scan.tasks import CHANGE_TYPE, TableLayout
+from deltaarrow.scan.tasks import TableLayout
 from deltaarrow.schema import (
+    CHANGE_TYPE,
     ArrayType,
     DataType,
     Field,

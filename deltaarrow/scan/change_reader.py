@@ -15,7 +15,8 @@ from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
 from deltaarrow.scan.changes import ChangePlan, is_recorded
-from deltaarrow.scan.tasks import CHANGE_TYPE, FileTask, TableLayout
+from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.schema import CHANGE_TYPE
 
 __all__ = ["ChangeReader"]
 

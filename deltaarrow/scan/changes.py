@@ -40,23 +40,27 @@ from deltaarrow.partitions import render_partition_value
 from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.plan import ensure_columns, table_layout
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
-from deltaarrow.scan.tasks import CHANGE_TYPE, FileTask, TableLayout
-from deltaarrow.schema import PHYSICAL_NAME_KEY, Field, PrimitiveType, Schema, column_mapping_mode
+from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.schema import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    PHYSICAL_NAME_KEY,
+    Field,
+    PrimitiveType,
+    Schema,
+    column_mapping_mode,
+)
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = [
-    "COMMIT_TIMESTAMP",
-    "COMMIT_VERSION",
     "ChangePlan",
     "is_recorded",
     "plan_changes",
     "resolve_versions",
 ]
-
-COMMIT_VERSION = "_commit_version"
-COMMIT_TIMESTAMP = "_commit_timestamp"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMESTAMP = PrimitiveType("timestamp")

@@ -18,10 +18,7 @@ from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store
 
-__all__ = ["CHANGE_TYPE", "FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "file_tasks"]
-
-CHANGE_TYPE = "_change_type"
-"""The column of change data files that says what kind of change a row is."""
+__all__ = ["FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "file_tasks"]
 
 FILE_COLUMN = "__file"
 """The place of a row's file in a scan, where that is asked for."""
