@@ -3,6 +3,7 @@
 Each test is named by the schedule, which has the one under test end last, and by its verdict.
 """
 
+import contextlib
 import json
 import os
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap64
 
+import deltaarrow.scan as scan
 from deltaarrow import DeltaTable
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vector
 from deltaarrow.errors import (
@@ -18,6 +20,7 @@ from deltaarrow.errors import (
     ConcurrentDeleteReadException,
     ConcurrentWriteException,
 )
+from deltaarrow.expressions import bind, from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction, read_set
@@ -366,6 +369,24 @@ def test_a_matcher_is_given_the_files_that_came_and_may_match(table):
     (files,) = given
     assert files["path"].to_pylist() == [name]
     assert files.schema.names == transaction.snapshot.files().schema.names
+
+
+@pytest.mark.parametrize(("ids", "is_committed"), [((20, 31, 40), True), ((20, 30, 40), False)])
+def test_a_matcher_may_scan_the_files_that_came(table, ids, is_committed):
+    transaction = table.begin()
+    snapshot = transaction.snapshot
+    predicate = bind(from_sql("id = 30 AND seen = 0"), snapshot.schema)
+
+    def matcher(files: pa.Table) -> bool:
+        plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, ("id", "seen"), files)
+        return any(True for _ in scan.find_matches(plan, predicate))
+
+    transaction.read_files(predicate, row_level=True, matcher=matcher)
+    add_rows(transaction, {50: 0})
+    table.run(lambda other, ids: add_rows(other, dict.fromkeys(ids, 0)), *ids)
+    with contextlib.nullcontext() if is_committed else pytest.raises(ConcurrentAppendException):
+        transaction.commit()
+    assert DeltaTable(table.path).version() == 1 + is_committed
 
 
 # --- what comes of it ---------------------------------------------------------------------------------

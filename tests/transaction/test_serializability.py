@@ -269,7 +269,7 @@ def check(drawn, order):
         assert result.transaction_version("load") == model.application
         assert result.metadata().name == model.name
         assert result.version() == len(committed)
-        assert result.verify().ok
+        assert result.verify(deep=True).ok
         kept = [*result.snapshot.tombstones().to_pylist(), *result.snapshot.files().to_pylist()]
         assert {path.name for path in table.path.glob("*.parquet")} == {file["path"] for file in kept}
         vectors = [DeletionVectorDescriptor(**vector) for file in kept if (vector := file["deletion_vector"])]
