@@ -22,6 +22,7 @@ __all__ = ["ChangeFileWriter", "with_change_type", "write_change_files", "write_
 
 # The name is the same whatever the mapping, and there is no column id.
 _COLUMN = Field(CHANGE_TYPE, "string", nullable=False, metadata={PHYSICAL_NAME_KEY: CHANGE_TYPE})
+# The protocol knows no other folder; delta-spark leaves it where files have random prefixes.
 _CHANGE_FILES = FileKind(
     "cdc", folder="_change_data/", columns=(_COLUMN,), has_statistics=False, is_dotted=True
 )
