@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pyroaring import BitMap64
 
@@ -33,12 +34,12 @@ class CommitIntent:
         """Whether the metadata is among what is committed."""
         return any(isinstance(action, Metadata) for action in self.actions)
 
-    @property
+    @cached_property
     def added_paths(self) -> set[str]:
         """The canonical paths of the files that are added."""
         return {decode_path(action.path) for action in self.actions if isinstance(action, AddFile)}
 
-    @property
+    @cached_property
     def removed_paths(self) -> set[str]:
         """The canonical paths of the files that are removed whole."""
         return {decode_path(action.path) for action in self.actions if isinstance(action, RemoveFile)}

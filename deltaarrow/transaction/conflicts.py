@@ -236,9 +236,7 @@ def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit)
 
     A file that was read row by row without finding what was looked for is missed by nobody.
     """
-    removed = winner.removed_paths
-    overlap = removed if intent.read.whole_table else removed & intent.read.relied_on
-    if overlap:
+    if overlap := {path for path in winner.removed_paths if intent.read.relies_on(path)}:
         raise ConcurrentDeleteReadException(
             f"files that this transaction read were removed by {winner}, among them {_some(overlap)}"
         )

@@ -65,7 +65,10 @@ class ReadSet:
         """Whether any file was looked for, be it found or not."""
         return self.whole_table or bool(self.searches or self.files or self.rows)
 
-    @property
-    def relied_on(self) -> set[str]:
-        """The paths of the files that hold a row which the transaction relies on."""
-        return self.files | self.rows.keys()
+    def is_by_row(self, path: str) -> bool:
+        """Whether of a file no more was read than rows, each for itself."""
+        return (path in self.scanned or path in self.rows) and not (self.whole_table or path in self.files)
+
+    def relies_on(self, path: str) -> bool:
+        """Whether a file holds a row that the transaction relies on, or all its rows are such."""
+        return self.whole_table or path in self.files or path in self.rows

@@ -34,11 +34,12 @@ def lost_rows(intent: CommitIntent, winner: WinningCommit) -> dict[str, BitMap64
     Only of files to which it did nothing else: they were removed and added again with a deletion vector
     that has all rows of the one before, so none came back. All others are left to the rules for files.
     """
-    read = intent.read
-    if read.whole_table:
-        return {}
-    by_row = (read.scanned | read.rows.keys()) - read.files - intent.removed_paths - intent.added_paths
-    replaced = {path: vectors for path, vectors in winner.replaced_vectors.items() if path in by_row}
+    own = intent.removed_paths | intent.added_paths
+    replaced = {
+        path: vectors
+        for path, vectors in winner.replaced_vectors.items()
+        if path not in own and intent.read.is_by_row(path)
+    }
     wanted = [vector for vectors in replaced.values() for vector in vectors if vector is not None]
     found = read_deletion_vectors(intent.snapshot.store, wanted)
     bitmaps = {vector: rows.bitmap for vector, rows in zip(wanted, found, strict=True)}
