@@ -12,6 +12,7 @@ from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.conditionals import case, element
+from deltaarrow.stored_expressions.constructors import Value, bind_value
 from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, Node, Path, call, refused
 from deltaarrow.stored_expressions.operators import (
     add,
@@ -56,7 +57,7 @@ from deltaarrow.stored_expressions.types import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["parse_column", "parse_expression"]
+__all__ = ["parse_column", "parse_default", "parse_expression"]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -125,6 +126,17 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
     try:
         found = _Binder(_scope(schema)).bind(parse_tree(text))
         return Expression(text, found if target is None else cast(found, target))
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+
+
+def parse_default(text: str) -> Value:
+    """The value that a default stands for, which reads no column.
+
+    Raises as `parse_expression` does.
+    """
+    try:
+        return bind_value(parse_tree(text), _Binder(_scope(StructType(()))).bind)
     except RecursionError as error:
         raise refused("deep nesting") from error
 

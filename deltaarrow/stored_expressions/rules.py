@@ -14,9 +14,16 @@ import pyarrow.compute as pc
 
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
-from deltaarrow.schema import DataType, PrimitiveType, StructType
-from deltaarrow.stored_expressions.binding import parse_expression
+from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
+from deltaarrow.stored_expressions.binding import parse_default, parse_expression
 from deltaarrow.stored_expressions.casts import cast
+from deltaarrow.stored_expressions.constructors import (
+    Constructed,
+    assembled,
+    fitted,
+    is_assignable,
+    leaves,
+)
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
 from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, refused
 from deltaarrow.stored_expressions.operators import compare
@@ -91,21 +98,28 @@ class DefaultColumn:
     type: DataType
     text: str
 
-    def expression(self) -> Expression:
-        """The default as a value of the column's type.
-
-        Raises `UnsupportedFeatureError` for one that is not understood, and `SchemaMismatchError` for one
-        that reads a column.
-        """
-        found = parse_expression(self.text, StructType(()))
-        if not self._takes(found.type):
-            raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
-        return Expression(self.text, cast(found.root, self.type))
-
     def value(self, clock: Clock = system_clock) -> pa.Scalar:
-        """The default as an Arrow scalar; `ConstraintViolationError` if it does not fit the column."""
+        """The default as a value of the column's type, an Arrow scalar.
+
+        Raises:
+            UnsupportedFeatureError: it is not understood, or not of a type that Spark stores in the column.
+            SchemaMismatchError: it reads a column.
+            ConstraintViolationError: it does not fit the column.
+        """
+        found = parse_default(self.text)
+        if isinstance(found, Constructed):
+            is_taken = is_assignable(found.type, self.type)
+        else:
+            is_taken = self._takes(found.type)
+        if not is_taken:
+            raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
+        value = fitted(found, self.type)
         one = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
-        return evaluate(self.expression(), one, clock=clock)[0]
+        if not isinstance(value, Constructed):
+            return evaluate(Expression(self.text, value), one, clock=clock)[0]
+        computed = compute([Expression(self.text, each) for each in leaves(value)], [one], clock=clock)
+        parts = (column[0].as_py() for column in computed.columns)
+        return pa.scalar(assembled(value, parts), to_arrow_type(self.type))
 
     def _takes(self, given: DataType) -> bool:
         """Whether Spark stores a default of that type in the column."""

@@ -13,8 +13,9 @@ from deltaarrow.expressions import bind, from_filters
 from deltaarrow.operations import add_constraint, drop_constraint
 from deltaarrow.schema import Field, Schema, StructType
 from tests.support.commits import commit, comparable
+from tests.support.nested_defaults import ACCEPTED, REFUSED, sql_type
 from tests.support.rows import assert_same_rows
-from tests.support.spark import check_engines, delta_log_files, delta_table, spark_table
+from tests.support.spark import check_engines, create_table, delta_log_files, delta_table, spark_table
 
 pytestmark = [
     pytest.mark.spark,
@@ -180,6 +181,68 @@ def test_invariants_of_spark_and_the_protocol_of_a_constraint_on_an_old_table(sp
         with pytest.raises(ConstraintViolationError, match=r"EXPRESSION\(a > 3\)"):
             da.write_deltalake(path, pa.table({"a": pa.array([value], pa.int32())}), mode="append")
     assert check_engines(spark, path)["a"].to_pylist() == [4]
+
+
+def test_texts_inside_columns_are_as_long_as_spark_lets_them_be(spark, tmp_path):
+    columns = "v VARCHAR(3), s STRUCT<x: CHAR(3), l: ARRAY<VARCHAR(2)>>, m MAP<VARCHAR(2), CHAR(3)>"
+    name = create_table(spark, tmp_path, columns, columnMapping__mode="name")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN s.x TO y")
+    inner = pa.struct([("y", pa.string()), ("l", pa.list_(pa.string()))])
+    types = {"v": pa.string(), "s": inner, "m": pa.map_(pa.string(), pa.string())}
+
+    def row(**given):
+        fine = {"v": "a", "s": {"y": "ab", "l": ["x", None]}, "m": [("k", "v")]} | given
+        return pa.table({key: pa.array([fine[key]], each) for key, each in types.items()})
+
+    fine = [
+        row(),
+        row(v="abc", s=None, m=None),
+        row(s={"y": "abc", "l": None}, m=[("kl", None), ("", "abc")]),
+    ]
+    for data in fine:
+        spark_writes(spark, tmp_path, data)
+        da.write_deltalake(tmp_path, data, mode="append")
+    broken = {
+        "v": row(v="abc "),
+        r"s\.y": row(s={"y": "ab  ", "l": None}),
+        r"s\.l\.element": row(s={"y": None, "l": ["xy", "xyz"]}),
+        r"m\.key": row(m=[("k", "v"), ("klm", "v")]),
+        r"m\.value": row(m=[("k", "abc ")]),
+    }
+    for column, data in broken.items():
+        with pytest.raises(Exception, match="DELTA_EXCEED_CHAR_VARCHAR_LIMIT"):
+            spark_writes(spark, tmp_path, data)
+        with pytest.raises(ConstraintViolationError, match=f"'{column}' is (var)?char"):
+            da.write_deltalake(tmp_path, data, mode="append")
+    found = spark.sql(f"SELECT v, s.y, s.l, map_values(m) FROM {name}").collect()
+    assert len(found) == 2 * len(fine)
+    assert len(set(map(repr, found))) == len(fine)
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN s.y")
+    data = pa.table({"s": pa.array([{"l": ["x"]}], pa.struct([("l", pa.list_(pa.string()))]))})
+    with pytest.raises(Exception, match=r"out of bounds|DATA_SOURCE_EXTERNAL_ERROR"):
+        spark_writes(spark, tmp_path, data)
+    with pytest.raises(da.UnsupportedFeatureError, match="'s' is declared as struct<x:char"):
+        da.write_deltalake(tmp_path, data, mode="append")
+
+
+def test_defaults_of_arrays_maps_and_structs(spark, tmp_path):
+    listed = [f"c{place} {sql_type(each)} DEFAULT {text}" for place, (each, text, _) in enumerate(ACCEPTED)]
+    feature = "'delta.feature.allowColumnDefaults' = 'supported'"
+
+    def create(columns, path=tmp_path):
+        spark.sql(
+            f"CREATE TABLE {delta_table(path)} (id INT, {columns}) USING delta TBLPROPERTIES ({feature})"
+        )
+
+    create(", ".join(listed))
+    name = delta_table(tmp_path)
+    spark.sql(f"INSERT INTO {name} (id) VALUES (1)")
+    da.write_deltalake(tmp_path, pa.table({"id": pa.array([1], pa.int32())}), mode="append")
+    theirs, ours = spark.sql(f"SELECT * FROM {name}").collect()
+    assert ours == theirs
+    for data_type, text in REFUSED:
+        with pytest.raises(Exception, match=r"DEFAULT|MAP_KEY|WRONG_NUM_ARGS"):
+            create(f"d {sql_type(data_type)} DEFAULT {text}", tmp_path / "none")
 
 
 def test_partitions_that_sessions_in_other_zones_generate_are_found(spark, tmp_path):

@@ -98,7 +98,6 @@ def test_what_spark_makes_no_table_with(fields, message):
         ([default("boolean", "'true'")], {}, "default 'true' of column 'd'"),
         ([default("timestamp", "1")], {}, "default 1 of column 'd'"),
         ([default("integer", "current_date()")], {}, "default"),
-        ([default(StructType([Field("x", "integer")]), "named_struct('x', 1)")], {}, "NAMED_STRUCT"),
         ([Field("o", StructType([generated("integer", "a")]))], {}, "inside the column 'o'"),
         ([Field("o", ArrayType(StructType([default("integer", "1")])))], {}, "inside the column 'o'"),
         ([], {"delta.constraints.c": "a"}, "constraint 'c' of type integer"),
