@@ -7,7 +7,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, ClauseKind
-from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn, Value
+from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.evolution import evolve
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import Field, PrimitiveType, Schema, to_arrow_schema
@@ -18,6 +18,13 @@ from deltaarrow.write import identity_column
 __all__ = ["bind_clauses", "evolved_target", "given_columns"]
 
 _VOID = PrimitiveType("void")
+_PRESENT: dict[When, Callable[[MergeStatement], str | None]] = {
+    When.MATCHED: lambda statement: None,
+    When.NOT_MATCHED: lambda statement: statement.source_alias,
+    When.NOT_MATCHED_BY_SOURCE: lambda statement: statement.target_alias,
+}
+"""The one table that rows of a clause have a row of; None where they have one of both."""
+
 _FILLED_KEYS = ("delta.generationExpression", "CURRENT_DEFAULT")
 
 
@@ -85,33 +92,19 @@ def _bound(
     outer: RowScope,
     source: Schema,
 ) -> Clause:
+    present = _PRESENT[clause.when](statement)
+    if present is not None:
+        inner, outer = inner.only(present), outer.only(present)
     condition = ALWAYS if clause.predicate is None else inner.condition(clause.predicate)
-    _ensure_readable(clause, statement, condition.columns, condition)
     if clause.kind is ClauseKind.DELETE:
         return Clause(clause.kind, condition)
     if clause.is_star:
         assigned = _star(clause, statement, target, outer, source)
     else:
         assigned = _explicit(clause, target, outer)
-    for value in assigned.values():
-        _ensure_readable(clause, statement, value.columns, value)
     if clause.kind is ClauseKind.UPDATE:
         return Clause(clause.kind, condition, kept_values(target, outer, assigned))
     return Clause(clause.kind, condition, assigned)
-
-
-def _ensure_readable(
-    clause: MergeClause, statement: MergeStatement, columns: frozenset[TopColumn], what: Condition | Value
-) -> None:
-    absent = {
-        When.MATCHED: None,
-        When.NOT_MATCHED: statement.target_alias,
-        When.NOT_MATCHED_BY_SOURCE: statement.source_alias,
-    }[clause.when]
-    if absent is not None and any(alias == absent for alias, _ in columns):
-        raise SchemaMismatchError(
-            f"{what.text!r} reads {absent}, which rows that are {clause.when} have no row of"
-        )
 
 
 def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict[str, Value]:

@@ -18,7 +18,6 @@ def merge_parameters(statement: MergeStatement) -> dict[str, Any]:
     return {
         "predicate": orjson.dumps([f"({statement.predicate})"]).decode(),
         "matchedPredicates": _clauses(statement.of(When.MATCHED)),
-        "statsOnLoad": False,
         "notMatchedBySourcePredicates": _clauses(statement.of(When.NOT_MATCHED_BY_SOURCE)),
         "notMatchedPredicates": _clauses(statement.of(When.NOT_MATCHED)),
     }

@@ -6,7 +6,7 @@ that DuckDB hands it to its reader of files. A column that is assigned as it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from deltaarrow.compute import quote_literal
@@ -79,6 +79,10 @@ class RowScope:
     def _scope(self) -> AliasScope:
         return AliasScope(self.tables)
 
+    def only(self, alias: str) -> "RowScope":
+        """Return where names lead for rows of one of the tables alone."""
+        return replace(self, tables={alias: self.tables[alias]})
+
     def column(self, path: Path) -> str:
         """Return the SQL of a column, or of a member of one, by its path with the alias in front."""
         sql = self.place(path[0], path[1])
@@ -97,7 +101,7 @@ class RowScope:
 
     def _plain(self, text: str) -> Condition | None:
         """The condition where it reads the target alone and is simple; else None."""
-        if len(self.tables) > 1:
+        if list(self.tables) != [self.target]:
             return None
         try:
             predicate = bind(from_sql(text), self.tables[self.target])
@@ -111,13 +115,12 @@ class RowScope:
         expression = parse_expression(text, self._scope)
         if getattr(expression.type, "type", None) not in ("boolean", "void"):
             raise InvalidPredicateError(f"{text!r} is no condition: its values are {expression.type!r}")
-        return Condition(
-            text,
-            self._sql(expression),
-            _top(expression.columns),
-            known_predicate(expression, self.target, self.tables[self.target]),
-            tuple(known_equalities(expression, self.target)),
-        )
+        pruning: Predicate = TRUE
+        equalities: list[Equality] = []
+        if self.target in self.tables:
+            pruning = known_predicate(expression, self.target, self.tables[self.target])
+            equalities = known_equalities(expression, self.target)
+        return Condition(text, self._sql(expression), _top(expression.columns), pruning, tuple(equalities))
 
     def value(self, text: str, data_type: DataType) -> Value:
         """Return what a column of a type is assigned.
