@@ -1,4 +1,4 @@
-"""Rows deleted by their positions here and by DELETE in Spark leave the same actions behind."""
+"""Rows deleted here by their positions, and in Spark by DELETE and UPDATE: what is left, side by side."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ import pytest
 from pyroaring import BitMap64
 
 from deltaarrow import DeltaTable
+from deltaarrow.errors import ConcurrentDeleteDeleteException
 from tests.support.spark import create_table, spark_table
 
 pytestmark = pytest.mark.spark
@@ -67,3 +68,29 @@ def test_deleting_rows_twice_and_all_rows_of_a_file_leaves_what_spark_leaves(spa
         assert found == wanted
     assert spark_table(spark, ours).sort_by("id") == spark_table(spark, theirs).sort_by("id")
     assert DeltaTable(ours).verify(deep=True).ok
+
+
+@pytest.mark.slow
+def test_rows_that_spark_deletes_and_updates_meanwhile_stay_so(spark, tmp_path):
+    name = create_table(
+        spark, tmp_path, "id BIGINT, v STRING", enableDeletionVectors="true", enableRowTracking="true"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT /*+ REPARTITION(1) */ id, 'old' FROM range(40)")
+    transactions = [DeltaTable(tmp_path).transaction("DELETE") for _ in range(3)]
+    for number, transaction in enumerate(transactions):
+        (file,) = transaction.read_files(f"id = {number}", row_level=True).to_pylist(maps_as_pydicts="strict")
+        place = dataset_ids(tmp_path, file["path"]).index(number)
+        transaction.remove_rows(file, BitMap64([place]))
+    spark.sql(f"DELETE FROM {name} WHERE id IN (10, 20)")
+    assert transactions[0].commit() == 3
+    spark.sql(f"UPDATE {name} SET v = 'new' WHERE id IN (11, 21)")
+    assert transactions[1].commit() == 5
+    spark.sql(f"DELETE FROM {name} WHERE id = 2")
+    with pytest.raises(ConcurrentDeleteDeleteException, match="version 6"):
+        transactions[2].commit()
+    spark.sql(f"UPDATE {name} SET v = 'newer' WHERE id = 39")
+    rows = {row["id"]: row["v"] for row in spark_table(spark, tmp_path).to_pylist()}
+    expected = dict.fromkeys(set(range(40)) - {0, 1, 2, 10, 20}, "old")
+    assert rows == expected | {11: "new", 21: "new", 39: "newer"}
+    assert sorted(DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == sorted(rows)
+    assert DeltaTable(tmp_path).verify(deep=True).ok
