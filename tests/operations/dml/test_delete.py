@@ -1,5 +1,6 @@
 """DELETE: which rows go, and by what means."""
 
+import json
 import math
 from decimal import Decimal
 
@@ -155,8 +156,6 @@ def test_a_file_whose_rows_the_log_does_not_count(tmp_path):
 
 
 def _without_stats(line):
-    import json
-
     action = json.loads(line)
     del action["add"]["stats"]
     return json.dumps(action)

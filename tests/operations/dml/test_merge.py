@@ -188,7 +188,9 @@ def test_rules_of_the_table(tmp_path):
             Field("id", "long", nullable=False),
             Field("twice", "long", metadata={"delta.generationExpression": "id * 2"}),
             Field("n", "long", metadata={
-                "delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False,
+                "delta.identity.start": 1,
+                "delta.identity.step": 1,
+                "delta.identity.allowExplicitInsert": False,
             }),
             Field("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
         ]
@@ -263,8 +265,8 @@ def test_files_that_hold_no_row_of_the_source_are_not_read(tmp_path):
 def test_what_cannot_be_meant_is_refused(tmp_path):
     table = make(tmp_path, TARGET, VECTORS)
 
-    def merge(condition="target.id = source.id"):
-        return table.merge(SOURCE, condition)
+    def merge(condition="target.id = source.id", source=SOURCE):
+        return table.merge(source, condition)
 
     for merger, error in [
         (merge(), ValueError),
@@ -277,7 +279,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
         (merge().when_matched_update({"no": "1"}), SchemaMismatchError),
         (merge("source.id in (select 1)").when_matched_delete(), UnsupportedFeatureError),
         (table.merge(SOURCE, "true", "x", "X").when_matched_delete(), ValueError),
-        (table.merge(pa.table({"id": [1]}), "target.id = source.id").when_not_matched_insert_all(), SchemaMismatchError),
+        (merge(source=pa.table({"id": [1]})).when_not_matched_insert_all(), SchemaMismatchError),
     ]:  # fmt: skip
         with pytest.raises(error):
             merger.execute()

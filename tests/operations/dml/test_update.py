@@ -6,7 +6,15 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, Field, Schema, UnsupportedFeatureError, write_deltalake
+from deltaarrow import (
+    CommitProperties,
+    DeltaTable,
+    Field,
+    Schema,
+    Transaction,
+    UnsupportedFeatureError,
+    write_deltalake,
+)
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -163,8 +171,6 @@ def test_the_change_feed_has_both_images(tmp_path, configuration):
 
 
 def test_an_operation_of_an_application_is_done_once(tmp_path):
-    from deltaarrow import CommitProperties, Transaction
-
     table = make(tmp_path, pa.table({"id": [1]}), VECTORS)
     once = CommitProperties(app_transactions=[Transaction("etl", 1)])
     for done in (1, 0):
