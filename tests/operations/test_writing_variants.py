@@ -12,6 +12,7 @@ import deltaarrow as da
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
 from deltaarrow.variant import Shape, parse_json, shred, to_json, variant_array
 from tests.support.rows import READERS
+from tests.support.tables import TableBuilder
 
 pytestmark = [pytest.mark.feature("variantType"), pytest.mark.feature("variantShredding")]
 
@@ -226,3 +227,26 @@ def test_a_text_column_replaces_variants_when_the_schema_is_overwritten(tmp_path
     da.DeltaTable.create(tmp_path, Schema([Field("v", VARIANT)]))
     da.write_deltalake(tmp_path, pa.table({"v": ["not JSON"]}), mode="overwrite", schema_mode="overwrite")
     assert da.DeltaTable(tmp_path).to_pyarrow_table()["v"].to_pylist() == ["not JSON"]
+
+
+def test_tables_of_the_preview_keep_its_names(tmp_path):
+    names = ("variantType-preview", "variantShredding-preview")
+    table = TableBuilder(tmp_path).features(*names)
+    schema = Schema([Field("id", "long"), Field("v", VARIANT)])
+    table.metadata(schema.to_json(), configuration=SHREDS).commit([])
+    protocol = da.DeltaTable(tmp_path).protocol()
+    text = ['{"a":1}', None]
+    da.write_deltalake(tmp_path, pa.table({"id": [1, 2], "v": text}), mode="append")
+    marked = pa.field("w", FORMS["binary"].type, metadata={"ARROW:extension:name": "arrow.parquet.variant"})
+    more = pa.table({"id": [3, 4], "v": text}).append_column(marked, parse_json(pa.array(text)))
+    da.write_deltalake(tmp_path, more, mode="append", schema_mode="merge")
+    assert texts_of(tmp_path) == text * 2
+    da.write_deltalake(tmp_path, more, mode="overwrite")
+    da.write_deltalake(tmp_path, more, mode="overwrite", schema_mode="overwrite")
+    assert texts_of(tmp_path, column="w") == text
+    assert da.DeltaTable(tmp_path).schema().field("w").type == VARIANT
+    assert da.DeltaTable(tmp_path).protocol() == protocol
+    assert set(protocol.reader_features) == set(names)
+    logs = [file.read_text() for file in sorted((tmp_path / "_delta_log").glob("*.json"))]
+    assert len(logs) == 5
+    assert not any('"protocol":' in each for each in logs[1:])

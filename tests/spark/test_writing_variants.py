@@ -206,3 +206,39 @@ def test_a_column_of_variants_comes_with_a_write(spark, tmp_path):
     spark.sql(f"INSERT INTO {delta_table(ours)} VALUES (4, parse_json('[1]'))")
     assert our_texts(ours, "arrow") == [(2, '{"a":1}'), (3, None), (4, "[1]")]
     assert spark.table(delta_table(ours)).where("v:a::int = 1").count() == 1
+
+
+def test_tables_of_the_preview_are_written_in_turns(spark, tmp_path):
+    """Both keep the names under which the tables list the features."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    preview = {"feature__variantType-preview": "supported", "enableVariantShredding": "true"}
+    texts = ['{"a":1}', None, '{"a":2,"b":["x"]}']
+    data = pa.table({"id": pa.array([1, 2, 3], pa.int32()), "v": texts})
+    marked = pa.field(
+        "w", parse_json(pa.array(texts)).type, metadata={"ARROW:extension:name": "arrow.parquet.variant"}
+    )
+    more = data.append_column(marked, parse_json(pa.array(texts)))
+    spark.createDataFrame(data).coalesce(1).createOrReplaceTempView("texts")
+    frame = spark.sql("SELECT id, parse_json(v) AS v, parse_json(v) AS w FROM texts")
+    for path in (ours, theirs):
+        create_table(spark, path, "id INT, v VARIANT", **preview)
+    da.write_deltalake(ours, data, mode="append")
+    frame.drop("w").write.format("delta").mode("append").save(str(theirs))
+    da.write_deltalake(ours, more, mode="append", schema_mode="merge")
+    frame.write.format("delta").option("mergeSchema", "true").mode("append").save(str(theirs))
+    for version in (0, 1, 2):
+        assert comparable(commit(ours, version)) == comparable(commit(theirs, version)), version
+    names = {"variantType-preview", "variantShredding-preview"}
+    assert names == set(da.DeltaTable(ours).protocol().reader_features)
+    da.write_deltalake(theirs, more, mode="append")
+    frame.write.format("delta").mode("append").save(str(ours))
+    spark.sql(f"UPDATE {delta_table(ours)} SET id = 9 WHERE variant_get(w, '$.a', 'int') = 2")
+    spark.sql(f"UPDATE {delta_table(theirs)} SET id = 9 WHERE w:a::int = 2")
+    found = [
+        sorted(map(repr, spark.sql(f"SELECT id, to_json(v), to_json(w) FROM {delta_table(path)}").collect()))
+        for path in (ours, theirs)
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 9
+    assert our_texts(ours, "arrow") == our_texts(theirs, "arrow")
+    assert names == set(da.DeltaTable(ours).protocol().reader_features)
