@@ -3,9 +3,9 @@
 They read and change rows as DELETE, UPDATE and MERGE do: row by row, naming what they found.
 """
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
+from uuid import uuid4
 
 import orjson
 import pyarrow as pa
@@ -18,12 +18,11 @@ from deltaarrow.storage import Store
 from deltaarrow.transaction import OptimisticTransaction
 
 SCHEMA = pa.schema([("id", pa.int64()), ("seen", pa.int64())])
-_names = itertools.count()
 
 
 def add_rows(transaction: OptimisticTransaction, rows: Mapping[int, int], *, data_change: bool = True) -> str:
     """Write one file of rows, `seen` by id, stage it and return its name."""
-    name = f"part-{next(_names)}.parquet"
+    name = f"part-{uuid4()}.parquet"
     path = transaction.store.location(name)
     pq.write_table(pa.table([list(rows), list(rows.values())], schema=SCHEMA), path)
     stats = {

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap64
 
-from deltaarrow import DeltaTable
+from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.actions import AddFile
 from deltaarrow.errors import CommitFailedError, MetadataChangedException
 from deltaarrow.snapshot import Snapshot
@@ -284,6 +284,37 @@ def test_files_of_a_put_that_may_yet_take_place_are_kept(remote, monkeypatch, er
     real(transaction.store, *requests[0])
     assert DeltaTable(remote).file_uris() == [transaction.store.location(name)]
     assert transaction.store.exists(name)
+
+
+def test_vectors_of_a_rebased_put_that_may_yet_take_place_are_kept(monkeypatch):
+    uri = f"memory://{uuid.uuid4()}/t"
+    rows = pa.table({"id": pa.array(range(10), pa.int64())})
+    write_deltalake(uri, rows, configuration={"delta.enableDeletionVectors": "true"})
+    transactions = [begin(uri), begin(uri), begin(uri)]
+    for position, transaction in enumerate(transactions):
+        (row,) = transaction.read_files(row_level=True).to_pylist(maps_as_pydicts="strict")
+        transaction.remove_rows(row, BitMap64([position]))
+    last, real, requests = transactions[-1], type(transactions[0].store).put_if_absent, []
+
+    def lose_the_answer(self, name, data):
+        if self is not last.store:
+            return real(self, name, data)
+        if len(requests) == 0:
+            transactions[1].commit()
+        requests.append((name, data))
+        if len(requests) == 1:
+            return real(self, name, data)
+        raise LibraryError("reset by peer")
+
+    monkeypatch.setattr(type(last.store), "put_if_absent", lose_the_answer)
+    transactions[0].commit()
+    with pytest.raises(LibraryError):
+        last.commit()
+    real(last.store, *requests[-1])
+    assert sorted(DeltaTable(uri).to_pyarrow_table()["id"].to_pylist()) == list(range(3, 10))
+    assert DeltaTable(uri).verify(deep=True).ok
+    vectors = [entry.name for entry in last.store.list_from("") if entry.name.endswith(".bin")]
+    assert len(vectors) == 3
 
 
 def test_files_of_a_commit_that_was_not_tried_are_deleted(remote, monkeypatch):
