@@ -68,8 +68,8 @@ class Staged:
     def rebase_row_removals(self, store: Store, winner: WinningCommit) -> None:
         """Let the rows that go do so from their files as a commit of another writer has left them.
 
-        It is one that does not conflict: rows are where they were. The deletion vectors that the files had
-        before the commit, and were written for a try that came too late, are deleted.
+        It is one that does not conflict, so the rows are there, and where they were. The deletion vectors
+        of a try that came too late are deleted: they lack what the commit has deleted.
         """
         bodies = [body for body in winner.bodies("add") if decode_path(body["path"]) in self.row_removals]
         if not bodies:
