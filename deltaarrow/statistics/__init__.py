@@ -23,6 +23,7 @@ from deltaarrow.statistics.render import (
     render_statistics,
     truncate_max,
 )
+from deltaarrow.statistics.rewriting import with_num_records, with_wide_bounds
 from deltaarrow.statistics.skipping import skip_by_variants, skipping_sql
 
 __all__ = [
@@ -50,4 +51,6 @@ __all__ = [
     "statistics_schema",
     "string_prefix_length",
     "truncate_max",
+    "with_num_records",
+    "with_wide_bounds",
 ]

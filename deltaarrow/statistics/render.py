@@ -35,6 +35,7 @@ __all__ = [
     "nest",
     "render_bound",
     "render_statistics",
+    "render_tree",
     "truncate_max",
 ]
 
@@ -72,7 +73,7 @@ def render_statistics(
             members[key] = tree
     if tight_bounds is not None:
         members["tightBounds"] = "true" if tight_bounds else "false"
-    return _render_tree(members)
+    return render_tree(members)
 
 
 def nest(leaves: Iterable[tuple[Sequence[str], str | None]]) -> JsonTree | None:
@@ -158,9 +159,10 @@ def truncate_max(text: str, length: int) -> str | None:
     return None
 
 
-def _render_tree(tree: JsonTree) -> str:
+def render_tree(tree: JsonTree) -> str:
+    """The text of an object."""
     members = (
-        f"{_render_string(key)}:{_render_tree(value) if isinstance(value, dict) else value}"
+        f"{_render_string(key)}:{render_tree(value) if isinstance(value, dict) else value}"
         for key, value in tree.items()
     )
     return f"{{{','.join(members)}}}"

@@ -20,6 +20,7 @@ from deltaarrow.deletion_vectors import (
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.features import properties
 from deltaarrow.partitions import random_prefix
+from deltaarrow.statistics import with_wide_bounds
 from deltaarrow.storage import Store
 
 __all__ = ["MarkedFiles", "RowRemoval", "add_again", "deletion_vector_prefix", "remove_file", "remove_rows"]
@@ -83,11 +84,6 @@ def add_again(file: FileRow, *, data_change: bool) -> AddFile:
     )
 
 
-def _with_wide_bounds(stats: str) -> str:
-    """Say of statistics that they are bounds of what the file holds, no longer of what is live of it."""
-    return orjson.dumps(orjson.loads(stats) | {"tightBounds": False}).decode()
-
-
 def _num_records(file: FileRow) -> int:
     stats = file["stats"]
     count = None if stats is None else orjson.loads(stats).get("numRecords")
@@ -146,4 +142,6 @@ def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, 
 def _marked(file: FileRow, descriptor: DeletionVectorDescriptor) -> AddFile:
     """Return a live file with another deletion vector, and all else as it was."""
     added = add_again(file, data_change=True)
-    return replace(added, stats=_with_wide_bounds(file["stats"]), deletion_vector=descriptor)
+    before = _descriptor(file)
+    stats = with_wide_bounds(file["stats"], 0 if before is None else before.cardinality)
+    return replace(added, stats=stats, deletion_vector=descriptor)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -112,6 +113,34 @@ def test_the_place_of_a_file_is_taken_by_itself_but_for_vector_and_bounds(table)
         "stats": '{"numRecords":10}',
         "tags": {"INSERTION_TIME": "1"},
     }
+
+
+def test_statistics_that_were_tight_with_a_vector_become_wide(tmp_path):
+    table = TableBuilder(tmp_path).features("deletionVectors")
+    schema = pa.schema([("id", pa.int64()), ("n", pa.int64()), ("m", pa.decimal128(38, 2))])
+    table.metadata(schema, [], {"delta.enableDeletionVectors": "true"})
+    least = "123456789012345678901234567890123456.78"
+    stats = (
+        f'{{"numRecords":4,"minValues":{{"id":2,"m":{least}}},"maxValues":{{"id":4,"m":{least}}},'
+        '"nullCount":{"id":0,"n":3,"m":2},"tightBounds":true}'
+    )
+    rows = pa.table(
+        {
+            "id": [1, 2, 3, 4],
+            "n": pa.array([9, None, None, None], pa.int64()),
+            "m": pa.array([None, None, None, Decimal(least)], pa.decimal128(38, 2)),
+        }
+    )
+    vector = table.deletion_vector([0])
+    table.commit([table.add_file(rows, stats=stats, name="a", deletion_vector=vector)])
+    with begin(table) as transaction:
+        transaction.remove_rows(files(transaction)["a"], BitMap64([1]))
+    (add,) = (action["add"] for action in commit(table, 1) if "add" in action)
+    assert add["stats"] == stats.replace('"n":3', '"n":4').replace("true", "false")
+    changed = DeltaTable(tmp_path)
+    assert changed.explain("n = 9").left_files == 0
+    assert changed.to_pyarrow_table(filters=[("m", "=", Decimal(least))])["id"].to_pylist() == [4]
+    assert changed.verify(deep=True).ok
 
 
 def test_the_remove_of_a_file_names_the_vector_that_it_had(table):
