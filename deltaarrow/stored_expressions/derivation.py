@@ -12,12 +12,19 @@ No row is ever hidden, whoever has written it:
   Zones are less than 18 hours from UTC, so a bound is moved by as much, and equality becomes two bounds.
   Partitions that are timestamps themselves are left alone: their texts are local times too.
 - Of floating point numbers nothing is concluded, nor of what cannot be evaluated.
+
+Year, month, day and hour of one column are a condition together as well. Months do not rise with time, but
+the pair of year and month does, in the order of pairs: of two times the later one has the greater year, or
+the same year and the greater month, or the same of both. So a row with ``at >= 2026-03-15`` lies in a later
+year than 2026, or in 2026 in a later month than March, or in March on day 15 or later. All parts of a row
+come from one local time, which is why moving the bound by the zones is enough here, too.
 """
 
 import datetime
 import functools
+import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -39,6 +46,7 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.stored_expressions.binding import parse_expression
+from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.evaluation import evaluate
 from deltaarrow.stored_expressions.nodes import Call, ColumnRef, Constant, Expression, Node, Path, walk
 from deltaarrow.stored_expressions.types import (
@@ -63,6 +71,8 @@ _YEARS = range(1600, 9990)
 """Calendars agree on these, and a bound may be moved."""
 
 _MOST_VALUES = 100
+_PARTS = ("year", "month", "day", "hour")
+_CALENDAR_PARTS = {part: part for part in _PARTS} | {"dayofmonth": "day"}
 
 
 def derived_predicate(
@@ -91,7 +101,7 @@ def derived_predicate(
         and (column := _partition_column(schema, name, str(text))) is not None
         and column.source.path in read
     ]
-    return _derive(predicate, columns) if columns else TRUE
+    return _derive(predicate, [*columns, *_calendars(columns)]) if columns else TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +154,55 @@ class _PartitionColumn:
         if self.depends_on_zone and isinstance(value, datetime.date):
             return value + sign * _DAY
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Calendar:
+    """Partition columns that are year, month, day and hour of one other column, or the first few of these."""
+
+    columns: tuple[Column, ...]
+    source: ColumnRef
+
+    def where(self, op: CompareOp, value: LiteralValue) -> Predicate:
+        """As `_PartitionColumn.where`; TRUE also for what each of the columns says by itself."""
+        time = pa.scalar(value, to_arrow_type(self.source.type)).as_py()
+        moved = _ZONES if self.source.type == TIMESTAMP else datetime.timedelta()
+        if not _is_usual(time) or (op == "=" and not moved):
+            return TRUE
+        lower = self._beyond(">", time - moved) if op in ("=", ">", ">=") else TRUE
+        upper = self._beyond("<", time + moved) if op in ("=", "<", "<=") else TRUE
+        return And((lower, upper))
+
+    def equal_or_null(self, value: LiteralValue) -> Predicate:
+        """TRUE: that, too, each of the columns says by itself."""
+        return TRUE
+
+    def _beyond(self, op: CompareOp, time: datetime.date) -> Predicate:
+        """The partitions of times that compare like this, of the very time, and those that have a NULL."""
+        found: Predicate = TRUE
+        for column, part in reversed(list(zip(self.columns, _PARTS, strict=False))):
+            bound = Literal(getattr(time, part), pa.int32())
+            found = Or((Compare(op, column, bound), And((Compare("=", column, bound), found))))
+        return Or((found, *map(IsNull, self.columns)))
+
+
+def _calendars(columns: Collection[_PartitionColumn]) -> Iterator[_Calendar]:
+    for source in dict.fromkeys(each.source for each in columns):
+        parts = {_calendar_part(each): each.column for each in columns if each.source == source}
+        found = itertools.takewhile(parts.__contains__, _PARTS)
+        listed = tuple(parts[part] for part in found)
+        if len(listed) > 1:
+            yield _Calendar(listed, source)
+
+
+def _calendar_part(column: _PartitionColumn) -> str | None:
+    """Which part of the source a column is; None for anything else, also for parts of what is made of it."""
+    root, source = column.expression.root, column.source
+    if not isinstance(root, Call) or root.name not in _CALENDAR_PARTS:
+        return None
+    (operand,) = root.operands
+    of_source = operand == source or (root.name != "hour" and operand == cast(source, DATE))
+    return _CALENDAR_PARTS[root.name] if of_source and source.type in (DATE, *TIMESTAMPS) else None
 
 
 @functools.lru_cache(maxsize=64)
@@ -199,7 +258,7 @@ def _is_usual(value: LiteralValue) -> bool:
     return not isinstance(value, datetime.date) or value.year in _YEARS
 
 
-def _derive(predicate: Predicate, columns: list[_PartitionColumn]) -> Predicate:
+def _derive(predicate: Predicate, columns: Sequence[_PartitionColumn | _Calendar]) -> Predicate:
     match predicate:
         case And(operands):
             return _all([_derive(each, columns) for each in operands])
@@ -215,7 +274,9 @@ def _derive(predicate: Predicate, columns: list[_PartitionColumn]) -> Predicate:
     return TRUE
 
 
-def _where(column: _PartitionColumn, op: CompareOp, values: tuple[LiteralValue, ...]) -> Predicate:
+def _where(
+    column: _PartitionColumn | _Calendar, op: CompareOp, values: tuple[LiteralValue, ...]
+) -> Predicate:
     try:
         if values == (None,):
             # Whatever the zone, there is no time.

@@ -6,6 +6,8 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.expressions import TRUE, bind, from_sql, to_duckdb
@@ -149,6 +151,60 @@ def test_no_row_is_hidden(name, text):
     assert derived_some == (text not in undecided)
 
 
+CALENDARS = {
+    "t": ["year(t)", "month(t)", "day(t)", "hour(t)"],
+    "z": ["extract(YEAR FROM z)", "month(CAST(z AS DATE))", "dayofmonth(z)", "hour(z)"],
+    "d": ["year(d)", "month(d)", "day(d)"],
+}
+STEPS = [dt.timedelta(hours=hours) for hours in (0, 1, 17, 24, 24 * 31)]
+
+
+def parts_of(time, count):
+    return (time.year, time.month, time.day, time.hour)[:count]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    name=st.sampled_from(list(CALENDARS)),
+    count=st.integers(2, 4),
+    op=st.sampled_from(["=", "<", "<=", ">", ">="]),
+    bound=st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2500, 1, 1)),
+    others=st.lists(st.datetimes(dt.datetime(1650, 1, 1), dt.datetime(2600, 1, 1)), max_size=9),
+)
+def test_year_month_day_and_hour_are_one_condition(name, count, op, bound, others):
+    """It hides no row, and keeps no partition but those on the right side of the bound, and NULL."""
+    count = min(count, len(CALENDARS[name]))
+    if name == "d":
+        bound = dt.datetime.combine(bound.date(), dt.time())
+    moved = dt.timedelta(hours=18) if name == "t" else dt.timedelta(0)
+    least, most = parts_of(bound - moved, count), parts_of(bound + moved, count)
+    rows, kept = [], []
+    for time in [*others, *(bound + sign * step for step in STEPS for sign in (-1, 1))]:
+        for zone in ZONES if name == "t" else [dt.timedelta(0)]:
+            parts = parts_of(time + zone, count)
+            is_after, is_before = op in ("<", "<=") or parts >= least, op in (">", ">=") or parts <= most
+            rows += [(time, *parts), (time, *parts[:-1], None)]
+            kept += [is_after and is_before, None]
+    values = [time.date() if name == "d" else time for time, *_ in rows]
+    columns = {f"p{place}": pa.array([row[place + 1] for row in rows], pa.int32()) for place in range(count)}
+    arrow_type = to_arrow_type(Field(name, SOURCES[name][0]).type)
+    table = pa.table({name: pa.array(values, arrow_type), **columns, "kept": kept})
+    made = [
+        Field(column, "integer", metadata={"delta.generationExpression": text})
+        for column, text in zip(columns, CALENDARS[name], strict=False)
+    ]
+    schema = Schema([Field(name, SOURCES[name][0]), *made])
+    value = bound.date() if name == "d" else bound.replace(tzinfo=UTC) if name == "t" else bound
+    predicate = bind(from_sql(f"{name} {op} {literal(value)}"), schema)
+    found = derived_predicate(predicate, schema, list(columns)[::-1])
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("rows", table)
+        meets, is_kept = to_duckdb(predicate), f"(({to_duckdb(found)}) IS TRUE)"
+        assert not connection.sql(f"SELECT * FROM rows WHERE ({meets}) AND NOT {is_kept}").fetchall()
+        assert not connection.sql(f"SELECT * FROM rows WHERE {is_kept} <> kept").fetchall()
+
+
 def test_nothing_is_said_of_what_is_not_known():
     schema = Schema(
         [
@@ -207,3 +263,25 @@ def test_files_are_left_out_without_statistics(tmp_path, mapping):
     assert files("at IS NULL") == 1
     found = DeltaTable(tmp_path).to_pyarrow_table(filters=[("at", "<=", times[1])])
     assert sorted(found["id"].to_pylist()) == [0, 1]
+
+
+def test_year_month_and_day_leave_files_out_together(tmp_path):
+    parts = {"y": "year(at)", "m": "month(at)", "d": "day(at)"}
+    made = [Field(name, "integer", metadata={"delta.generationExpression": parts[name]}) for name in parts]
+    schema = Schema([Field("id", "long"), Field("at", "timestamp"), *made])
+    properties = {"delta.dataSkippingNumIndexedCols": "0"}
+    DeltaTable.create(tmp_path, schema, partition_by=["d", "m", "y"], configuration=properties)
+    days = [(2025, 12, 31), (2026, 1, 1), (2026, 1, 20), (2026, 2, 10), (2026, 11, 1), (2027, 1, 1)]
+    times = pa.array([dt.datetime(*day, 12, tzinfo=UTC) for day in days], pa.timestamp("us", "UTC"))
+    write_deltalake(tmp_path, pa.table({"id": range(len(days)), "at": times}), mode="append")
+    snapshot = DeltaTable(tmp_path).snapshot
+
+    def files(condition):
+        return snapshot.files(bind(from_sql(condition), snapshot.schema)).num_rows
+
+    assert files("at >= TIMESTAMP '2026-01-25 00:00:00Z'") == 3
+    assert files("at < TIMESTAMP '2026-01-10 00:00:00Z'") == 2
+    assert files("at BETWEEN TIMESTAMP '2026-01-10 00:00:00Z' AND TIMESTAMP '2026-03-01 00:00:00Z'") == 2
+    assert files("at = TIMESTAMP '2026-02-10 12:00:00Z'") == 1
+    found = DeltaTable(tmp_path).to_pyarrow_table(filters=[("at", ">", dt.datetime(2026, 1, 25, tzinfo=UTC))])
+    assert sorted(found["id"].to_pylist()) == [3, 4, 5]
