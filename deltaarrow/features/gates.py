@@ -39,6 +39,7 @@ _DOING = {
     "create": "create the table",
     "append": "append to the table",
     "overwrite": "overwrite the table",
+    "change": "change rows of the table",
 }
 
 

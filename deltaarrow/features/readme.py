@@ -14,9 +14,9 @@ def readme_table() -> str:
     """Return the Markdown table of all table features and how far this release goes with them.
 
     >>> print(readme_table().splitlines()[0])
-    | Table feature | Read | Write | What it is |
+    | Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |
     """
-    head = ["| Table feature | Read | Write | What it is |", "|---|---|---|---|"]
+    head = ["| Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |", "|---|---|---|---|---|"]
     return "\n".join(head + [_row(feature) for feature in FEATURES.values()]) + "\n"
 
 
@@ -45,7 +45,7 @@ def _default(value: object) -> str:
 
 def _row(feature: TableFeature) -> str:
     names = ", ".join(f"`{name}`" for name in (feature.name, *feature.also_named))
-    return f"| {names} | {feature.read} | {_write(feature)} | {feature.sentence} |"
+    return f"| {names} | {feature.read} | {_write(feature)} | {_change(feature)} | {feature.sentence} |"
 
 
 def _write(feature: TableFeature) -> str:
@@ -54,3 +54,7 @@ def _write(feature: TableFeature) -> str:
     if (feature.append, feature.overwrite) == (Support.YES, Support.UNLESS_ACTIVE):
         return "yes; only appends when active"
     return f"append: {feature.append}; overwrite: {feature.overwrite}"
+
+
+def _change(feature: TableFeature) -> str:
+    return "no when active" if feature.change is Support.UNLESS_ACTIVE else str(feature.change)

@@ -30,7 +30,7 @@ __all__ = [
     "find_feature",
 ]
 
-Operation = Literal["create", "append", "overwrite"]
+Operation = Literal["create", "append", "overwrite", "change"]
 """What may be done to a table apart from reading it."""
 
 READER_FEATURES_VERSION = 3
@@ -83,6 +83,8 @@ class TableFeature:
     """Can rows be added?"""
     overwrite: Support = Support.NO
     """Can rows be replaced?"""
+    change: Support = Support.NO
+    """Can rows be deleted, updated and merged into?"""
     remedy: str = ""
     """What can a user do where it is refused?"""
 
@@ -128,6 +130,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_UNLESS_ACTIVE,
+        change=_UNLESS_ACTIVE,
         remedy="append, or set delta.appendOnly to false first",
     ),
     TableFeature(
@@ -139,6 +142,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="checkConstraints",
@@ -149,6 +153,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="changeDataFeed",
@@ -159,6 +164,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="generatedColumns",
@@ -169,6 +175,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="columnMapping",
@@ -180,6 +187,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="identityColumns",
@@ -190,6 +198,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="deletionVectors",
@@ -199,6 +208,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="timestampNtz",
@@ -208,6 +218,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="v2Checkpoint",
@@ -217,6 +228,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="vacuumProtocolCheck",
@@ -225,6 +237,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="typeWidening",
@@ -235,6 +248,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="variantType",
@@ -245,6 +259,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="variantShredding",
@@ -257,6 +272,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="domainMetadata",
@@ -265,6 +281,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="rowTracking",
@@ -275,6 +292,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="clustering",
@@ -284,6 +302,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="allowColumnDefaults",
@@ -293,6 +312,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="inCommitTimestamp",
@@ -302,6 +322,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="checkpointProtection",
@@ -310,6 +331,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="materializePartitionColumns",
@@ -319,6 +341,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="icebergCompatV1",
@@ -329,6 +352,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="icebergCompatV2",
@@ -339,6 +363,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="icebergCompatV3",
@@ -349,6 +374,7 @@ _RECORDS = (
         create=_YES,
         append=_YES,
         overwrite=_YES,
+        change=_YES,
     ),
     TableFeature(
         name="icebergWriterCompatV1",

@@ -147,7 +147,7 @@ def test_a_redirected_table_is_refused_and_one_that_could_be_is_read():
 # -- writing --------------------------------------------------------------------------------------
 
 NTZ = Field("t", "timestamp_ntz")
-OPERATIONS = ["append", "overwrite"]
+OPERATIONS = ["append", "overwrite", "change"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -245,12 +245,13 @@ def test_a_feature_listed_for_readers_alone_counts_for_writers():
 
 
 @pytest.mark.parametrize("table", [protocol(1, 1), protocol(1, 2), listing("appendOnly"), listing()], ids=str)
-def test_an_append_only_table_is_appended_to_and_not_overwritten(table):
+def test_an_append_only_table_is_appended_to_and_neither_overwritten_nor_changed(table):
     meta = metadata(appendOnly="true")
     ensure_writable(table, meta, "append")
-    with pytest.raises(UnsupportedFeatureError, match=r"overwrite .* delta\.appendOnly") as caught:
-        ensure_writable(table, meta, "overwrite")
-    assert caught.value.feature == "appendOnly"
+    for operation, doing in (("overwrite", "overwrite the table"), ("change", "change rows of the table")):
+        with pytest.raises(UnsupportedFeatureError, match=rf"{doing}: .* delta\.appendOnly") as caught:
+            ensure_writable(table, meta, operation)
+        assert caught.value.feature == "appendOnly"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -52,9 +52,15 @@ def test_a_record_is_consistent(feature):
         assert feature.read is Support.YES, "readers need not know a writer feature"
         assert feature.legacy_reader_version is None
     if feature.read is Support.NO:
-        assert {feature.create, feature.append, feature.overwrite} == {Support.NO}
-    if Support.UNLESS_ACTIVE in (feature.read, feature.create, feature.append, feature.overwrite):
+        assert {feature.create, feature.append, feature.overwrite, feature.change} == {Support.NO}
+    supports = [feature.supports(each) for each in ("read", "create", "append", "overwrite", "change")]
+    if Support.UNLESS_ACTIVE in supports:
         assert feature.activation is not None
+
+
+def test_rows_are_changed_where_they_are_replaced():
+    for feature in FEATURES.values():
+        assert feature.change is feature.overwrite, feature.name
 
 
 def test_a_table_that_can_be_created_can_be_appended_to():
@@ -90,9 +96,9 @@ def test_no_name_is_given_twice():
 
 def test_the_table_of_the_readme_has_a_row_for_each_feature():
     head, rule, *rows = readme_table().splitlines()
-    assert head.count("|") == rule.count("|") == 5
+    assert head.count("|") == rule.count("|") == 6
     assert len(rows) == len(FEATURES)
     for row, feature in zip(rows, FEATURES.values(), strict=True):
         assert row.startswith(f"| `{feature.name}`")
-        assert row.count("|") == 5
+        assert row.count("|") == 6
     assert printed is readme_table
