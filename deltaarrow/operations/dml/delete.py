@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pyarrow as pa
-
 import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.expressions import is_exact
@@ -14,9 +12,10 @@ from deltaarrow.operations.dml.operation import (
     single_scope,
     times,
 )
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, tracked_columns
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition
 from deltaarrow.operations.dml.staging import StagedRows
+from deltaarrow.operations.lost_rows import LostRows
 
 __all__ = ["delete_rows"]
 
@@ -50,7 +49,7 @@ def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any
     )
     return {
         "num_added_files": len(staged.added),
-        "num_removed_files": staged.removed_files,
+        "num_removed_files": staged.losses.removed_files,
         "num_deleted_rows": deleted,
         "num_copied_rows": staged.copied_rows,
         **times(operation, staged),
@@ -68,32 +67,31 @@ def _whole_files(plan: scan.ScanPlan, condition: Condition) -> list[int] | None:
 
 
 def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> StagedRows:
-    staged = StagedRows(by_clause={0: sum(scan.count_live_rows(plan, places))})
-    tombstones = operation.transaction.remove_files(plan.files.take(pa.array(places, pa.int64())))
-    staged.removed_files = len(tombstones)
-    staged.removed_bytes = sum(each.size or 0 for each in tombstones)
-    staged.vectors_removed = sum(each.deletion_vector is not None for each in tombstones)
-    return staged
+    lost = LostRows(operation.transaction, plan, operation.hidden, dict.fromkeys(places))
+    return StagedRows(by_clause={0: lost.lost_rows}, losses=lost.stage())
 
 
 def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condition) -> StagedRows:
     # A deletion by vectors is read from these; copies of the rows that stay would be taken for new ones.
     writes_changes = operation.has_change_feed and not operation.transaction.marks_deleted_rows
-    old = {}
-    if writes_changes:
-        old = {name: f"j.{quote_identifier(name)}" for name in plan.layout.table_schema.names}
-        plan = scan.ScanPlan(plan.layout, plan.version, tuple(plan.layout.table_schema.names), plan.files)
-    exported = "".join(f", t.{quote_identifier(name)}" for name in old)
+    ids = scan.ROW_TRACKING_COLUMNS if writes_changes and operation.tracking is not None else ()
+    names = plan.layout.table_schema.names if writes_changes else []
+    plan = operation.plan_of(plan.files, {*plan.columns, *names, *ids})
+    columns = [
+        "0::TINYINT AS clause",
+        f't.{scan.FILE_COLUMN} AS "file"',
+        f't.{scan.ROW_COLUMN} AS "row"',
+        *tracked_columns(ids),
+        *(f"t.{quote_identifier(name)}" for name in names),
+    ]
 
     def query(_: Any, rows: str) -> ChangeQuery:
         return ChangeQuery(
-            f'SELECT 0::TINYINT AS clause, t.{scan.FILE_COLUMN} AS "file",'
-            f' t.{scan.ROW_COLUMN} AS "row"{exported}'
-            f" FROM ({rows}) AS t WHERE {condition.sql}",
+            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {condition.sql}",
             operation.schema,
             [Clause(ClauseKind.DELETE)],
-            has_row_ids=False,
-            old=old,
+            has_row_ids=bool(ids),
+            old={name: f"j.{quote_identifier(name)}" for name in names},
         )
 
     return operation.stage(plan, query, writes_changes=writes_changes)

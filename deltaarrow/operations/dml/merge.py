@@ -19,7 +19,7 @@ from deltaarrow.operations.dml.merge_history import merge_metrics, merge_paramet
 from deltaarrow.operations.dml.merge_pruning import read_predicate
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.operation import RowOperation, times
-from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause
+from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause, tracked_columns
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
@@ -99,7 +99,7 @@ class _Merge:
         operation, statement = self.operation, self.statement
         source_rows = self.load(cursor)
         exported = self._exported()
-        ids = () if operation.tracking is None or statement.only_inserts else (scan.ROW_ID,)
+        ids = () if operation.tracking is None or statement.only_inserts else scan.ROW_TRACKING_COLUMNS
         plan = operation.plan(self.predicate(cursor), {*self.columns, *ids}, self._matcher(cursor))
         operation.transaction.stage(list(operation.target.changes))
         given = pa.schema([(name, pa.null()) for name in given_columns(self.clauses)])
@@ -136,7 +136,7 @@ class _Merge:
             "num_target_files_scanned": plan.files.num_rows,
             "num_target_files_skipped_during_scan": files - plan.files.num_rows,
             "num_target_files_added": len(staged.added),
-            "num_target_files_removed": staged.removed_files,
+            "num_target_files_removed": staged.losses.removed_files,
             **times(operation, staged),
         }
 
@@ -231,7 +231,7 @@ class _Merge:
             f"{self._clause_sql()} AS clause",
             f't.{scan.FILE_COLUMN} AS "file"',
             f't.{scan.ROW_COLUMN} AS "row"',
-            *(f"t.{quote_identifier(name)} AS row_id" for name in ids),
+            *tracked_columns(ids),
             *(
                 f"{self.inner.column(column)} AS {quote_identifier(f'{sides[column[0]]}.{column[1]}')}"
                 for column in exported

@@ -251,13 +251,13 @@ def file_metrics(staged: StagedRows) -> dict[str, int]:
     return {
         "numAddedFiles": len(staged.added),
         "numAddedBytes": sum(each.size for each in staged.added),
-        "numRemovedFiles": staged.removed_files,
-        "numRemovedBytes": staged.removed_bytes,
+        "numRemovedFiles": staged.losses.removed_files,
+        "numRemovedBytes": staged.losses.removed_bytes,
         "numCopiedRows": staged.copied_rows,
         "numAddedChangeFiles": len(staged.change_files),
-        "numDeletionVectorsAdded": staged.vectors_added,
-        "numDeletionVectorsUpdated": staged.vectors_updated,
-        "numDeletionVectorsRemoved": staged.vectors_removed,
+        "numDeletionVectorsAdded": staged.losses.vectors_added,
+        "numDeletionVectorsUpdated": staged.losses.vectors_updated,
+        "numDeletionVectorsRemoved": staged.losses.vectors_removed,
         "scanTimeMs": milliseconds(staged.scan_seconds),
         "rewriteTimeMs": milliseconds(staged.seconds - staged.scan_seconds),
     }

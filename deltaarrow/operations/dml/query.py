@@ -7,7 +7,7 @@ belongs to a *clause*, which says whether a row of the table goes, is replaced, 
 ``clause``  the number of the clause; `NO_CLAUSE` for a row that matched and is left alone
 ``file``    the place of the row's file in the plan; NULL for a row that comes new
 ``row``     the position of the row in its file
-``row_id``  the id of the row, where the table tracks rows
+``row_id``  the id of the row, and ``row_version`` that of its last change, where the table tracks rows
 ``n0`` ...  the columns of the table as they are to be, where the clause gives them
 ``o0`` ...  the columns of the table as they were, where that is wanted
 ==========  ==========================================================================================
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
+from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, Value
 from deltaarrow.schema import Schema
@@ -30,7 +31,7 @@ from deltaarrow.schema import Schema
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["NO_CLAUSE", "ChangeQuery", "Clause", "ClauseKind", "FoundRows", "read_changes"]
+__all__ = ["NO_CLAUSE", "ChangeQuery", "Clause", "ClauseKind", "FoundRows", "read_changes", "tracked_columns"]
 
 NO_CLAUSE = -1
 _BATCH_ROWS = 1 << 17
@@ -56,7 +57,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class ChangeQuery:
-    """The query over `rows`, a SELECT of the columns above up to ``row_id`` and of what values read."""
+    """The query over `rows`, a SELECT of the columns above before ``n0`` and of what values read."""
 
     rows: str
     schema: Schema
@@ -67,7 +68,7 @@ class ChangeQuery:
     @property
     def sql(self) -> str:
         """The whole query; `rows` goes by the name ``j`` in it."""
-        columns = ["clause", "file", "row", *(["row_id"] if self.has_row_ids else [])]
+        columns = ["clause", "file", "row", *(["row_id", "row_version"] if self.has_row_ids else [])]
         for place, name in enumerate(self.schema.names):
             if (new := self._new(name)) is not None:
                 columns.append(f"{new}::{self._type(name)} AS n{place}")
@@ -95,7 +96,7 @@ class FoundRows:
     """Rows of one clause, from one batch: where they are, and as they are to be and were.
 
     `clause` is None for rows that matched and are left alone, and `new` for those that go. `files` and
-    `positions` are None for rows that come new, `row_ids` where they are not tracked.
+    `positions` are None for rows that come new, `row_ids` and `row_versions` also where they are not tracked.
     """
 
     clause: Clause | None
@@ -104,6 +105,7 @@ class FoundRows:
     files: np.ndarray | None
     positions: np.ndarray | None
     row_ids: pa.Array | None
+    row_versions: pa.Array | None
     new: pa.RecordBatch | None
     old: pa.RecordBatch | None
 
@@ -116,9 +118,16 @@ class FoundRows:
             files=None if self.files is None else self.files[chosen],
             positions=None if self.positions is None else self.positions[chosen],
             row_ids=None if self.row_ids is None else self.row_ids.filter(mask),
+            row_versions=None if self.row_versions is None else self.row_versions.filter(mask),
             new=None if self.new is None else self.new.filter(mask),
             old=None if self.old is None else self.old.filter(mask),
         )
+
+
+def tracked_columns(columns: Sequence[str]) -> list[str]:
+    """Return the columns of row tracking of ``t``, which are all of them or none, as the query has them."""
+    named = zip(columns, ("row_id", "row_version"), strict=False)
+    return [f"t.{quote_identifier(column)} AS {name}" for column, name in named]
 
 
 def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Iterator[FoundRows]:
@@ -161,7 +170,7 @@ def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
     clause = None if number == NO_CLAUSE else query.clauses[number]
     is_present = clause is None or clause.kind is not ClauseKind.INSERT
     names = set(batch.schema.names)
-    row_ids = batch.column("row_id").cast(pa.int64()) if query.has_row_ids and is_present else None
+    is_tracked = query.has_row_ids and is_present
     new = None
     if clause is not None and clause.kind is not ClauseKind.DELETE:
         given = [(place, name) for place, name in enumerate(query.schema.names) if name in clause.values]
@@ -177,7 +186,8 @@ def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
         batch.num_rows,
         _integers(batch.column("file")) if is_present else None,
         _integers(batch.column("row")) if is_present else None,
-        row_ids,
+        batch.column("row_id").cast(pa.int64()) if is_tracked else None,
+        batch.column("row_version").cast(pa.int64()) if is_tracked else None,
         new,
         old,
     )

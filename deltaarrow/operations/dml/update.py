@@ -17,7 +17,7 @@ from deltaarrow.operations.dml.operation import (
     single_scope,
     times,
 )
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, tracked_columns
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import DataType, to_arrow_type
 
@@ -68,7 +68,7 @@ def update_rows(
     if writes_changes:
         old = {name: f"j.{quote_identifier(name)}" for name in operation.schema.names}
     exported = [name for name in operation.schema.names if name in read or name in old]
-    ids = () if operation.tracking is None else (scan.ROW_ID,)
+    ids = () if operation.tracking is None else scan.ROW_TRACKING_COLUMNS
     plan = operation.plan(
         None if predicate is None else condition.pruning,
         {*exported, *(name for _, name in condition.columns), *ids},
@@ -82,7 +82,7 @@ def update_rows(
             "0::TINYINT AS clause",
             f't.{scan.FILE_COLUMN} AS "file"',
             f't.{scan.ROW_COLUMN} AS "row"',
-            *(f"t.{quote_identifier(name)} AS row_id" for name in ids),
+            *tracked_columns(ids),
             *(f"t.{quote_identifier(name)}" for name in exported),
         ]
         return ChangeQuery(
@@ -101,7 +101,7 @@ def update_rows(
     )
     return {
         "num_added_files": len(staged.added),
-        "num_removed_files": staged.removed_files,
+        "num_removed_files": staged.losses.removed_files,
         "num_updated_rows": updated,
         "num_copied_rows": staged.copied_rows,
         **times(operation, staged),

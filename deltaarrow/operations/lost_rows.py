@@ -1,0 +1,172 @@
+"""Files that lose rows: some go, some get a larger deletion vector, and some are written anew without them.
+
+- A file without a live row left is removed.
+- One of a table with deletion vectors gets a larger vector, unless most of its rows would be marked then and
+  it may be written anew: what is left of it would be dear to read.
+- Any other is removed, and the rows that it keeps are copied to new files, under the ids that they have.
+
+Chapters "Deletion Vectors", "Add File and Remove File" and "Row Tracking" of the protocol.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyroaring import BitMap64
+
+import deltaarrow.scan as scan
+from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
+from deltaarrow.schema import Field
+from deltaarrow.statistics import with_num_records
+from deltaarrow.transaction import OptimisticTransaction
+
+__all__ = ["FileLosses", "LostRows", "live_rows"]
+
+_MOST_DEAD = 0.5
+"""The part of a file's rows that may be marked as deleted: it is what reading the others costs more."""
+
+
+@dataclass(frozen=True)
+class FileLosses:
+    """What became of files."""
+
+    removed_files: int = 0
+    removed_bytes: int = 0
+    vectors_added: int = 0
+    vectors_updated: int = 0
+    vectors_removed: int = 0
+
+
+def live_rows(
+    plan: scan.ScanPlan, hidden: Sequence[Field], tasks: Sequence[scan.FileTask]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files as they are written again: with the columns that keep ids, if there are."""
+    names = tuple(plan.layout.table_schema.names)
+    if not hidden:
+        yield from scan.BatchReader(plan.layout, names).read(tasks)
+        return
+    reader = scan.BatchReader(plan.layout, (*names, *scan.ROW_TRACKING_COLUMNS))
+    in_files = [*names, *(each.name for each in hidden)]
+    for batch in reader.read(tasks):
+        yield batch.rename_columns(in_files)
+
+
+@dataclass(frozen=True)
+class LostRows:
+    """Decides what becomes of the files of a plan that lose rows, and stages it.
+
+    Args:
+        transaction: to stage in.
+        plan: its files have all columns of `Snapshot.files`; its layout tracks rows where the table does.
+        hidden: the columns of row tracking in files; none where rows are not tracked.
+        gone: the positions of the rows that go, by the place of their file in the plan; None for all.
+        may_rewrite_marked: whether a file that could be marked may be written anew.
+    """
+
+    transaction: OptimisticTransaction
+    plan: scan.ScanPlan
+    hidden: tuple[Field, ...]
+    gone: Mapping[int, BitMap64 | None]
+    may_rewrite_marked: bool = False
+
+    @cached_property
+    def live(self) -> dict[int, int]:
+        """How many live rows each of the files has before."""
+        places = sorted(self.gone)
+        return dict(zip(places, scan.count_live_rows(self.plan, places), strict=True))
+
+    @cached_property
+    def left(self) -> dict[int, int]:
+        """How many live rows each of the files has afterwards."""
+        return {
+            place: 0 if (rows := self.gone[place]) is None else live - len(rows)
+            for place, live in self.live.items()
+        }
+
+    @cached_property
+    def marked(self) -> list[int]:
+        """The places of the files that get a deletion vector."""
+        if not self.transaction.marks_deleted_rows:
+            return []
+        return [place for place, left in self.left.items() if left and self._is_worth_marking(place, left)]
+
+    def _is_worth_marking(self, place: int, left: int) -> bool:
+        return not self.may_rewrite_marked or left >= self._rows(place) * (1 - _MOST_DEAD)
+
+    @cached_property
+    def rewritten(self) -> list[int]:
+        """The places of the files whose other rows are copied."""
+        marked = set(self.marked)
+        return [place for place, left in self.left.items() if left and place not in marked]
+
+    @property
+    def lost_rows(self) -> int:
+        """How many rows go."""
+        return sum(self.live.values()) - sum(self.left.values())
+
+    @property
+    def copied_rows(self) -> int:
+        """How many rows are copied."""
+        return sum(self.left[place] for place in self.rewritten)
+
+    def _rows(self, place: int) -> int:
+        vector = self.plan.tasks[place].deletion_vector
+        return self.live[place] + (0 if vector is None else vector.cardinality)
+
+    def copied(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are copied."""
+        tasks = [self.plan.tasks[place] for place in self.rewritten]
+        vectors = [task.deletion_vector for task in tasks if task.deletion_vector is not None]
+        present = iter(read_deletion_vectors(self.plan.store, vectors))
+        rest = []
+        for place, task in zip(self.rewritten, tasks, strict=True):
+            gone = self.gone[place] or BitMap64()
+            if task.deletion_vector is not None:
+                gone = gone | next(present).bitmap
+            rest.append(replace(task, deletion_vector=inline_deletion_vector(gone)))
+        return live_rows(self.plan, self.hidden, rest)
+
+    def lost(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that go."""
+        tasks = []
+        for place, rows in self.gone.items():
+            task = self.plan.tasks[place]
+            if rows is not None and self.left[place]:
+                task = replace(task, only_in=inline_deletion_vector(rows))
+            tasks.append(task)
+        return live_rows(self.plan, self.hidden, tasks)
+
+    def stage(self) -> FileLosses:
+        """Stage what the files lose; what is copied of them is staged by the caller."""
+        by_row = set(self.marked) | set(self._emptied_by_row)
+        whole = [place for place in self.left if place not in by_row]
+        self.transaction.remove_files(self.plan.files.take(pa.array(whole, pa.int64())))
+        for place in sorted(by_row):
+            rows = self.gone[place]
+            assert rows is not None
+            self.transaction.remove_rows(self._counted_file(place), rows)
+        removed = [self.plan.tasks[place] for place in self.left if place not in set(self.marked)]
+        updated = sum(self.plan.tasks[place].deletion_vector is not None for place in self.marked)
+        return FileLosses(
+            removed_files=len(removed),
+            removed_bytes=sum(task.size for task in removed),
+            vectors_added=len(self.marked) - updated,
+            vectors_updated=updated,
+            vectors_removed=sum(task.deletion_vector is not None for task in removed),
+        )
+
+    @property
+    def _emptied_by_row(self) -> list[int]:
+        """The places of files that lose their last rows, row by row: others may delete some before."""
+        if not self.transaction.marks_deleted_rows:
+            return []
+        return [place for place, left in self.left.items() if not left and self.gone[place] is not None]
+
+    def _counted_file(self, place: int) -> dict[str, Any]:
+        """The row of a file, with the number of rows in its statistics: a deletion vector needs it there."""
+        (row,) = self.plan.files.slice(place, 1).to_pylist(maps_as_pydicts="strict")
+        if self.plan.tasks[place].num_records is None:
+            row["stats"] = with_num_records(row["stats"], self._rows(place))
+        return dict(row)
