@@ -12,7 +12,7 @@ from functools import cached_property
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import DeltaError, InvalidPredicateError, SchemaMismatchError
 from deltaarrow.expressions import TRUE, Predicate, bind, columns_of, from_sql, to_duckdb
-from deltaarrow.schema import DataType, StructType
+from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.stored_expressions import (
     AliasScope,
     Equality,
@@ -27,6 +27,8 @@ from deltaarrow.stored_expressions import (
 )
 
 __all__ = ["ALWAYS", "Condition", "RowScope", "TopColumn", "Value"]
+
+_VOID = PrimitiveType("void")
 
 TopColumn = tuple[str, str]
 """The alias of a table, and the name of one of its columns."""
@@ -134,6 +136,9 @@ class RowScope:
         if found is not None:
             path, field = found
             return self.copied(path, field.type, data_type)
+        if not isinstance(data_type, PrimitiveType) and parse_expression(text, self._scope).type == _VOID:
+            # The types that expressions compute values of are fewer than those that can be NULL.
+            return Value(text, "NULL")
         expression = parse_expression(text, self._scope, data_type)
         return Value(text, self._sql(expression), _top(expression.columns))
 
