@@ -79,7 +79,8 @@ def write_deltalake(
             `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId` and `txnVersion`,
             `userMetadata`.
         cluster_by: up to four columns by which OPTIMIZE lays out the rows of a new table; for one that
-            exists they must be its own. Not together with `partition_by`.
+            exists they must be its own. As in Spark, a table whose rows are all overwritten has none
+            from then on, unless they are given. Not together with `partition_by`.
 
     Returns:
         the version that was made and what was written; ``deltalake`` returns nothing.

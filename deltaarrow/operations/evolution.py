@@ -50,6 +50,7 @@ def evolve(
     *,
     schema_mode: SchemaMode,
     partition_by: Sequence[str] | None = None,
+    keeps_clustering: bool = True,
 ) -> tuple[Metadata, Protocol | None] | None:
     """Return the metadata with which a table can hold the data, None where it has it already.
 
@@ -57,7 +58,8 @@ def evolve(
     structs are added, and types widened where the table enables that; see `merge_schemas`. With
     ``overwrite``, which goes with replacing all rows, the schema becomes that of the data, every column
     nullable, and `partition_by` the partitioning, which stays where it is None. Properties stay in
-    either case; so do ids and physical names of columns that do.
+    either case; so do ids and physical names of columns that do, and the clustering columns, unless
+    the write says that it does not keep them.
 
     Raises `SchemaMismatchError` for a schema that the table cannot have, and `UnsupportedFeatureError`
     for one that needs a table feature which is not added by itself, or not written by this release.
@@ -80,7 +82,8 @@ def evolve(
     ensure_valid_for_write(schema, partitions, snapshot.mapping_mode)
     ensure_columns_fit_properties(schema, partitions, configuration, snapshot.mapping_mode)
     ensure_iceberg_compatible(schema, partitions, configuration, snapshot.partition_columns)
-    ensure_clustering_kept(snapshot, schema, partitions, configuration, snapshot.mapping_mode)
+    if keeps_clustering:
+        ensure_clustering_kept(snapshot, schema, partitions, configuration, snapshot.mapping_mode)
     _ensure_expressions_hold(snapshot.schema, schema, configuration)
     operation: Literal["append", "overwrite"] = "append" if schema_mode == "merge" else "overwrite"
     protocol = upgraded_protocol(snapshot.protocol, schema, configuration, operation)

@@ -12,13 +12,18 @@ from dataclasses import dataclass, replace
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions import Action, AddCDCFile, AddFile
+from deltaarrow.actions import Action, AddCDCFile, AddFile, DomainMetadata
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
-from deltaarrow.features import ensure_writable
+from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.operations.checksum import write_checksum
-from deltaarrow.operations.clustering_columns import clustering_columns, parse_clustering_columns
+from deltaarrow.operations.clustering_columns import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    parse_clustering_columns,
+    render_clustering,
+)
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.deletion import Deletion, PlannedDeletion, plan_deletion, records_changes
@@ -233,17 +238,34 @@ def _target(snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOption
             )
     if options.cluster_by is not None:
         _ensure_same_clustering(snapshot, options.cluster_by)
+    forgotten = _forgotten_clustering(snapshot, options)
+    existing = replace(WriteTarget.existing(snapshot), changes=forgotten)
     if options.schema_mode is None:
-        return WriteTarget.existing(snapshot)
+        return existing
     mode: SchemaMode = "merge" if options.schema_mode == "merge" else "overwrite"
-    evolved = evolve(snapshot, data.schema, schema_mode=mode, partition_by=options.partition_by)
+    evolved = evolve(
+        snapshot,
+        data.schema,
+        schema_mode=mode,
+        partition_by=options.partition_by,
+        keeps_clustering=not forgotten,
+    )
     if evolved is None:
-        return WriteTarget.existing(snapshot)
+        return existing
     metadata, protocol = evolved
-    changes: list[Action] = [metadata]
+    changes: list[Action] = [metadata, *forgotten]
     if protocol is not None:
         changes.append(protocol)
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
+
+
+def _forgotten_clustering(snapshot: Snapshot, options: WriteOptions) -> list[Action]:
+    """What becomes of clustering columns that an overwrite of all rows does not name: as in Spark they go."""
+    is_replaced = options.replaces_rows and options.predicate is None and options.cluster_by is None
+    if not is_replaced or not is_supported(snapshot.protocol, "clustering"):
+        return []
+    text = render_clustering(snapshot.schema, [], snapshot.mapping_mode)
+    return [DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)]
 
 
 def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:

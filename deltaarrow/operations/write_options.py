@@ -29,7 +29,8 @@ class WriteOptions:
         mode: ``append``, ``overwrite``, ``error`` or ``ignore``; what the last two mean for a table that
             exists is decided before a write begins.
         partition_by: the partition columns, None for those that the table has.
-        cluster_by: the clustering columns of a new table, None for those that the table has.
+        cluster_by: the clustering columns of a new table, or those that the table has; None for these
+            too, but for an overwrite of all rows, which leaves the table none.
         schema_mode: ``merge`` adds columns that the table lacks and widens types where it may,
             ``overwrite`` gives the table the schema of the data; None keeps the schema.
         predicate: the rows that an overwrite replaces, as SQL; all of them if None.

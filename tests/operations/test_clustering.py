@@ -100,17 +100,44 @@ def test_what_is_written_keeps_the_columns(tmp_path):
     da.write_deltalake(tmp_path, ROWS, mode="append", cluster_by=["a"])
     with pytest.raises(da.SchemaMismatchError, match=r"clustered by \['a'\], not by \['b'\]"):
         da.write_deltalake(tmp_path, ROWS, mode="append", cluster_by=["b"])
-    da.write_deltalake(tmp_path, ROWS, mode="overwrite")
     da.write_deltalake(tmp_path, ROWS, mode="overwrite", predicate="a = 1 OR a = 2")
-    da.write_deltalake(tmp_path, ROWS.select(["a"]), mode="overwrite", schema_mode="overwrite")
+    da.write_deltalake(tmp_path, ROWS, mode="overwrite", cluster_by="a")
+    only = {"mode": "overwrite", "schema_mode": "overwrite", "cluster_by": "a"}
+    da.write_deltalake(tmp_path, ROWS.select(["a"]), **only)
     assert columns(tmp_path) == ["a"]
     assert not any("domainMetadata" in each for version in range(1, 5) for each in commit(tmp_path, version))
     assert all(each.get("add", {}).get("clusteringProvider") is None for each in commit(tmp_path, 4))
     with pytest.raises(da.SchemaMismatchError, match="clustering columns"):
-        da.write_deltalake(tmp_path, ROWS.select(["b"]), mode="overwrite", schema_mode="overwrite")
+        da.write_deltalake(tmp_path, ROWS.select(["b"]), **only)
     with pytest.raises(da.SchemaMismatchError, match="clustering columns"):
         da.DeltaTable(tmp_path).alter.set_table_properties({"delta.dataSkippingNumIndexedCols": "0"})
     assert da.DeltaTable(tmp_path).version() == 4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"partition_overwrite_mode": "dynamic"},
+        {"schema_mode": "merge"},
+        {"schema_mode": "overwrite"},
+        {"schema_mode": "overwrite", "partition_by": "b"},
+    ],
+    ids=str,
+)
+def test_an_overwrite_forgets_the_columns_unless_it_says_them_again(tmp_path, options):
+    da.write_deltalake(tmp_path, ROWS, cluster_by=["a", "s.x"])
+    data = ROWS.append_column("new", ROWS["a"]) if options.get("schema_mode") == "merge" else ROWS
+    if options.get("schema_mode") == "overwrite":
+        data = ROWS.drop_columns(["a"]).append_column("a", ROWS["b"])
+    da.write_deltalake(tmp_path, data, mode="overwrite", **options)
+    assert domain_of(tmp_path, 1) == columns(tmp_path) == []
+    assert da.DeltaTable(tmp_path).to_pyarrow_table().num_rows == ROWS.num_rows
+    da.write_deltalake(tmp_path, data, mode="append")
+    assert not any("domainMetadata" in each for each in commit(tmp_path, 2))
+    if "partition_by" not in options:
+        da.DeltaTable(tmp_path).alter.cluster_by("b")
+        assert columns(tmp_path) == ["b"]
 
 
 def test_other_columns_are_chosen_and_given_up(tmp_path):

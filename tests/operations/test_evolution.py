@@ -209,6 +209,9 @@ def test_a_clustered_table_keeps_its_clustering_columns(tmp_path):
     ):
         with pytest.raises(SchemaMismatchError, match="clustering columns"):
             evolve(snapshot, data, schema_mode="overwrite", partition_by=partition_by)
+        assert evolve(
+            snapshot, data, schema_mode="overwrite", partition_by=partition_by, keeps_clustering=False
+        )
 
 
 @pytest.mark.parametrize("schema_mode", ["merge", "overwrite"])

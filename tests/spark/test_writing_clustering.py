@@ -58,3 +58,26 @@ def test_clustered_tables_are_as_spark_makes_them(spark, tmp_path):
     assert comparable(commit(plain, 1)) == comparable(commit(other, 1))
     detail = spark.sql(f"DESCRIBE DETAIL {delta_table(plain)}").select("clusteringColumns").collect()
     assert detail[0][0] == ["a"]
+
+
+def test_an_overwrite_forgets_clustering_columns_as_in_spark(spark, tmp_path):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for path in (ours, theirs):
+        create_table(spark, path, COLUMNS, "CLUSTER BY (a, s.x)")
+    other = ROWS.select(["b"])
+    for data, schema_mode in ((ROWS, None), (ROWS, None), (other, "overwrite")):
+        overwrites = str(schema_mode == "overwrite").lower()
+        writer = spark.createDataFrame(data).coalesce(1).write.format("delta").mode("overwrite")
+        writer.option("overwriteSchema", overwrites).save(str(theirs))
+        da.write_deltalake(ours, data, mode="overwrite", schema_mode=schema_mode)
+        version = da.DeltaTable(ours).version()
+        assert comparable(commit(ours, version)) == comparable(commit(theirs, version)), version
+        for path in (ours, theirs):
+            assert da.DeltaTable(path).detail()["clusteringColumns"] == []
+            spark.sql(f"ALTER TABLE {delta_table(path)} CLUSTER BY (b)")
+    for path in (ours, theirs):
+        spark.sql(f"INSERT OVERWRITE {delta_table(path)} VALUES ('x'), ('y')")
+        assert da.DeltaTable(path).detail()["clusteringColumns"] == []
+        da.write_deltalake(path, other, mode="overwrite")
+        spark.sql(f"OPTIMIZE {delta_table(path)}")
+    assert_same_rows(check_engines(spark, ours), check_engines(spark, theirs))
