@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import checkpoint, commit, constraints, scan, snapshot_load, write
+from benchmarks.cases import checkpoint, commit, constraints, dml, scan, snapshot_load, write
 
 __all__ = ["SUITES"]
 
@@ -14,4 +14,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "constraints": constraints.cases,
     "commit": commit.cases,
     "checkpoint": checkpoint.cases,
+    "dml": dml.cases,
+    "dml_selectivity": dml.selectivity_cases,
 }

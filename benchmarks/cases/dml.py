@@ -1,0 +1,204 @@
+"""DELETE, UPDATE and MERGE on ``lineitem``: every run has a table of its own, of links to files, and a log.
+
+The table of deltaarrow has deletion vectors, which ``deltalake`` cannot write: its table has the same files
+and a log without the feature. A run opens the table and changes it. What is then in the table is read by
+``deltalake``.
+"""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, short
+from benchmarks.data_lineitem import MERGED, VECTORS, write_lineitem_table
+
+__all__ = ["cases", "selectivity_cases"]
+
+_FILES = 15
+_ROWS_PER_FILE = 400_000
+"""In the tables that grow with the scale."""
+
+Change = Callable[[Any, Any], object]
+"""Changes an open table; the second argument are the rows that are merged."""
+
+
+def cases(scale: Scale) -> list[Case]:
+    """Return the cases of one operation each at a scale."""
+    rows = scale.written_rows
+    dataset = _dataset(rows, _FILES, rows // 60)
+    name = f"rows_{short(rows)}_files_{_FILES}"
+    found = [
+        Case(f"{name}_{what}", dataset, _both(change), _describe_rows, _written)
+        for what, change in {
+            "delete_scattered_1_percent": partial(_delete, predicate=_scattered(1)),
+            "update_scattered_1_percent": partial(_update, predicate=_scattered(1)),
+            f"merge_{short(rows // 60)}_half_matching": _merge,
+            "delete_0_1_percent_in_one_file": partial(_delete, predicate=_in_one_file(rows)),
+        }.items()
+    ]
+    for count in scale.merged_rows:
+        files = max(_FILES, count * 10 // _ROWS_PER_FILE)
+        streamed = _engine(_ours, VECTORS, partial(_merge, memory_limit="1GB"), is_streamed=True)
+        found.append(
+            Case(
+                f"merge_{short(count)}_into_{short(count * 10)}_memory_limit_1gb",
+                _dataset(count * 10, files, count),
+                {OURS: streamed},
+                _describe_rows,
+                _written,
+            )
+        )
+    return found
+
+
+def selectivity_cases(scale: Scale) -> list[Case]:
+    """Return deletions of ever more rows, marked in deletion vectors or by rewriting files."""
+    rows = scale.written_rows
+    dataset = _dataset(rows, _FILES, rows // 60)
+    return [
+        Case(
+            f"rows_{short(rows)}_files_{_FILES}_delete_{percent:g}_percent".replace(".", "_"),
+            dataset,
+            {
+                OURS: _engine(_ours, VECTORS, partial(_delete, predicate=_scattered(percent))),
+                "deltaarrow, rewriting": _engine(_ours, "", partial(_delete, predicate=_scattered(percent))),
+            },
+            _describe_rows,
+            _written_and_read,
+        )
+        for percent in scale.deleted_percents
+    ]
+
+
+def _dataset(rows: int, files: int, source_rows: int) -> Dataset:
+    return Dataset(
+        f"lineitem_table_{short(rows)}_merge_{short(source_rows)}",
+        partial(write_lineitem_table, rows=rows, files=files, source_rows=source_rows),
+    )
+
+
+# --- what is done ----------------------------------------------------------------------------------
+
+
+def _scattered(percent: float) -> str:
+    """A condition that holds for so many rows of every file; `l_partkey` is random."""
+    return f"l_partkey % 100000 < {round(percent * 1000)}"
+
+
+def _in_one_file(rows: int) -> str:
+    """A condition that holds for a thousandth of the table, in the middle of its eighth file."""
+    first = (rows // _FILES * 7 + rows // _FILES // 2) // 4
+    return f"l_orderkey BETWEEN {first} AND {first + max(1, rows // 4_000) - 1}"
+
+
+def _delete(table: Any, _: Any, predicate: str) -> None:
+    table.delete(predicate)
+
+
+def _update(table: Any, _: Any, predicate: str) -> None:
+    table.update({"l_quantity": "l_quantity + 1", "l_comment": "'updated'"}, predicate=predicate)
+
+
+def _merge(table: Any, source: Any, **options: Any) -> None:
+    (
+        table.merge(
+            source,
+            "t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber",
+            source_alias="s",
+            target_alias="t",
+            **options,
+        )
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .execute()
+    )
+
+
+# --- engines ---------------------------------------------------------------------------------------
+
+
+def _both(change: Change) -> dict[str, Engine]:
+    return {OURS: _engine(_ours, VECTORS, change), "deltalake": _engine(_deltalake, "", change)}
+
+
+def _engine(load: Callable[[], Any], log: str, change: Change, *, is_streamed: bool = False) -> Engine:
+    """The library that `load` imports, on tables with the log below folder `log`."""
+
+    def run(data: Path, scratch: Path) -> Iterator[Any]:
+        import pyarrow as pa
+
+        library = load()
+        held = None if is_streamed else pa.ipc.open_stream(pa.OSFile(str(data / MERGED))).read_all()
+        for number in itertools.count():
+            folder = _linked(data, scratch / str(number), log)
+            source = pa.ipc.open_stream(pa.OSFile(str(data / MERGED))) if held is None else held
+            yield READY
+            change(library.DeltaTable(folder), source)
+            yield folder
+
+    return run
+
+
+def _linked(data: Path, folder: Path, log: str) -> Path:
+    """A table in `folder`, of links: no engine writes to a file that is there."""
+    shutil.copytree(data / log / "_delta_log", folder / "_delta_log", copy_function=os.link)
+    for file in data.glob("*.parquet"):
+        os.link(file, folder / file.name)
+    return folder
+
+
+def _ours() -> Any:
+    import deltaarrow
+
+    return deltaarrow
+
+
+def _deltalake() -> Any:
+    import deltalake
+
+    return deltalake
+
+
+# --- answers ---------------------------------------------------------------------------------------
+
+
+def _describe_rows(folder: Path) -> dict[str, str]:
+    """The number of rows, and what becomes of their hashes in whatever order."""
+    import duckdb
+    from deltalake import DeltaTable
+
+    con = duckdb.connect()
+    con.register("rows", DeltaTable(folder).scan())
+    names = ", ".join(DeltaTable(folder).schema().to_arrow().names)
+    rows, hashes = con.sql(f"SELECT count(*), sum(hash({names})) FROM rows").fetchall()[0]
+    return {"rows": str(rows), "hashes": str(hashes)}
+
+
+def _written(folder: Path) -> Mapping[str, float]:
+    """What was written: the files of the table that are not links."""
+    found = [file.stat() for file in folder.rglob("*") if file.is_file()]
+    sizes = [each.st_size for each in found if each.st_nlink == 1]
+    return {"written MB": sum(sizes) / 1e6, "files": len(sizes)}
+
+
+def _written_and_read(folder: Path) -> Mapping[str, float]:
+    """The same, and how long a query over the table then takes, in a process that has it open."""
+    import statistics
+    import time
+
+    import duckdb
+
+    from deltaarrow import DeltaTable, register
+
+    con = duckdb.connect()
+    register(con, "lineitem", DeltaTable(folder))
+    seconds = []
+    for _ in range(4):
+        start = time.perf_counter()
+        con.sql("SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY ALL").fetchall()
+        seconds.append(time.perf_counter() - start)
+    return {**_written(folder), "scan s": statistics.median(seconds[1:])}
