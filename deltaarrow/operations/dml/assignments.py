@@ -25,12 +25,15 @@ MakeValue = Callable[[DataType], Value]
 
 
 def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tuple[Field, ...]:
-    """Return the fields from a column to the member of it that a text names; an alias may stand in front.
+    """Return the fields from a column to the member of it that a text names.
+
+    An alias may stand in front; where what follows it is a column, it is taken for one, as in Spark.
 
     Raises `SchemaMismatchError` for one that is not there.
     """
     path = _split(name)
-    if len(path) > 1 and schema.find(path[0]) is None and path[0].lower() in {a.lower() for a in aliases}:
+    is_alias = len(path) > 1 and path[0].lower() in {alias.lower() for alias in aliases}
+    if is_alias and schema.find(path[1]) is not None:
         path = path[1:]
     return resolve_path(schema, path)
 

@@ -12,7 +12,13 @@ from deltaarrow.operations.dml.operation import (
     single_scope,
     times,
 )
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, tracked_columns
+from deltaarrow.operations.dml.query import (
+    ChangeQuery,
+    Clause,
+    ClauseKind,
+    exported_name,
+    tracked_columns,
+)
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.lost_rows import LostRows
@@ -82,7 +88,7 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condi
         f't.{scan.FILE_COLUMN} AS "file"',
         f't.{scan.ROW_COLUMN} AS "row"',
         *tracked_columns(ids),
-        *(f"t.{quote_identifier(name)}" for name in names),
+        *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in names),
     ]
 
     def query(_: Any, rows: str) -> ChangeQuery:
@@ -91,7 +97,7 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condi
             operation.schema,
             [Clause(ClauseKind.DELETE)],
             has_row_ids=bool(ids),
-            old={name: f"j.{quote_identifier(name)}" for name in names},
+            old={name: f"j.{exported_name('t', name)}" for name in names},
         )
 
     return operation.stage(plan, query, writes_changes=writes_changes)

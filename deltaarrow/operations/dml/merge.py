@@ -19,7 +19,7 @@ from deltaarrow.operations.dml.merge_history import merge_metrics, merge_paramet
 from deltaarrow.operations.dml.merge_pruning import read_predicate
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.operation import RowOperation, times
-from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause, tracked_columns
+from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause, exported_name, tracked_columns
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
@@ -80,13 +80,13 @@ class _Merge:
         self.source_schema = from_arrow_schema(self.source.schema)
         operation.target = evolved_target(operation.snapshot, statement, self.source_schema)
         tables = {statement.target_alias: operation.schema, statement.source_alias: self.source_schema}
-        sides = {statement.target_alias: "t", statement.source_alias: "s"}
+        sides = self.sides = {statement.target_alias: "t", statement.source_alias: "s"}
 
         def inside(alias: str, name: str) -> str:
             return f"{sides[alias]}.{quote_identifier(name)}"
 
         def outside(alias: str, name: str) -> str:
-            return f"j.{quote_identifier(f'{sides[alias]}.{name}')}"
+            return f"j.{exported_name(sides[alias], name)}"
 
         now = operation.now_ms
         self.inner = RowScope(tables, inside, statement.target_alias, now)
@@ -226,14 +226,13 @@ class _Merge:
 
     def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
         statement = self.statement
-        sides = {statement.target_alias: "t", statement.source_alias: "s"}
         columns = [
             f"{self._clause_sql()} AS clause",
             f't.{scan.FILE_COLUMN} AS "file"',
             f't.{scan.ROW_COLUMN} AS "row"',
             *tracked_columns(ids),
             *(
-                f"{self.inner.column(column)} AS {quote_identifier(f'{sides[column[0]]}.{column[1]}')}"
+                f"{self.inner.column(column)} AS {exported_name(self.sides[column[0]], column[1])}"
                 for column in exported
             ),
         ]

@@ -31,7 +31,16 @@ from deltaarrow.schema import Schema
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["NO_CLAUSE", "ChangeQuery", "Clause", "ClauseKind", "FoundRows", "read_changes", "tracked_columns"]
+__all__ = [
+    "NO_CLAUSE",
+    "ChangeQuery",
+    "Clause",
+    "ClauseKind",
+    "FoundRows",
+    "exported_name",
+    "read_changes",
+    "tracked_columns",
+]
 
 NO_CLAUSE = -1
 _BATCH_ROWS = 1 << 17
@@ -57,7 +66,10 @@ class Clause:
 
 @dataclass(frozen=True)
 class ChangeQuery:
-    """The query over `rows`, a SELECT of the columns above before ``n0`` and of what values read."""
+    """The query over `rows`, a SELECT of the columns above before ``n0`` and of what values read.
+
+    The latter have the names of `exported_name`, which no table's column can be mistaken for.
+    """
 
     rows: str
     schema: Schema
@@ -122,6 +134,11 @@ class FoundRows:
             new=None if self.new is None else self.new.filter(mask),
             old=None if self.old is None else self.old.filter(mask),
         )
+
+
+def exported_name(side: str, name: str) -> str:
+    """Return the name, quoted, that a column of a side of the query has among those of `ChangeQuery.rows`."""
+    return quote_identifier(f"{side}.{name}")
 
 
 def tracked_columns(columns: Sequence[str]) -> list[str]:

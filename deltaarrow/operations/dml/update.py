@@ -17,7 +17,13 @@ from deltaarrow.operations.dml.operation import (
     single_scope,
     times,
 )
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, tracked_columns
+from deltaarrow.operations.dml.query import (
+    ChangeQuery,
+    Clause,
+    ClauseKind,
+    exported_name,
+    tracked_columns,
+)
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import DataType, to_arrow_type
 
@@ -48,7 +54,7 @@ def update_rows(
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("an update wants either updates or new_values, with a column at least")
     inner = single_scope(operation)
-    outer = RowScope(inner.tables, lambda _, name: f"j.{quote_identifier(name)}", TARGET, inner.now_ms)
+    outer = RowScope(inner.tables, lambda _, name: f"j.{exported_name('t', name)}", TARGET, inner.now_ms)
     given: dict[str, pa.Array] = {}
     assignments = []
     for name, value in (updates or new_values or {}).items():
@@ -66,7 +72,7 @@ def update_rows(
     read = {name for value in clause.values.values() for _, name in value.columns}
     old = {}
     if writes_changes:
-        old = {name: f"j.{quote_identifier(name)}" for name in operation.schema.names}
+        old = {name: f"j.{exported_name('t', name)}" for name in operation.schema.names}
     exported = [name for name in operation.schema.names if name in read or name in old]
     ids = () if operation.tracking is None else scan.ROW_TRACKING_COLUMNS
     plan = operation.plan(
@@ -83,7 +89,7 @@ def update_rows(
             f't.{scan.FILE_COLUMN} AS "file"',
             f't.{scan.ROW_COLUMN} AS "row"',
             *tracked_columns(ids),
-            *(f"t.{quote_identifier(name)}" for name in exported),
+            *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in exported),
         ]
         return ChangeQuery(
             f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {condition.sql}",

@@ -179,6 +179,27 @@ def test_an_operation_of_an_application_is_done_once(tmp_path):
     assert rows_of(table) == [{"id": 2}]
 
 
+def test_columns_may_have_the_names_that_the_query_uses(tmp_path):
+    names = ["file", "row", "clause", "row_id", "t", "j", "n0", "o0", "File.x", "t.file"]
+    fed = VECTORS | {"delta.enableChangeDataFeed": "true", "delta.enableRowTracking": "true"}
+    fed |= {"delta.columnMapping.mode": "name"}
+    table = make(tmp_path, pa.table({name: [place] for place, name in enumerate(names)}), fed)
+    quoted = [f"`{name}`" for name in names]
+    table.update({name: f"{name} + 10" for name in quoted}, predicate="file = 0 and row = 1 and clause = 2")
+    source = table.to_pyarrow_table()
+    assert source.to_pylist() == [{name: place + 10 for place, name in enumerate(names)}]
+    table.merge(source, "t.file = s.file and t.`t.file` = s.`t.file`", "s", "t").when_matched_update(
+        {f"t.{name}": f"s.{name} + t.{name}" for name in quoted}
+    ).execute()
+    assert table.to_pyarrow_table().to_pylist() == [
+        {name: 2 * place + 20 for place, name in enumerate(names)}
+    ]
+    assert table.delete("`t.file` = 38 and n0 = 32")["num_deleted_rows"] == 1
+    hidden = make(tmp_path / "hidden", pa.table({"__ROW": [1]}), VECTORS)
+    with pytest.raises(UnsupportedFeatureError, match="__row"):
+        hidden.update({"__row": "__row + 1"})
+
+
 def test_what_cannot_be_is_refused(tmp_path):
     table = make(tmp_path, pa.table({"id": [1, 0]}), VECTORS)
     for arguments, error in [
