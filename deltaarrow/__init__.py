@@ -26,6 +26,7 @@ from deltaarrow.errors import (
 from deltaarrow.features import TableFeatures
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
+from deltaarrow.merger import TableMerger
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
 from deltaarrow.table import DeltaTable
@@ -70,6 +71,7 @@ __all__ = [
     "SchemaMismatchError",
     "StructType",
     "TableFeatures",
+    "TableMerger",
     "TableNotFoundError",
     "Transaction",
     "UnsupportedFeatureError",

@@ -105,7 +105,16 @@ class TableMerger:
             self.predicate, self.clauses, self.source_alias, self.target_alias, self.merges_schema
         )
 
-    def _operation(self) -> "operations.RowOperation":
+    @property
+    def _reads_itself(self) -> bool:
+        """Whether the source is the version of the table that is merged into."""
+        source, target = self.source, self.table
+        return isinstance(source, OpenedTable) and (source.table_uri, source.version()) == (
+            target.table_uri,
+            target.version(),
+        )
+
+    def _operation(self, statement: MergeStatement) -> "operations.RowOperation":
         return operations.RowOperation.begin(
             self.table.snapshot,
             "MERGE",
@@ -113,6 +122,7 @@ class TableMerger:
             commit_properties=self.commit_properties,
             hook_properties=self.hook_properties,
             memory_limit=self.memory_limit,
+            only_adds=statement.only_inserts,
         )
 
     def execute(self) -> dict[str, Any]:
@@ -127,7 +137,10 @@ class TableMerger:
             ValueError: there is no clause, or one behind another that leaves it no rows.
         """
         statement = self._statement()
-        metrics = operations.merge_rows(self._operation(), statement, to_reader(self.source))
+        operation = self._operation(statement)
+        if self._reads_itself:
+            operation.transaction.read_files()
+        metrics = operations.merge_rows(operation, statement, to_reader(self.source))
         self.table.update_incremental()
         return metrics
 
@@ -137,5 +150,5 @@ class TableMerger:
         The source is read for the values of the columns by which rows match, unless it is a stream, which
         could not be read again; then the condition alone counts.
         """
-        operation = self._operation()
-        return operations.explain_merge(operation, self._statement(), self.source)
+        statement = self._statement()
+        return operations.explain_merge(self._operation(statement), statement, self.source)

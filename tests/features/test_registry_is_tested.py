@@ -81,6 +81,15 @@ def test_every_feature_that_is_written_is_written_in_tables_that_spark_reads():
     assert written == tested
 
 
+def test_every_feature_whose_rows_are_changed_has_them_changed_in_a_test():
+    module = "tests/operations/dml/test_features.py::"
+    changed = {name for name, feature in FEATURES.items() if feature.change is not Support.NO}
+    tested = {
+        name for name, tests in marked_tests().items() if any(test.startswith(module) for test in tests)
+    }
+    assert changed == tested
+
+
 def test_what_is_refused_is_refused_by_name_in_a_test():
     """Refusals of readers are all in the tests of the gates."""
     refused = {name for name, feature in FEATURES.items() if feature.read is not Support.YES}

@@ -15,7 +15,7 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, is_row_tracking_enabled, properties
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.dml.query import ChangeQuery, read_changes
+from deltaarrow.operations.dml.query import ChangeQuery, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import Condition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.row_tracking import hidden_columns
@@ -69,13 +69,14 @@ class RowOperation:
         commit_properties: CommitProperties | None = None,
         hook_properties: PostCommitHookProperties | None = None,
         memory_limit: str | None = None,
+        only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
-        """Begin an operation that history shows by a name.
+        """Begin an operation that history shows by a name; `only_adds` if it leaves all rows as they are.
 
         Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
         """
-        ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite")
+        ensure_writable(snapshot.protocol, snapshot.metadata, "append" if only_adds else "change")
         given = commit_properties or CommitProperties()
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
@@ -159,14 +160,16 @@ class RowOperation:
         return scan.ScanPlan(replace(layout, schema=own), self.snapshot.version, names, files)
 
     def matcher(self, condition: Condition) -> RowMatcher:
-        """Return what tells whether files hold a row for which a condition on the table is TRUE."""
+        """Return what tells whether files hold a row for which a condition on the table is TRUE.
+
+        A row for which it cannot be computed counts as well: the statement would have failed.
+        """
 
         def matches(files: pa.Table) -> bool:
             plan = self.plan_of(files, {name for _, name in condition.columns})
             with files_cursor(plan.store, memory_limit=self.memory_limit) as cursor:
                 rows = scan.located_rows(cursor, plan, "deltaarrow_added")
-                found = cursor.sql(f"SELECT 1 FROM ({rows}) AS t WHERE {condition.sql} LIMIT 1").fetchall()
-            return bool(found)
+                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {condition.sql}")
 
         return matches
 
@@ -179,6 +182,7 @@ class RowOperation:
         writes_changes: bool,
         cursor: Any = None,
         may_repeat: bool = False,
+        relies_on_kept: bool = False,
     ) -> StagedRows:
         """Run a query over a plan and stage what becomes of its rows.
 
@@ -189,6 +193,7 @@ class RowOperation:
             writes_changes: whether change data files are written.
             cursor: where the query runs, if something is on it already.
             may_repeat: whether a row may be found more than once, which counts once.
+            relies_on_kept: whether it matters that rows are there which are left alone.
         """
         stage = RowStage(
             self.transaction,
@@ -199,6 +204,7 @@ class RowOperation:
             writes_changes,
             may_rewrite_marked=writes_changes or not self.has_change_feed,
             may_repeat=may_repeat,
+            relies_on_kept=relies_on_kept,
         )
         if self.is_replay or (not plan.files.num_rows and cursor is None):
             return StagedRows()
