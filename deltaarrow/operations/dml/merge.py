@@ -19,7 +19,14 @@ from deltaarrow.operations.dml.merge_history import merge_metrics, merge_paramet
 from deltaarrow.operations.dml.merge_pruning import read_predicate
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.operation import RowOperation, times
-from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, Clause, exported_name, tracked_columns
+from deltaarrow.operations.dml.query import (
+    NO_CLAUSE,
+    ChangeQuery,
+    Clause,
+    exported_name,
+    has_rows,
+    tracked_columns,
+)
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
@@ -120,7 +127,8 @@ class _Merge:
             numbering=numbering,
             writes_changes=self.writes_changes,
             cursor=cursor,
-            may_repeat=statement.may_match_repeatedly,
+            may_repeat=statement.may_match_repeatedly or statement.only_inserts,
+            relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
         )
         stage_marks(operation.transaction, operation.target, numbering.marks)
         files = operation.snapshot.files(columns=["path"]).num_rows
@@ -186,17 +194,20 @@ class _Merge:
             yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=wanted.append(present))
 
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher:
-        """What tells whether files hold a row that the merge would have looked at."""
-        names = {name for side, name in self.condition.columns if side == self.statement.target_alias}
+        """What tells whether files hold a row for which the merge would have done something else.
+
+        One that matches has a clause, or is there already where another would be inserted.
+        """
+        names = self._tested(self.statement.target_alias)
+        join = "LEFT JOIN" if self.statement.of(When.NOT_MATCHED_BY_SOURCE) else "JOIN"
+        is_met = self._clause_sql(str(NO_CLAUSE) if self.statement.of(When.NOT_MATCHED) else "NULL")
         numbers = itertools.count()
 
         def matches(files: pa.Table) -> bool:
-            if self.statement.of(When.NOT_MATCHED_BY_SOURCE):
-                return True
             plan = self.operation.plan_of(files, names)
             rows = scan.located_rows(cursor, plan, f"deltaarrow_added_{next(numbers)}")
-            query = f"SELECT 1 FROM ({rows}) AS t JOIN {_SOURCE} AS s ON {self.condition.sql} LIMIT 1"
-            return bool(cursor.sql(query).fetchall())
+            joined = f"({rows}) AS t {join} {_SOURCE} AS s ON {self.condition.sql}"
+            return has_rows(cursor, f"FROM {joined} WHERE {is_met} IS NOT NULL")
 
         return matches
 
@@ -227,7 +238,7 @@ class _Merge:
     def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
         statement = self.statement
         columns = [
-            f"{self._clause_sql()} AS clause",
+            f"{self._clause_sql(self._unchanged)} AS clause",
             f't.{scan.FILE_COLUMN} AS "file"',
             f't.{scan.ROW_COLUMN} AS "row"',
             *tracked_columns(ids),
@@ -245,13 +256,21 @@ class _Merge:
         )
         return f"SELECT * FROM ({joined}) WHERE clause IS NOT NULL"
 
-    def _clause_sql(self) -> str:
+    @property
+    def _unchanged(self) -> str:
+        """What a row that matches has for a clause where none is met.
+
+        Files that are read whole are relied on as they are, with whatever rows of them match.
+        """
+        is_told = not self.statement.only_inserts or self.operation.transaction.marks_deleted_rows
+        return str(NO_CLAUSE) if is_told else "NULL"
+
+    def _clause_sql(self, unchanged: str) -> str:
         """The number of the first clause for a row whose condition is met; NULL for a row of no interest."""
-        alone = "NULL" if self.statement.only_inserts else str(NO_CLAUSE)
         return (
             f"(CASE WHEN t.{scan.ROW_COLUMN} IS NULL THEN {self._first_met(When.NOT_MATCHED, 'NULL')}"
             f" WHEN s.{_PRESENT} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
-            f" ELSE {self._first_met(When.MATCHED, alone)} END)::TINYINT"
+            f" ELSE {self._first_met(When.MATCHED, unchanged)} END)::TINYINT"
         )
 
     def _first_met(self, when: When, otherwise: str) -> str:

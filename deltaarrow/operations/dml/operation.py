@@ -69,14 +69,13 @@ class RowOperation:
         commit_properties: CommitProperties | None = None,
         hook_properties: PostCommitHookProperties | None = None,
         memory_limit: str | None = None,
-        only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
-        """Begin an operation that history shows by a name; `only_adds` if it leaves all rows as they are.
+        """Begin an operation that history shows by a name.
 
         Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
         """
-        ensure_writable(snapshot.protocol, snapshot.metadata, "append" if only_adds else "change")
+        ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite")
         given = commit_properties or CommitProperties()
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock

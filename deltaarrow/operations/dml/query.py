@@ -38,6 +38,7 @@ __all__ = [
     "ClauseKind",
     "FoundRows",
     "exported_name",
+    "has_rows",
     "read_changes",
     "tracked_columns",
 ]
@@ -159,6 +160,16 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Ite
             yield from _by_clause(query, batch)
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise _raised(error) from error
+
+
+def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
+    """Whether a query, given from its FROM on, has a row, or one that cannot be computed."""
+    import duckdb
+
+    try:
+        return bool(cursor.sql(f"SELECT 1 {rest} LIMIT 1").fetchall())
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException):
+        return True
 
 
 def _raised(error: Exception) -> Exception:

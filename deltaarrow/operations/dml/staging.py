@@ -70,6 +70,7 @@ class RowStage:
         may_rewrite_marked: whether files that could be marked may be rewritten; without change data files,
             readers of the change feed would take rows that are copied for new ones.
         may_repeat: whether a row may be found more than once, which counts once.
+        relies_on_kept: whether it matters that rows are there which are left alone.
     """
 
     transaction: OptimisticTransaction
@@ -80,6 +81,7 @@ class RowStage:
     writes_changes: bool
     may_rewrite_marked: bool
     may_repeat: bool = False
+    relies_on_kept: bool = False
     _gone: dict[int, BitMap64] = field(default_factory=dict, init=False)
     _kept: dict[int, BitMap64] = field(default_factory=dict, init=False)
     _staged: StagedRows = field(default_factory=StagedRows, init=False)
@@ -130,7 +132,7 @@ class RowStage:
 
     def _take_away(self) -> FileLosses:
         """Stage what the files lose, and what the commit relies on."""
-        for place, positions in self._kept.items():
+        for place, positions in self._kept.items() if self.relies_on_kept else ():
             self.transaction.read_rows({"path": self.plan.tasks[place].path}, positions)
         assert self._lost is not None
         return self._lost.stage()
@@ -164,9 +166,10 @@ class RowStage:
         if each.files is None or each.positions is None:
             return each
         chosen = np.zeros(each.rows, np.bool_)
+        places = self._kept if each.clause is None else self._gone
         for file, rows in _by_file(each.files):
             distinct, first = np.unique(each.positions[rows].astype(np.uint64), return_index=True)
-            known = self._gone.get(file, BitMap64()) & BitMap64(distinct)
+            known = places.get(file, BitMap64()) & BitMap64(distinct)
             chosen[rows[first[~np.isin(distinct, np.array(known.to_array(), np.uint64))]]] = True
         return each if chosen.all() else each.filter(chosen)
 
