@@ -114,7 +114,7 @@ class TableMerger:
             target.version(),
         )
 
-    def _operation(self) -> "operations.RowOperation":
+    def _operation(self, statement: MergeStatement) -> "operations.RowOperation":
         return operations.RowOperation.begin(
             self.table.snapshot,
             "MERGE",
@@ -122,6 +122,7 @@ class TableMerger:
             commit_properties=self.commit_properties,
             hook_properties=self.hook_properties,
             memory_limit=self.memory_limit,
+            only_adds=statement.only_inserts,
         )
 
     def execute(self) -> dict[str, Any]:
@@ -136,7 +137,7 @@ class TableMerger:
             ValueError: there is no clause, or one behind another that leaves it no rows.
         """
         statement = self._statement()
-        operation = self._operation()
+        operation = self._operation(statement)
         if self._reads_itself:
             operation.transaction.read_files()
         metrics = operations.merge_rows(operation, statement, to_reader(self.source))
@@ -149,5 +150,5 @@ class TableMerger:
         The source is read for the values of the columns by which rows match, unless it is a stream, which
         could not be read again; then the condition alone counts.
         """
-        operation = self._operation()
-        return operations.explain_merge(operation, self._statement(), self.source)
+        statement = self._statement()
+        return operations.explain_merge(self._operation(statement), statement, self.source)

@@ -69,13 +69,14 @@ class RowOperation:
         commit_properties: CommitProperties | None = None,
         hook_properties: PostCommitHookProperties | None = None,
         memory_limit: str | None = None,
+        only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
-        """Begin an operation that history shows by a name.
+        """Begin an operation that history shows by a name; `only_adds` if it leaves all rows as they are.
 
         Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
         """
-        ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite")
+        ensure_writable(snapshot.protocol, snapshot.metadata, "append" if only_adds else "change")
         given = commit_properties or CommitProperties()
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
