@@ -208,6 +208,7 @@ def test_a_column_of_variants_comes_with_a_write(spark, tmp_path):
     assert spark.table(delta_table(ours)).where("v:a::int = 1").count() == 1
 
 
+@pytest.mark.slow
 def test_tables_of_the_preview_are_written_in_turns(spark, tmp_path):
     """Both keep the names under which the tables list the features."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
