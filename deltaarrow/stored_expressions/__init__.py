@@ -7,7 +7,7 @@ generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Colu
 Columns* and *Default Columns*). Timestamps are in UTC.
 """
 
-from deltaarrow.stored_expressions.binding import parse_column, parse_expression
+from deltaarrow.stored_expressions.binding import has_text_rules, parse_column, parse_expression
 from deltaarrow.stored_expressions.declared import (
     CONSTRAINT_PREFIX,
     declared_rules,
@@ -52,6 +52,7 @@ __all__ = [
     "ensure_rules_declarable",
     "evaluate",
     "generate",
+    "has_text_rules",
     "known_equalities",
     "known_predicate",
     "parse_column",

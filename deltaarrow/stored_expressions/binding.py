@@ -4,7 +4,8 @@
 rendered and evaluated.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from deltaarrow.stored_expressions.operators import (
     remainder,
 )
 from deltaarrow.stored_expressions.registry import find_function
-from deltaarrow.stored_expressions.scope import Scope, TableScope
+from deltaarrow.stored_expressions.scope import Fields, Scope, TableScope
 from deltaarrow.stored_expressions.syntax import is_suffix, parse_tree
 from deltaarrow.stored_expressions.temporal import add_days, extracted
 from deltaarrow.stored_expressions.texts import concatenate, like, matches
@@ -57,7 +58,7 @@ from deltaarrow.stored_expressions.types import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["parse_column", "parse_default", "parse_expression"]
+__all__ = ["has_text_rules", "parse_column", "parse_default", "parse_expression"]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -100,6 +101,7 @@ _NOT_IN_ARRAYS = (*TIMESTAMPS, VOID, BINARY)
 _NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _COLLATIONS = "__COLLATIONS"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_CHAR_TYPE = re.compile(r"\bchar\b")
 
 
 def parse_expression(text: str, schema: StructType | Scope, target: DataType | None = None) -> Expression:
@@ -149,7 +151,19 @@ def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | 
     names = _names(parse_tree(text))
     if names is None or (len(names) == 1 and names[0].lower() in _NO_PARENTHESES):
         return None
-    return _scope(schema).resolve(names)
+    path, fields = _scope(schema).resolve(names)
+    return path, fields[-1]
+
+
+def has_text_rules(fields: Iterable[Field]) -> bool:
+    """Whether texts of a column are compared by a collation or as CHAR, and not by their bytes.
+
+    `fields` are the column and the members on the way to what is compared.
+    """
+    return any(
+        each.metadata.get(_COLLATIONS) or _CHAR_TYPE.search(str(each.metadata.get(_CHAR, "")).lower())
+        for each in fields
+    )
 
 
 def _scope(schema: StructType | Scope) -> Scope:
@@ -231,17 +245,18 @@ class _Binder:
             function = find_function(names[0])
             assert function is not None
             return function(names[0], ())
-        path, last = found
+        path, fields = found
+        last = fields[-1]
         sql_type(last.type)
         if last.type == VOID or (
             isinstance(last.type, ArrayType) and last.type.element_type in _NOT_IN_ARRAYS
         ):
             raise refused(f"a value of type {type_name(last.type)}")
-        if last.metadata.get(_COLLATIONS) or str(last.metadata.get(_CHAR, "")).lower().startswith("char"):
+        if has_text_rules(fields):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
         return ColumnRef(path, last.type)
 
-    def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Field] | None:
+    def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Fields] | None:
         """The path to a column; None for a function that is called without parentheses."""
         try:
             return self.scope.resolve(names)
@@ -310,8 +325,8 @@ class _Binder:
             found = self._resolved(names)
             if found is not None:
                 # Of a column of any type it is known whether it is NULL.
-                path, field = found
-                return is_null(ColumnRef(path, field.type))
+                path, fields = found
+                return is_null(ColumnRef(path, fields[-1].type))
         operand = self.bind(node.this)
         if wanted.key == "null":
             return is_null(operand)

@@ -7,20 +7,23 @@ be both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.stored_expressions.nodes import Path
 
-__all__ = ["AliasScope", "Scope", "TableScope"]
+__all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
+
+Fields: TypeAlias = tuple[Field, ...]
+"""A column, and the members of structs on the way down to the last of them."""
 
 
 class Scope(Protocol):
     """Finds columns by the names that lead to them."""
 
-    def resolve(self, names: Sequence[str]) -> tuple[Path, Field]:
-        """Return the path of a column, spelled as the schema spells it, and its field.
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path of a column, spelled as the schema spells it, and the fields that lead to it.
 
         Raises `SchemaMismatchError` where the names lead nowhere, or to more than one column.
         """
@@ -33,10 +36,10 @@ class TableScope:
 
     schema: StructType
 
-    def resolve(self, names: Sequence[str]) -> tuple[Path, Field]:
-        """Return the path and the field; see `Scope.resolve`."""
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path and the fields; see `Scope.resolve`."""
         fields = resolve_path(self.schema, names)
-        return tuple(each.name for each in fields), fields[-1]
+        return tuple(each.name for each in fields), fields
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class AliasScope:
 
     tables: Mapping[str, StructType]
 
-    def resolve(self, names: Sequence[str]) -> tuple[Path, Field]:
-        """Return the path and the field; see `Scope.resolve`."""
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path and the fields; see `Scope.resolve`."""
         for alias, schema in self.tables.items():
             if len(names) > 1 and names[0].lower() == alias.lower():
                 found = _find(schema, names[1:])
@@ -72,7 +75,7 @@ class AliasScope:
         return candidates[0]
 
 
-def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Field] | None:
+def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Fields] | None:
     if schema.find(names[0]) is None:
         return None
     return TableScope(schema).resolve(names)

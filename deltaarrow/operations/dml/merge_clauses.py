@@ -67,11 +67,11 @@ class _SourceNames:
         self._schema = schema
         self._alias = alias
 
-    def resolve(self, names: Sequence[str]) -> tuple[tuple[str, ...], Field]:
+    def resolve(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Field, ...]]:
         if len(names) > 1 and names[0].lower() == self._alias.lower():
             names = names[1:]
         field = self._schema.field(names[0])
-        return (field.name, *names[1:]), field
+        return (field.name, *names[1:]), (field,)
 
 
 def bind_clauses(

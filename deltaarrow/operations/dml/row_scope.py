@@ -12,13 +12,14 @@ from functools import cached_property
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import DeltaError, InvalidPredicateError, SchemaMismatchError
 from deltaarrow.expressions import TRUE, Predicate, bind, columns_of, from_sql, to_duckdb
-from deltaarrow.schema import DataType, PrimitiveType, StructType
+from deltaarrow.schema import DataType, PrimitiveType, StructType, resolve_path
 from deltaarrow.stored_expressions import (
     AliasScope,
     Equality,
     Expression,
     Path,
     converted_sql,
+    has_text_rules,
     known_equalities,
     known_predicate,
     parse_column,
@@ -105,10 +106,13 @@ class RowScope:
         """The condition where it reads the target alone and is simple; else None."""
         if list(self.tables) != [self.target]:
             return None
+        schema = self.tables[self.target]
         try:
-            predicate = bind(from_sql(text), self.tables[self.target])
+            predicate = bind(from_sql(text), schema)
             sql = to_duckdb(predicate, lambda path: self.column((self.target, *path)))
         except DeltaError:
+            return None
+        if any(has_text_rules(resolve_path(schema, path)) for path in columns_of(predicate)):
             return None
         read = frozenset((self.target, path[0]) for path in columns_of(predicate))
         return Condition(text, sql, read, predicate)

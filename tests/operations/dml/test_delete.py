@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, UnsupportedFeatureError, write_deltalake
+from deltaarrow import DeltaTable, Field, Schema, StructType, UnsupportedFeatureError, write_deltalake
 from deltaarrow.errors import SchemaMismatchError
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -138,6 +138,19 @@ def test_what_is_not_understood_is_refused_and_nothing_is_committed(tmp_path):
     table.alter.set_table_properties({"delta.appendOnly": "true"})
     with pytest.raises(UnsupportedFeatureError, match="appendOnly"):
         table.delete("id = 1")
+
+
+def test_texts_that_are_not_compared_by_their_bytes_are_refused(tmp_path):
+    def column(name, declared, data_type="string"):
+        return Field(name, data_type, metadata={"__CHAR_VARCHAR_TYPE_STRING": declared})
+
+    inside = column("s", "struct<c:char(3)>", StructType([Field("c", "string")]))
+    schema = Schema([column("c", "char(3)"), inside, column("v", "varchar(3)")])
+    table = DeltaTable.create(str(tmp_path), schema, configuration=VECTORS)
+    for condition in ("c = 'a'", "c in ('a', 'b')", "s.c = 'a'"):
+        with pytest.raises(UnsupportedFeatureError, match="rules of its own"):
+            table.delete(condition)
+    assert table.delete("v = 'a'")["num_deleted_rows"] == 0
 
 
 def test_a_file_whose_rows_the_log_does_not_count(tmp_path):
