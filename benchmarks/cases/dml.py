@@ -152,6 +152,9 @@ def _linked(data: Path, folder: Path, log: str) -> Path:
 
 
 def _ours() -> Any:
+    import duckdb  # noqa: F401  finds the rows
+    import sqlglot  # noqa: F401  reads the conditions
+
     import deltaarrow
 
     return deltaarrow
