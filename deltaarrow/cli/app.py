@@ -217,14 +217,14 @@ def demo(
     rows: Annotated[int, typer.Option(min=4, help="Orders to write.")] = 100_000,
     as_json: AsJson = False,
 ) -> None:
-    """Write a table, travel in time and query it with DuckDB and Polars."""
+    """Write a table, change its rows, travel in time and query it with DuckDB and Polars."""
     target = path or str(Path(tempfile.mkdtemp(prefix="deltaarrow-demo-")) / "orders")
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     steps = []
     screen = Console(stderr=True)
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        written = progress.add_task("rows written", total=2 * rows)
+        written = progress.add_task("rows written", total=rows)
         for step in run_demo(target, rows, lambda count: progress.advance(written, count)):
             result = [] if step.result is None else step.result.to_pylist()
             steps.append({"title": step.title, "code": step.code, "result": result, "note": step.note})

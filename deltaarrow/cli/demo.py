@@ -1,10 +1,10 @@
-"""``deltaarrow demo``: a small shop whose orders are written, corrected, looked up in time and queried.
+"""``deltaarrow demo``: a small shop whose orders are written, changed, looked up in time and queried.
 
 Every step runs what it shows and hands back what came out of it; nothing is made up for the screen.
 """
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +13,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.compute import quote_literal
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.optional import EXTRAS
+from deltaarrow.scan import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.table import DeltaTable
 from deltaarrow.writer import write_deltalake
 
@@ -34,6 +37,24 @@ _ORDERS = """
                  DATE '2026-01-01' + ($first_day + range % $days)::INTEGER AS day
           FROM range($first, $last + 1))
 """
+_LATE = f"""
+    SELECT * REPLACE ('juice' AS product, 3.80::DECIMAL(10, 2) AS price) FROM orders WHERE order_id IN (2, 3)
+    UNION ALL BY NAME ({_ORDERS})
+"""
+_PROPERTIES = {
+    "delta.enableDeletionVectors": "true",
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableRowTracking": "true",
+}
+_ACTIONS = """
+    SELECT parse_filename(filename, true)::INT AS version, any_value(commitInfo->>'operation') AS operation,
+           count("add") AS "add", count(remove) AS remove, count(cdc) AS cdc,
+           count("add"->'deletionVector') AS vectors,
+           sum(("add"->>'$.deletionVector.cardinality')::BIGINT)::BIGINT AS "rows marked in them"
+    FROM read_json(getvariable('log'), filename = true, format = 'newline_delimited',
+                   columns = {commitInfo: 'JSON', add: 'JSON', remove: 'JSON', cdc: 'JSON'})
+    GROUP BY version ORDER BY version
+"""
 _BATCH = 8192
 
 Progress = Callable[[int], None]
@@ -51,7 +72,7 @@ class Step:
 
 
 def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: None) -> Iterator[Step]:
-    """Write the table at `path`, which must not be there yet, about `rows` rows in three commits.
+    """Write the table at `path`, which must not be there yet, `rows` rows and two more, in five commits.
 
     Yields each step when it is done. Raises `DeltaError` where the engine refuses one.
     """
@@ -60,7 +81,13 @@ def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: Non
         connection.execute("SET TimeZone = 'UTC'")
         yield _write(uri, rows, connection, progress)
         yield _append(uri, rows, connection, progress)
-        yield _correct(uri, connection, progress)
+        yield _update(uri)
+        yield _delete(uri)
+        yield _merge(uri, rows, connection)
+        yield _show_actions(uri, connection)
+        yield _show_vectors(uri)
+        yield _show_changes(uri)
+        yield _follow_row(uri)
         yield _look_back(uri)
         yield _query_duckdb(uri, connection)
     yield _query_polars(uri)
@@ -69,10 +96,10 @@ def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: Non
 def _write(uri: str, rows: int, connection: duckdb.DuckDBPyConnection, progress: Progress) -> Step:
     chosen = {"first": 1, "last": rows * 3 // 4, "first_day": 0, "days": 3}
     orders = _counted(connection.sql(_ORDERS, params=chosen), progress)
-    write_deltalake(uri, orders, partition_by=["day"])
+    write_deltalake(uri, orders, partition_by=["day"], configuration=_PROPERTIES)
     return Step(
         "Write three days of orders, partitioned by day, from a stream",
-        'da.write_deltalake(path, orders, partition_by=["day"])',
+        f'da.write_deltalake(path, orders, partition_by=["day"], configuration={_PROPERTIES})',
         _state(uri),
     )
 
@@ -83,14 +110,99 @@ def _append(uri: str, rows: int, connection: duckdb.DuckDBPyConnection, progress
     return Step("Append the fourth day", 'da.write_deltalake(path, orders, mode="append")', _state(uri))
 
 
-def _correct(uri: str, connection: duckdb.DuckDBPyConnection, progress: Progress) -> Step:
-    register(connection, "orders", DeltaTable(uri))
-    query = "SELECT * REPLACE (CASE WHEN product = 'tea' THEN 2.50 ELSE price END AS price) FROM orders"
-    write_deltalake(uri, _counted(connection.sql(query), progress), mode="overwrite")
+def _update(uri: str) -> Step:
+    metrics = DeltaTable(uri).update({"price": "price - 0.20"}, predicate="product = 'tea'")
     return Step(
-        "Tea was priced wrongly: overwrite the table with a query over itself",
-        f'da.write_deltalake(path, con.sql("{query}"), mode="overwrite")',
-        _state(uri),
+        "Tea was priced wrongly: update it",
+        'table.update({"price": "price - 0.20"}, predicate="product = \'tea\'")',
+        _state(uri, {"rows updated": metrics["num_updated_rows"], "rows copied": metrics["num_copied_rows"]}),
+    )
+
+
+def _delete(uri: str) -> Step:
+    metrics = DeltaTable(uri).delete("order_id % 50 = 1")
+    return Step(
+        "Every 50th order was a test: delete them",
+        'table.delete("order_id % 50 = 1")',
+        _state(uri, {"rows deleted": metrics["num_deleted_rows"], "rows copied": metrics["num_copied_rows"]}),
+    )
+
+
+def _merge(uri: str, rows: int, connection: duckdb.DuckDBPyConnection) -> Step:
+    register(connection, "orders", DeltaTable(uri))
+    chosen = {"first": rows + 1, "last": rows + 2, "first_day": 3, "days": 1}
+    late = connection.sql(_LATE, params=chosen).to_arrow_table()
+    merger = DeltaTable(uri).merge(late, "t.order_id = s.order_id", source_alias="s", target_alias="t")
+    metrics = merger.when_matched_update_all().when_not_matched_insert_all().execute()
+    return Step(
+        "Four orders came late, two of which change earlier ones: merge them",
+        'table.merge(late, "t.order_id = s.order_id", source_alias="s", target_alias="t")'
+        ".when_matched_update_all().when_not_matched_insert_all().execute()",
+        _state(
+            uri,
+            {
+                "rows updated": metrics["num_target_rows_updated"],
+                "rows inserted": metrics["num_target_rows_inserted"],
+                "files read": metrics["num_target_files_scanned"],
+                "files skipped": metrics["num_target_files_skipped_during_scan"],
+            },
+        ),
+    )
+
+
+def _show_actions(uri: str, connection: duckdb.DuckDBPyConnection) -> Step:
+    connection.execute(f"SET VARIABLE log = {quote_literal(f'{uri}/_delta_log/*.json')}")
+    return Step(
+        "What the commits hold: rows that go are marked, and only new rows are written",
+        f'con.sql("{" ".join(_ACTIONS.split())}")',
+        connection.sql(_ACTIONS).to_arrow_table(),
+    )
+
+
+def _show_vectors(uri: str) -> Step:
+    snapshot = DeltaTable(uri).snapshot
+    found: dict[str, list[int]] = {}
+    for each in snapshot.files(columns=["deletion_vector"])["deletion_vector"].to_pylist():
+        name = None if each is None else DeletionVectorDescriptor(**each).file_name()
+        if name is not None:
+            found.setdefault(name, []).append(each["cardinality"])
+    return Step(
+        "The deletion vectors of a commit share one file",
+        'table.snapshot.files(columns=["deletion_vector"])',
+        pa.table(
+            {
+                "file": pa.array(list(found), pa.string()),
+                "bytes": pa.array([snapshot.store.size(name) for name in found], pa.int64()),
+                "vectors in use": pa.array([len(counts) for counts in found.values()], pa.int64()),
+                "rows marked": pa.array([sum(counts) for counts in found.values()], pa.int64()),
+            }
+        ),
+    )
+
+
+def _show_changes(uri: str) -> Step:
+    table = DeltaTable(uri)
+    columns = ["_change_type", "order_id", "customer", "product", "price"]
+    changes = table.load_cdf(starting_version=table.version()).read_all().select(columns)
+    return Step(
+        "The change data feed of the merge, with rows as they were and as they are",
+        "table.load_cdf(starting_version=table.version())",
+        changes.sort_by([("order_id", "ascending"), ("_change_type", "descending")]),
+    )
+
+
+def _follow_row(uri: str) -> Step:
+    table = DeltaTable(uri)
+    columns = ["order_id", "product", "price", ROW_ID, ROW_COMMIT_VERSION]
+    found = []
+    for version in range(table.version() + 1):
+        table.load_as_version(version)
+        (row,) = table.to_pyarrow_table(columns=columns, filters=[("order_id", "=", 2)]).to_pylist()
+        found.append({"version": version, **row})
+    return Step(
+        "A row keeps its id, whatever becomes of it",
+        f'table.to_pyarrow_table(columns={columns}, filters=[("order_id", "=", 2)])',
+        pa.Table.from_pylist(found),
     )
 
 
@@ -149,14 +261,15 @@ def _query_polars(uri: str) -> Step:
     )
 
 
-def _state(uri: str) -> pa.Table:
-    """The newest version as the log has it: no data file is read for this."""
+def _state(uri: str, counted: Mapping[str, int] | None = None) -> pa.Table:
+    """The newest version as the log has it, and what a change counted: no data file is read for this."""
     table = DeltaTable(uri)
     return pa.table(
         {
             "version": [table.version()],
             "files": [len(table.file_uris())],
             "rows": [table.count()],
+            **{name: [count] for name, count in (counted or {}).items()},
         }
     )
 

@@ -14,22 +14,53 @@ def run(*arguments: str):
     return CliRunner().invoke(app, ["demo", *arguments])
 
 
+def rows_of(path, version=None):
+    return da.DeltaTable(path, version=version).to_pyarrow_table().to_pylist()
+
+
 def test_demo_reports_the_table_that_it_wrote(tmp_path):
     path = tmp_path / "shop"
     result = run("--path", str(path), "--rows", "1000", "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["path"] == str(path)
-    states = [step["result"][0] for step in report["steps"][:3]]
-    assert [state["version"] for state in states] == [0, 1, 2]
-    assert [state["rows"] for state in states] == [750, 1000, 1000]
-    past = report["steps"][3]["result"]
-    assert [row["price of tea"] for row in past] == ["2.70", "2.70", "2.50"]
-    by_product = report["steps"][4]["result"]
-    assert sum(row["n"] for row in by_product) == da.DeltaTable(path).count() == 1000
-    ada = sum(row["orders of Ada"] for row in report["steps"][5]["result"])
-    names = da.DeltaTable(path).to_pyarrow_table(columns=["customer"])["customer"].to_pylist()
-    assert ada == names.count("Ada") > 0
+    results = iter([step["result"] for step in report["steps"]])
+    states = [next(results)[0] for _ in range(5)]
+    assert [state["version"] for state in states] == [0, 1, 2, 3, 4]
+    assert [state["rows"] for state in states] == [750, 1000, 1000, 980, 982]
+    changed = [state["rows updated"] for state in (states[2], states[4])]
+    assert changed == [tea := sum(row["product"] == "tea" for row in rows_of(path, 1)), 2] and tea > 100
+    assert (states[3]["rows deleted"], states[4]["rows inserted"]) == (20, 2)
+
+    commits = next(results)
+    assert [row["operation"] for row in commits] == ["WRITE", "WRITE", "UPDATE", "DELETE", "MERGE"]
+    assert [row["vectors"] for row in commits[:2]] == [0, 0]
+    assert [row["add"] - row["remove"] for row in commits[2:]] == [4, 0, 3]
+    assert [row["cdc"] > 0 for row in commits] == [False, False, True, False, True]
+    written = {file.name: file.stat().st_size for file in path.rglob("*.bin")}
+    assert len(written) == 3, "one file a commit"
+    vectors = next(results)
+    assert {row["file"]: row["bytes"] for row in vectors}.items() <= written.items()
+    assert sum(row["rows marked"] for row in vectors) == tea + 20 + 2
+
+    changes = next(results)
+    kinds = ["update_preimage", "update_postimage"] * 2 + ["insert"] * 2
+    assert [row["_change_type"] for row in changes] == kinds
+    assert [row["order_id"] for row in changes] == [2, 2, 3, 3, 1001, 1002]
+    followed = next(results)
+    assert len({row["_metadata.row_id"] for row in followed}) == 1
+    assert [row["_metadata.row_commit_version"] for row in followed] == [0, 0, 0, 0, 4]
+
+    past = next(results)
+    assert [row["price of tea"] for row in past] == ["2.70", "2.70", "2.50", "2.50", "2.50"]
+    assert sum(row["n"] for row in next(results)) == da.DeltaTable(path).count() == 982
+    ada = sum(row["orders of Ada"] for row in next(results))
+    assert ada == sum(row["customer"] == "Ada" for row in rows_of(path)) > 0
+    assert da.DeltaTable(path).verify(deep=True).ok
+
+
+def test_demo_of_very_few_rows(tmp_path):
+    assert run("--path", str(tmp_path / "shop"), "--rows", "4").exit_code == 0
 
 
 def test_demo_prints_for_people_and_leaves_an_existing_table_alone(tmp_path):
@@ -38,7 +69,7 @@ def test_demo_prints_for_people_and_leaves_an_existing_table_alone(tmp_path):
     again = run("--path", path)
     assert again.exit_code == 1
     assert again.stderr.count("\n") == 1
-    assert da.DeltaTable(path).version() == 2
+    assert da.DeltaTable(path).version() == 4
 
 
 def test_demo_names_the_extra_where_polars_is_absent(tmp_path, monkeypatch):
