@@ -64,15 +64,15 @@ class ChangingTable(OpenedTable):
         >>> DeltaTable(folder).delete("id % 2 = 1")["num_deleted_rows"]
         2
         """
-        operation = operations.RowOperation.begin(
+        with operations.RowOperation.begin(
             self._snapshot,
             "DELETE",
             writer_properties=writer_properties,
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-        )
-        metrics = operations.delete_rows(operation, predicate)
+        ) as operation:
+            metrics = operations.delete_rows(operation, predicate)
         self.update_incremental()
         return metrics
 
@@ -124,15 +124,15 @@ class ChangingTable(OpenedTable):
         ['B', 'C', 'a']
         """
         refuse_arguments({"error_on_type_mismatch": None if error_on_type_mismatch else False})
-        operation = operations.RowOperation.begin(
+        with operations.RowOperation.begin(
             self._snapshot,
             "UPDATE",
             writer_properties=writer_properties,
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-        )
-        metrics = operations.update_rows(operation, updates, new_values, predicate)
+        ) as operation:
+            metrics = operations.update_rows(operation, updates, new_values, predicate)
         self.update_incremental()
         return metrics
 

@@ -137,10 +137,10 @@ class TableMerger:
             ValueError: there is no clause, or one behind another that leaves it no rows.
         """
         statement = self._statement()
-        operation = self._operation(statement)
-        if self._reads_itself:
-            operation.transaction.read_files()
-        metrics = operations.merge_rows(operation, statement, to_reader(self.source))
+        with self._operation(statement) as operation:
+            if self._reads_itself:
+                operation.transaction.read_files()
+            metrics = operations.merge_rows(operation, statement, to_reader(self.source))
         self.table.update_incremental()
         return metrics
 

@@ -13,6 +13,7 @@ A file starts with the byte 1, its version, and then has one frame after another
 The vectors of one operation share a file, so reading them asks for each file once.
 """
 
+import contextlib
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -204,21 +205,34 @@ def write_deletion_vectors(
         raise ValueError("a deletion vector that deletes no row is not written")
     descriptors: list[DeletionVectorDescriptor] = []
     uuid, content = uuid4(), bytearray(_VERSION)
-    for bitmap in vectors:
-        payload = encode_bitmap(bitmap)
-        if len(content) + len(payload) + _FRAME > _MAX_FILE_SIZE and len(content) > len(_VERSION):
-            store.write(deletion_vector_file_name(uuid, prefix), bytes(content))
-            uuid, content = uuid4(), bytearray(_VERSION)
-        descriptors.append(
-            DeletionVectorDescriptor.of_uuid(
-                uuid,
-                prefix=prefix,
-                offset=len(content),
-                size_in_bytes=len(payload),
-                cardinality=len(bitmap),
+    with contextlib.ExitStack() as undo:
+        for bitmap in vectors:
+            payload = encode_bitmap(bitmap)
+            if len(content) + len(payload) + _FRAME > _MAX_FILE_SIZE and len(content) > len(_VERSION):
+                undo.enter_context(_written(store, deletion_vector_file_name(uuid, prefix), content))
+                uuid, content = uuid4(), bytearray(_VERSION)
+            descriptors.append(
+                DeletionVectorDescriptor.of_uuid(
+                    uuid,
+                    prefix=prefix,
+                    offset=len(content),
+                    size_in_bytes=len(payload),
+                    cardinality=len(bitmap),
+                )
             )
-        )
-        content += _UINT.pack(len(payload)) + payload + _UINT.pack(zlib.crc32(payload))
-    if descriptors:
-        store.write(deletion_vector_file_name(uuid, prefix), bytes(content))
+            content += _UINT.pack(len(payload)) + payload + _UINT.pack(zlib.crc32(payload))
+        if descriptors:
+            undo.enter_context(_written(store, deletion_vector_file_name(uuid, prefix), content))
     return descriptors
+
+
+@contextlib.contextmanager
+def _written(store: Store, name: str, content: bytearray) -> Iterator[None]:
+    """Write a file, which stays if the block succeeds: a write that fails may have taken place."""
+    try:
+        store.write(name, bytes(content))
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):
+            store.delete(name)
+        raise

@@ -169,29 +169,44 @@ class _Merge:
     # --- the source -------------------------------------------------------------------------------
 
     def load(self, cursor: "duckdb.DuckDBPyConnection") -> int:
-        """Read the source into a table, with the columns alone that are read of it; return its rows."""
+        """Read the source into a table, with the columns alone that are read of it; return its rows.
+
+        Raises what the source raises.
+        """
         alias = self.statement.source_alias
         read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
         names = [name for name in self.source_schema.names if name in read]
-        counted = [0]
+        counted, errors = [0], list[Exception]()
         wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
         stream = pa.RecordBatchReader.from_batches(
-            wanted.append(pa.field(_PRESENT, pa.bool_())), self._source_batches(names, wanted, counted)
+            wanted.append(pa.field(_PRESENT, pa.bool_())),
+            self._source_batches(names, wanted, counted, errors),
         )
         cursor.register(_SOURCE_STREAM, stream)
-        cursor.execute(f"CREATE TEMP TABLE {_SOURCE} AS SELECT * FROM {_SOURCE_STREAM}")
-        cursor.unregister(_SOURCE_STREAM)
+        try:
+            cursor.execute(f"CREATE TEMP TABLE {_SOURCE} AS SELECT * FROM {_SOURCE_STREAM}")
+        except Exception:
+            if errors:
+                raise errors[0] from None
+            raise
+        finally:
+            cursor.unregister(_SOURCE_STREAM)
         return counted[0]
 
     def _source_batches(
-        self, names: Sequence[str], wanted: pa.Schema, counted: list[int]
+        self, names: Sequence[str], wanted: pa.Schema, counted: list[int], errors: list[Exception]
     ) -> Iterator[pa.RecordBatch]:
+        """The rows of the source, counted; DuckDB has no more than the text of an error, so it is noted."""
         present = pa.field(_PRESENT, pa.bool_())
-        for batch in self.source:
-            counted[0] += batch.num_rows
-            rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
-            marks = pa.repeat(pa.scalar(True), batch.num_rows)
-            yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=wanted.append(present))
+        try:
+            for batch in self.source:
+                counted[0] += batch.num_rows
+                rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
+                marks = pa.repeat(pa.scalar(True), batch.num_rows)
+                yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=wanted.append(present))
+        except Exception as error:
+            errors.append(error)
+            raise
 
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher:
         """What tells whether files hold a row for which the merge would have done something else.

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import orjson
 import pyarrow as pa
@@ -96,6 +97,16 @@ class RowOperation:
             memory_limit,
             is_replay=bool(news) and not any(news),
         )
+
+    def __enter__(self) -> Self:
+        """Begin; what is not committed in the ``with`` block is given up, and its files are deleted."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give up what is not committed."""
+        self.transaction.abort()
 
     @property
     def snapshot(self) -> Snapshot:

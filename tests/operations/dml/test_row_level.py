@@ -4,15 +4,12 @@ Each test is named by the schedule, which has the statement under test end last,
 """
 
 import itertools
-import json
-import os
 from collections import Counter
 
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentAppendException,
@@ -21,6 +18,7 @@ from deltaarrow.errors import (
     ConstraintViolationError,
 )
 from deltaarrow.transaction import read_set
+from tests.support.leftovers import files_of_log, files_on_disk
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 TRACKED = VECTORS | {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
@@ -51,29 +49,6 @@ def table(tmp_path):
     table.update_incremental()
     assert table.verify(deep=True).ok
     assert files_on_disk(tmp_path) == files_of_log(table)
-
-
-def files_on_disk(path) -> set[str]:
-    found = (os.path.relpath(each, path) for each in path.rglob("*") if each.is_file())
-    return {each for each in found if not each.startswith("_delta_log")}
-
-
-def files_of_log(table: DeltaTable) -> set[str]:
-    """The files that the table has use for, be it for tombstones or the change feed."""
-    kept = [*table.snapshot.files().to_pylist(), *table.snapshot.tombstones().to_pylist()]
-    vectors = [DeletionVectorDescriptor(**vector) for each in kept if (vector := each["deletion_vector"])]
-    changes = {
-        action["cdc"]["path"]
-        for version in range(table.version() + 1)
-        for action in actions(table, version)
-        if "cdc" in action
-    }
-    return {each["path"] for each in kept} | {each.file_name() for each in vectors} | changes
-
-
-def actions(table: DeltaTable, version: int) -> list[dict]:
-    text = table.snapshot.store.read(f"_delta_log/{version:020d}.json").decode()
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def matching(ids) -> str:

@@ -1,0 +1,199 @@
+"""DELETE, UPDATE and MERGE that end at any of their steps: the table is the old one or the new one, whole."""
+
+import contextlib
+import errno
+import os
+import shutil
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, WriterProperties, write_deltalake
+from deltaarrow.errors import ConstraintViolationError, StorageError
+from deltaarrow.operations.dml import merge as merging
+from tests.support.leftovers import files_of_log, files_on_disk
+
+FEED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
+MODES = {"vectors": FEED | {"delta.enableDeletionVectors": "true"}, "rewriting": FEED}
+OLD = {1: 0, 3: 0, 4: 0, 5: 0, 11: 0, 12: 0}
+
+
+def rows(seen: dict[int, int]) -> pa.Table:
+    return pa.table({"id": pa.array(seen, pa.int64()), "seen": pa.array(seen.values(), pa.int64())})
+
+
+def delete(table):
+    table.delete("id IN (3, 11)")
+
+
+def update(table):
+    table.update({"seen": "seen + 1"}, predicate="id IN (3, 11)")
+
+
+def merge(table):
+    merger = table.merge(rows({3: 7, 11: 7, 20: 7}), "target.id = source.id")
+    merger = merger.when_matched_delete("target.id = 11").when_matched_update_all()
+    merger.when_not_matched_insert_all().execute()
+
+
+NEW = {
+    delete: {1: 0, 4: 0, 5: 0, 12: 0},
+    update: OLD | {3: 1, 11: 1},
+    merge: {1: 0, 3: 7, 4: 0, 5: 0, 12: 0, 20: 7},
+}
+STATEMENTS = pytest.mark.parametrize("statement", NEW, ids=lambda each: each.__name__)
+
+
+@pytest.fixture(params=MODES)
+def table(request, tmp_path):
+    """A folder with a table of two files, one of which has lost a row already."""
+    path = str(tmp_path / "table")
+    write_deltalake(path, rows(dict.fromkeys(range(1, 6), 0)), configuration=MODES[request.param])
+    write_deltalake(path, rows({11: 0, 12: 0}), mode="append")
+    DeltaTable(path).delete("id = 2")
+    return path
+
+
+def seen(path) -> dict[int, int]:
+    found = DeltaTable(path).to_pyarrow_table().to_pylist()
+    assert len({row["id"] for row in found}) == len(found)
+    return {row["id"]: row["seen"] for row in found}
+
+
+class Killed(BaseException):
+    """The process is gone: nothing it would do after this takes place."""
+
+
+class Calls:
+    """Lets the n-th call of the system that changes files fail, and with `is_last` all that follow."""
+
+    ADDING = ("open", "fsync", "link", "replace", "mkdir")
+
+    def __init__(self, monkeypatch, nth: int, error: BaseException, *, is_last: bool) -> None:
+        self.left, self.error, self.is_last = nth, error, is_last
+        for name in (*self.ADDING, "unlink") if is_last else self.ADDING:
+            monkeypatch.setattr(os, name, self.guarded(getattr(os, name)))
+
+    def guarded(self, call):
+        def guard(*arguments, **options):
+            self.left -= 1
+            if self.left == -1 or (self.left < 0 and self.is_last):
+                raise self.error
+            return call(*arguments, **options)
+
+        return guard
+
+
+def runs(table, tmp_path, monkeypatch, statement, error, **options):
+    """Run the statement on copies of the table, failing a call later each time, until none fails."""
+    number = 0
+    while True:
+        path = str(shutil.copytree(table, tmp_path / f"copy{number}"))
+        handle = DeltaTable(path)
+        with monkeypatch.context() as patch:
+            calls = Calls(patch, number, error, **options)
+            with contextlib.suppress(type(error), StorageError):
+                statement(handle)
+        yield path, DeltaTable(path).version() == 3
+        shutil.rmtree(path)
+        if calls.left >= 0:
+            return
+        number += 1
+
+
+@STATEMENTS
+def test_a_process_killed_before_any_call_of_the_system_leaves_the_old_version_or_the_new(
+    table, tmp_path, monkeypatch, statement
+):
+    outcomes = []
+    for path, is_made in runs(table, tmp_path, monkeypatch, statement, Killed(), is_last=True):
+        outcomes.append(is_made)
+        assert seen(path) == (NEW[statement] if is_made else OLD)
+        if not is_made:
+            statement(DeltaTable(path))
+            assert seen(path) == NEW[statement]
+            assert DeltaTable(path).version() == 3
+        assert DeltaTable(path).verify(deep=True).ok
+    assert outcomes == sorted(outcomes) and set(outcomes) == {False, True}
+
+
+@STATEMENTS
+def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(table, tmp_path, monkeypatch, statement):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    outcomes = set()
+    for path, is_made in runs(table, tmp_path, monkeypatch, statement, full, is_last=False):
+        outcomes.add(is_made)
+        assert seen(path) == (NEW[statement] if is_made else OLD)
+        assert files_on_disk(path) == files_of_log(DeltaTable(path))
+    assert outcomes == {False, True}
+
+
+# --- errors on the way --------------------------------------------------------------------------------
+
+
+MANY = 300_000
+"""Rows that come from DuckDB in several batches, of which the first are in files when the last comes."""
+
+
+@pytest.fixture(params=MODES)
+def many(request, tmp_path):
+    """A table whose new files are small, and whose constraint the last row is near to breaking."""
+    path = str(tmp_path / "many")
+    configuration = MODES[request.param] | {"delta.targetFileSize": "1kb"}
+    with pytest.warns(UserWarning, match="targetFileSize"):
+        write_deltalake(path, rows(dict.fromkeys(range(MANY), 0)), configuration=configuration)
+    table = DeltaTable(path)
+    table.alter.add_constraint({"small": "seen < 2"})
+    return table
+
+
+def fails_and_leaves_nothing(table, monkeypatch, error, statement) -> int:
+    """Return how many files there were before they were deleted."""
+    version, made, real = table.version(), [], os.link
+
+    def link(source, target, **options):
+        made.append(target)
+        real(source, target, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", link)
+        with pytest.raises(type(error), match=str(error)):
+            statement()
+    table.update_incremental()
+    assert table.version() == version
+    assert files_on_disk(table.table_uri) == files_of_log(table)
+    return len(made)
+
+
+SMALL = WriterProperties(max_row_group_size=10_000)
+LAST = f"if(target.id = {MANY - 1}, 2, 1)"
+
+
+def test_a_constraint_that_the_last_row_breaks(many, monkeypatch):
+    broken = ConstraintViolationError("small")
+    update = lambda: many.update({"seen": LAST}, writer_properties=SMALL)  # noqa: E731
+    assert fails_and_leaves_nothing(many, monkeypatch, broken, update) > 0
+    source = rows(dict.fromkeys(range(MANY + 10), 1))
+    merger = many.merge(source, "target.id = source.id", writer_properties=SMALL)
+    merger = merger.when_matched_update({"seen": LAST}).when_not_matched_insert_all()
+    assert fails_and_leaves_nothing(many, monkeypatch, broken, merger.execute) > 0
+
+
+def test_a_source_that_fails(many, monkeypatch):
+    def batches():
+        yield from rows({0: 1, 1: 1}).to_batches()
+        raise RuntimeError("the source is gone")
+
+    source = pa.RecordBatchReader.from_batches(rows({}).schema, batches())
+    merger = many.merge(source, "target.id = source.id").when_matched_update_all()
+    fails_and_leaves_nothing(many, monkeypatch, RuntimeError("the source is gone"), merger.execute)
+
+
+def test_an_interrupt_between_the_writing_and_the_commit(many, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt("now")
+
+    monkeypatch.setattr(merging, "merge_metrics", interrupt)
+    merger = many.merge(rows({0: 1, MANY: 1}), "target.id = source.id").when_matched_update_all()
+    merger = merger.when_not_matched_insert_all()
+    assert fails_and_leaves_nothing(many, monkeypatch, KeyboardInterrupt("now"), merger.execute) > 0
