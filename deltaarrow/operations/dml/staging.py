@@ -100,8 +100,10 @@ class RowStage:
         with self.transaction.all_or_nothing(), ChangeFileWriter(plan, clock=clock) as changes:
             staged.added = write_files(plan, self._written(found, changes), clock=clock)
             self.transaction.add_files(staged.added)
-            staged.change_files = changes.finish()
-            self.transaction.add_files(staged.change_files)
+            if self._gone:
+                # Of files that are added alone readers know that all of their rows are new.
+                staged.change_files = changes.finish()
+                self.transaction.add_files(staged.change_files)
             staged.losses = self._take_away()
         staged.seconds = time.perf_counter() - begun
         return staged
