@@ -20,6 +20,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from deltaarrow.cli.demo import run_demo
+from deltaarrow.cli.pipeline import pipeline
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
 from deltaarrow.engines import register
 from deltaarrow.errors import DeltaError
@@ -56,6 +57,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(pipeline)
 
 TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]

@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scan", "write"),
     ("transaction",),
     ("engines", "operations"),
-    ("conditions", "describe", "verify", "opened_table", "alterer", "merger", "changing_table", "table", "writer", "spark"),
+    ("conditions", "describe", "verify", "opened_table", "alterer", "merger", "changing_table", "table", "writer", "spark", "pipeline"),
     ("sql",),
     ("cli",),
 )

@@ -1,0 +1,86 @@
+"""Scripts of Spark SQL: a file with statements, semicolons between them and variables in them.
+
+``${name}`` stands for the value of a variable wherever it is written. Values are those of whoever runs the
+script; one that would end a name in backquotes or a text is refused.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Script", "read_scripts"]
+
+_TOKEN = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)"
+    r"|(?P<quoted>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`(?:[^`]|``)*`)"
+    r"|(?P<end>;)"
+    r"|(?P<other>[^-/'\"`;]+|.)",
+    re.DOTALL,
+)
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_UNSAFE = re.compile(r"['\"`;\\\n]|--")
+
+
+@dataclass(frozen=True)
+class Script:
+    """One file: its name, without the ending, and its text."""
+
+    name: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the comment that it begins with."""
+        said = []
+        for line in self.text.splitlines():
+            if not line.startswith("--"):
+                break
+            said.append(line.removeprefix("--").strip())
+        return " ".join(said).partition(". ")[0].rstrip(".")
+
+    def statements(self, variables: Mapping[str, object]) -> list[str]:
+        r"""Return the statements with the values of variables in their places.
+
+        Raises `ValueError` for a variable without a value, and for a value that is not safe to put there.
+
+        >>> Script("a", "SELECT ';' ; -- twice; or\nSELECT ${n}").statements({"n": 2})
+        ["SELECT ';'", 'SELECT 2']
+        """
+        return [_VARIABLE.sub(lambda found: _value(variables, found[1]), each) for each in self._split()]
+
+    def _split(self) -> Iterator[str]:
+        parts: list[str] = []
+        for token in _TOKEN.finditer(self.text):
+            if token.lastgroup == "end":
+                yield from _statement(parts)
+                parts = []
+            elif token.lastgroup != "comment":
+                parts.append(token[0])
+        yield from _statement(parts)
+
+
+def _statement(parts: list[str]) -> Iterator[str]:
+    text = "".join(parts).strip()
+    if text:
+        yield text
+
+
+def _value(variables: Mapping[str, object], name: str) -> str:
+    if name not in variables:
+        raise ValueError(f"the variable {name} has no value; there are {sorted(variables)}")
+    text = str(variables[name])
+    if _UNSAFE.search(text):
+        raise ValueError(f"{text!r} cannot stand for {name} in SQL")
+    return text
+
+
+def read_scripts(folder: str | Path) -> list[Script]:
+    """Return the scripts of a folder, in the order of their names.
+
+    Raises `FileNotFoundError` where there are none.
+    """
+    found = [Script(path.stem, path.read_text("utf-8")) for path in sorted(Path(folder).glob("*.sql"))]
+    if not found:
+        raise FileNotFoundError(f"{folder} holds no scripts: there is no file that ends in .sql")
+    return found

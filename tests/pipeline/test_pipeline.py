@@ -1,0 +1,99 @@
+"""The pipeline of ``sql/pipeline``: on Spark, followed on one node, and both at once."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from deltaarrow import DeltaTable
+from deltaarrow.errors import TableNotFoundError
+from deltaarrow.pipeline import follow_once, run_scripts
+
+SCRIPTS = Path(__file__).parents[2] / "sql" / "pipeline"
+EVENTS = 600
+
+RECOMPUTED = """
+SELECT order_date, product, count(*) AS orders, sum(CAST(quantity AS BIGINT)) AS quantity,
+  CAST(sum(quantity * price) AS DECIMAL(28, 2)) AS revenue
+FROM delta.`{silver}` GROUP BY order_date, product
+"""
+
+
+def gold_rows(lake):
+    found = DeltaTable(lake / "gold/daily_sales").to_pyarrow_table().to_pylist()
+    return sorted(tuple(row.values()) for row in found)
+
+
+def silver_rows(lake):
+    return sorted(map(str, DeltaTable(lake / "silver/orders").to_pyarrow_table().to_pylist()))
+
+
+def recomputed(spark, lake):
+    return sorted(map(tuple, spark.sql(RECOMPUTED.format(silver=lake / "silver/orders")).collect()))
+
+
+def scripts(spark, lake, batch, first=None):
+    return run_scripts(spark, SCRIPTS, lake, events=EVENTS, batch=batch, first=first)
+
+
+class Follower:
+    """Follows in a thread until it is left."""
+
+    def __init__(self, lake):
+        self.lake = lake
+        self.reports = []
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.follow)
+
+    def follow(self):
+        while not self.stopped.is_set():
+            self.reports.append(follow_once(self.lake))
+            time.sleep(0.05)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stopped.set()
+        self.thread.join()
+
+
+@pytest.mark.spark
+def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_path):
+    with pytest.raises(TableNotFoundError):
+        follow_once(tmp_path)
+    reports = list(scripts(spark, tmp_path, 0))
+    assert [report.name for report in reports] == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
+    assert reports[0].title == "Bronze: raw shop events as they arrive, every column a text"
+    assert reports[0].rows["bronze/events"] > EVENTS
+    assert reports[1].rows["silver/orders"] == DeltaTable(tmp_path / "silver/orders").count()
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    with Follower(tmp_path) as follower:
+        for report in scripts(spark, tmp_path, 1):
+            if report.name == "03_gold":
+                break
+    assert follow_once(tmp_path).metrics is None or follower.reports
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    assert any(report.metrics is not None for report in follower.reports)
+    # What was run before comes to the same, on either side.
+    known = silver_rows(tmp_path)
+    assert next(scripts(spark, tmp_path, 1, "02")).name == "02_silver"
+    assert silver_rows(tmp_path) == known
+    assert follow_once(tmp_path).groups == 0
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    assert DeltaTable(tmp_path / "silver/orders").verify(deep=True).ok
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_gold_follows_a_batch_that_spark_has_left_at_silver(spark, tmp_path):
+    list(scripts(spark, tmp_path, 0))
+    follow_once(tmp_path)
+    batch = scripts(spark, tmp_path, 1)
+    assert [next(batch).name, next(batch).name] == ["01_bronze", "02_silver"]
+    assert gold_rows(tmp_path) != recomputed(spark, tmp_path)
+    report = follow_once(tmp_path)
+    assert report.metrics["num_target_rows_updated"] > 0
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
