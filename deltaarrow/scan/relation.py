@@ -132,13 +132,16 @@ def _select(
     plan: ScanPlan, branch: _Branch, sources: Mapping[str, str], join: str | None, *, locate: bool
 ) -> str:
     columns = [f"{sources[name]} AS {quote_identifier(name)}" for name in plan.columns]
+    live = "get_bit(p.keep, f.file_row_number::INTEGER) = 1"
     if locate:
-        columns += [f"p.file AS {FILE_COLUMN}", f"f.file_row_number AS {ROW_COLUMN}"]
+        # The query that this is part of may look at rows before those that are gone are left out.
+        place = f"CASE WHEN {live} THEN f.file_row_number END" if branch.masked else "f.file_row_number"
+        columns += [f"p.file AS {FILE_COLUMN}", f"{place} AS {ROW_COLUMN}"]
     lines = [f"SELECT {', '.join(columns) or '1'}", f"FROM {_read_parquet(plan, branch)} AS f"]
     if join is not None:
         lines.append(join)
     if branch.masked:
-        lines.append("WHERE get_bit(p.keep, f.file_row_number::INTEGER) = 1")
+        lines.append(f"WHERE {live}")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from deltaarrow.operations.dml.operation import (
     predicates_parameter,
     single_scope,
     times,
+    where_sql,
 )
 from deltaarrow.operations.dml.query import (
     ChangeQuery,
@@ -93,7 +94,7 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condi
 
     def query(_: Any, rows: str) -> ChangeQuery:
         return ChangeQuery(
-            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {condition.sql}",
+            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {where_sql(condition)}",
             operation.schema,
             [Clause(ClauseKind.DELETE)],
             has_row_ids=bool(ids),

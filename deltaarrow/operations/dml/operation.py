@@ -35,6 +35,7 @@ __all__ = [
     "predicates_parameter",
     "single_scope",
     "times",
+    "where_sql",
 ]
 
 TARGET = "target"
@@ -180,7 +181,7 @@ class RowOperation:
             plan = self.plan_of(files, {name for _, name in condition.columns})
             with files_cursor(plan.store, memory_limit=self.memory_limit) as cursor:
                 rows = scan.located_rows(cursor, plan, "deltaarrow_added")
-                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {condition.sql}")
+                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {where_sql(condition)}")
 
         return matches
 
@@ -261,6 +262,13 @@ def single_scope(operation: RowOperation) -> RowScope:
         TARGET,
         operation.now_ms,
     )
+
+
+def where_sql(condition: Condition) -> str:
+    """Return a condition on the rows ``t``, which does not fail for rows that are gone."""
+    if not condition.can_fail:
+        return condition.sql
+    return f"CASE WHEN t.{scan.ROW_COLUMN} IS NOT NULL THEN {condition.sql} END"
 
 
 def file_metrics(staged: StagedRows) -> dict[str, int]:

@@ -46,6 +46,8 @@ __all__ = [
 NO_CLAUSE = -1
 _BATCH_ROWS = 1 << 17
 _UNSUPPORTED = "unsupported: "
+_NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
+"""How the texts of these exceptions of DuckDB begin where they come by way of an Arrow stream."""
 
 
 class ClauseKind(StrEnum):
@@ -160,6 +162,10 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Ite
             yield from _by_clause(query, batch)
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise _raised(error) from error
+    except OSError as error:
+        if str(error).startswith(_NOT_COMPUTED):
+            raise _raised(error) from error
+        raise
 
 
 def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:

@@ -11,7 +11,15 @@ from functools import cached_property
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import DeltaError, InvalidPredicateError, SchemaMismatchError
-from deltaarrow.expressions import TRUE, Predicate, bind, columns_of, from_sql, to_duckdb
+from deltaarrow.expressions import (
+    TRUE,
+    Predicate,
+    bind,
+    columns_of,
+    compares_with_literals,
+    from_sql,
+    to_duckdb,
+)
 from deltaarrow.schema import DataType, PrimitiveType, StructType, resolve_path
 from deltaarrow.stored_expressions import (
     AliasScope,
@@ -40,7 +48,8 @@ class Condition:
     """A condition as SQL, and what is known of it.
 
     `columns` are those that it reads, `pruning` what it says of the rows of the target, and `equalities` by
-    which columns of the target these meet rows of the source.
+    which columns of the target these meet rows of the source. It `can_fail` on rows that it cannot be
+    computed for.
     """
 
     text: str
@@ -48,6 +57,7 @@ class Condition:
     columns: frozenset[TopColumn] = frozenset()
     pruning: Predicate = TRUE
     equalities: tuple[Equality, ...] = ()
+    can_fail: bool = False
 
 
 ALWAYS = Condition("true", "true")
@@ -112,6 +122,8 @@ class RowScope:
             sql = to_duckdb(predicate, lambda path: self.column((self.target, *path)))
         except DeltaError:
             return None
+        if not compares_with_literals(predicate):
+            return None  # between others DuckDB has rules of its own
         if any(has_text_rules(resolve_path(schema, path)) for path in columns_of(predicate)):
             return None
         read = frozenset((self.target, path[0]) for path in columns_of(predicate))
@@ -126,7 +138,8 @@ class RowScope:
         if self.target in self.tables:
             pruning = known_predicate(expression, self.target, self.tables[self.target])
             equalities = known_equalities(expression, self.target)
-        return Condition(text, self._sql(expression), _top(expression.columns), pruning, tuple(equalities))
+        sql, columns = self._sql(expression), _top(expression.columns)
+        return Condition(text, sql, columns, pruning, tuple(equalities), can_fail=True)
 
     def value(self, text: str, data_type: DataType) -> Value:
         """Return what a column of a type is assigned.

@@ -16,6 +16,7 @@ from deltaarrow.operations.dml.operation import (
     predicates_parameter,
     single_scope,
     times,
+    where_sql,
 )
 from deltaarrow.operations.dml.query import (
     ChangeQuery,
@@ -92,7 +93,7 @@ def update_rows(
             *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in exported),
         ]
         return ChangeQuery(
-            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {condition.sql}",
+            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {where_sql(condition)}",
             operation.schema,
             [clause],
             has_row_ids=bool(ids),

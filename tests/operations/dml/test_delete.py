@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, Field, Schema, StructType, UnsupportedFeatureError, write_deltalake
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 
@@ -114,6 +114,25 @@ def test_conditions_beyond_comparisons(tmp_path):
         )
         table.delete(condition)
         assert ids(table) == left, condition
+
+
+def test_texts_beside_numbers_are_cast_and_quotes_are_those_of_spark(tmp_path):
+    rows = pa.table({"id": [7, 8, 9], "text": ["7", "9", "x"]})
+    table = make(tmp_path, rows, VECTORS)
+    for condition in ("text > id", '"id" = 7', "id = 7 or 'id' = 1"):
+        with pytest.raises(ConstraintViolationError, match="a text that is no BIGINT"):
+            table.delete(condition)
+    assert table.version() == 0
+    table.delete('text = "x"')
+    table.delete("text > `id`")
+    assert ids(table) == [7]
+
+
+def test_a_row_far_behind_for_which_the_condition_cannot_be_computed(tmp_path):
+    table = make(tmp_path, pa.table({"id": range(200_000)}), VECTORS)
+    with pytest.raises(ConstraintViolationError, match="division by zero"):
+        table.delete("id % 2 = 0 and 10 div (id - 199998) < 0")
+    assert table.version() == 0
 
 
 def test_columns_that_map_to_others(tmp_path):
