@@ -1,8 +1,9 @@
 """Eight processes write to one table at once; every commit that was told of is there, and once."""
 
+import contextlib
 import multiprocessing
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -10,127 +11,235 @@ import pytest
 
 from deltaarrow import CommitProperties, DeltaTable, write_deltalake
 from deltaarrow.errors import CommitFailedError
+from tests.support.leftovers import files_of_log, files_on_disk
 
-WORKERS, STEPS = 8, 6
-SCHEMA = pa.schema([("worker", pa.int64()), ("id", pa.int64())])
+WORKERS, STEPS = 8, 7
+SCHEMA = pa.schema([("worker", pa.int64()), ("id", pa.int64()), ("seen", pa.int64())])
+EVERYBODY = -1
+"""The worker of the one row that all of them change."""
+
+Row = tuple[int, int, int]
+SHARED: list[Row] = [
+    *((worker, 1000 + 10 * worker + place, 0) for worker in range(WORKERS) for place in range(6)),
+    (EVERYBODY, 0, 0),
+]
+"""The rows of the first file, which has some of every worker."""
+
+
+def table_of(rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema=SCHEMA)
 
 
 class Write(NamedTuple):
-    """What one step does: it appends, replaces the rows of its worker, or overwrites the table."""
+    """What one step does with the rows of its worker, or with the table."""
 
     worker: int
     step: int
     kind: str
 
     @property
-    def rows(self) -> list[tuple[int, int]]:
+    def rows(self) -> list[Row]:
+        """The rows that it brings."""
         first = (self.worker * STEPS + self.step) * 10
-        return [(self.worker, first), (self.worker, first + 1)]
+        return [(self.worker, first, 0), (self.worker, first + 1, 0)]
 
-    def run(self, path: str) -> None:
-        data = pa.Table.from_pylist([{"worker": w, "id": each} for w, each in self.rows], schema=SCHEMA)
-        write_deltalake(
-            path,
-            data,
-            mode="append" if self.kind == "append" else "overwrite",
-            predicate=f"worker = {self.worker}" if self.kind == "replace" else None,
-            commit_properties=CommitProperties({"told": f"{self.worker} {self.step}"}),
-        )
+    @property
+    def source(self) -> list[Row]:
+        """The rows that it merges: its own and some of the first file."""
+        return [*self.rows, *((self.worker, 1000 + 10 * self.worker + place, 7) for place in (1, 2))]
 
-    def apply(self, rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        if self.kind == "overwrite":
-            return self.rows
-        kept = [row for row in rows if self.kind == "append" or row[0] != self.worker]
-        return kept + self.rows
+    @property
+    def told(self) -> str:
+        return f"{self.worker} {self.step}"
+
+    @property
+    def condition(self) -> str:
+        """The rows that it changes."""
+        match self.kind:
+            case "count":
+                return f"worker = {EVERYBODY}"
+            case "delete":
+                return f"worker = {self.worker} AND id % 2 = 1"
+        return f"worker = {self.worker}"
+
+    def changes(self, row: Row) -> bool:
+        worker, key, _ = row
+        if self.kind == "count":
+            return worker == EVERYBODY
+        return worker == self.worker and (self.kind != "delete" or key % 2 == 1)
+
+    def run(self, path: str) -> bool:
+        """Return whether there was something to do; after an overwrite there may be nothing left."""
+        properties = CommitProperties({"told": self.told})
+        match self.kind:
+            case "delete":
+                metrics = DeltaTable(path).delete(self.condition, commit_properties=properties)
+                return metrics["num_deleted_rows"] > 0
+            case "update" | "count":
+                changes, table = {"seen": "seen + 1"}, DeltaTable(path)
+                metrics = table.update(changes, predicate=self.condition, commit_properties=properties)
+                return metrics["num_updated_rows"] > 0
+            case "merge":
+                source, on = table_of(self.source), "t.worker = s.worker AND t.id = s.id"
+                merger = DeltaTable(path).merge(source, on, "s", "t", commit_properties=properties)
+                merger = merger.when_matched_update({"seen": "t.seen + s.seen"})
+                merger.when_not_matched_insert_all().execute()
+            case _:
+                write_deltalake(
+                    path,
+                    table_of(self.rows),
+                    mode="append" if self.kind == "append" else "overwrite",
+                    predicate=self.condition if self.kind == "replace" else None,
+                    commit_properties=properties,
+                )
+        return True
+
+    def apply(self, rows: list[Row]) -> list[Row]:
+        match self.kind:
+            case "append":
+                return rows + self.rows
+            case "overwrite":
+                return self.rows
+            case "replace":
+                return [row for row in rows if not self.changes(row)] + self.rows
+            case "delete":
+                return [row for row in rows if not self.changes(row)]
+            case "update" | "count":
+                return [(*row[:2], row[2] + self.changes(row)) for row in rows]
+        given = {row[:2]: row[2] for row in self.source}
+        merged = [(*row[:2], row[2] + given.pop(row[:2], 0)) for row in rows]
+        return merged + [(*key, seen) for key, seen in given.items()]
 
 
 def plan(worker: int) -> list[Write]:
-    kinds = ["append", "append", "replace"] * (STEPS // 3)
+    kinds = ["append", "count", "merge", "delete", "update", "merge", "replace"]
     if worker < 2:
-        kinds[3] = "overwrite"
+        kinds[4] = "overwrite"
     return [Write(worker, step, kind) for step, kind in enumerate(kinds)]
 
 
 def work(path: str, writes: Sequence[Write], barrier, results) -> None:
-    """Run writes, each again after a conflict, and tell how often each of them was refused."""
+    """Run writes, each again after a conflict, and tell of each whether it had something to do."""
     barrier.wait(60)
     for write in writes:
-        for refusals in range(50):
-            try:
-                write.run(path)
-            except CommitFailedError:
-                continue
-            results.put((write, refusals))
-            break
+        for _ in range(50):
+            with contextlib.suppress(CommitFailedError):
+                results.put((write, write.run(path)))
+                break
 
 
-def start(path: str, workers: int):
+def start(path: str, workers: Sequence[int]):
     """Start the workers and return them, the queue of what they tell, and what they wait at.
 
     The last has to outlive their start: they look it up by name.
     """
     context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(workers), context.Queue()
+    barrier, results = context.Barrier(len(workers)), context.Queue()
     processes = [
-        context.Process(target=work, args=(path, plan(worker), barrier, results)) for worker in range(workers)
+        context.Process(target=work, args=(path, plan(worker), barrier, results)) for worker in workers
     ]
     for process in processes:
         process.start()
-    return processes, results, barrier
+    return workers, processes, results, barrier
 
 
-def finish(processes, results, barrier) -> set[Write]:
-    told = {results.get(timeout=60)[0] for _ in range(len(processes) * STEPS)}
+def finish(workers, processes, results, barrier) -> set[Write]:
+    told = dict(results.get(timeout=60) for _ in range(len(processes) * STEPS))
     for process in processes:
         process.join(60)
         assert process.exitcode == 0
-    return told
+    assert told.keys() == {write for worker in workers for write in plan(worker)}
+    return {write for write, is_done in told.items() if is_done}
 
 
 def check(path: str, told: set[Write]) -> None:
     """Every write was committed once, and the table is what they make in the order of their versions."""
     table = DeltaTable(path)
     assert table.version() == len(told)
-    by_name = {f"{write.worker} {write.step}": write for write in told}
-    rows: list[tuple[int, int]] = []
+    by_name = {write.told: write for write in told}
+    rows = SHARED
     for info in reversed(table.history(len(told))):
-        rows = by_name.pop(info.get("told") or info["userMetadata"]).apply(rows)
+        before, rows = rows, by_name.pop(info.get("told") or info["userMetadata"]).apply(rows)
+        feed = table.load_cdf(info["version"], info["version"]).read_all().to_pylist()
+        changes = Counter()
+        for row in feed:
+            sign = 1 if row["_change_type"] in ("insert", "update_postimage") else -1
+            changes[row["worker"], row["id"], row["seen"]] += sign
+        # The feed tells of rows that are replaced by the same as well.
+        difference = Counter(rows)
+        difference.subtract(before)
+        assert {row: n for row, n in changes.items() if n} == {row: n for row, n in difference.items() if n}
     assert by_name == {}
-    found = table.to_pyarrow_table()
-    assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == sorted(rows)
+    found = table.to_pyarrow_table(columns=[*SCHEMA.names, "_metadata.row_id"])
+    *columns, row_ids = (column.to_pylist() for column in found.columns)
+    assert sorted(zip(*columns, strict=True)) == sorted(rows)
+    assert len(set(row_ids)) == len(row_ids)
     assert table.verify(deep=True).ok
-    kept = table.snapshot.files()["path"].to_pylist() + table.snapshot.tombstones()["path"].to_pylist()
-    assert {file.name for file in Path(path).glob("*.parquet")} == set(kept)
 
 
 def create(path: str) -> None:
-    configuration = {"delta.enableDeletionVectors": "true", "delta.checkpointInterval": "10"}
-    DeltaTable.create(path, SCHEMA, configuration=configuration)
+    configuration = {
+        "delta.enableDeletionVectors": "true",
+        "delta.enableChangeDataFeed": "true",
+        "delta.enableRowTracking": "true",
+        "delta.checkpointInterval": "10",
+    }
+    write_deltalake(path, table_of(SHARED), configuration=configuration)
 
 
-def test_eight_processes_append_overwrite_and_replace_in_one_table(tmp_path):
+def test_eight_processes_append_overwrite_replace_delete_update_and_merge_in_one_table(tmp_path):
     create(str(tmp_path))
-    told = finish(*start(str(tmp_path), WORKERS))
-    assert told == {write for worker in range(WORKERS) for write in plan(worker)}
+    told = finish(*start(str(tmp_path), range(WORKERS)))
     check(str(tmp_path), told)
+    assert files_on_disk(tmp_path) == files_of_log(DeltaTable(tmp_path))
+
+
+def run_in_spark(spark, path: str, write: Write) -> None:
+    table = f"delta.`{path}`"
+    if write.kind in ("append", "replace"):
+        frame = spark.createDataFrame(table_of(write.rows)).coalesce(1)
+        writer = frame.write.format("delta").option("userMetadata", write.told)
+        if write.kind == "append":
+            writer.mode("append").save(path)
+        else:
+            writer.mode("overwrite").option("replaceWhere", write.condition).save(path)
+        return
+    spark.conf.set("spark.databricks.delta.commitInfo.userMetadata", write.told)
+    try:
+        match write.kind:
+            case "delete":
+                spark.sql(f"DELETE FROM {table} WHERE {write.condition}")
+            case "update" | "count":
+                spark.sql(f"UPDATE {table} SET seen = seen + 1 WHERE {write.condition}")
+            case "merge":
+                spark.createDataFrame(table_of(write.source)).coalesce(1).createOrReplaceTempView("given")
+                spark.sql(
+                    f"MERGE INTO {table} AS t USING given AS s ON t.worker = s.worker AND t.id = s.id"
+                    " WHEN MATCHED THEN UPDATE SET seen = t.seen + s.seen WHEN NOT MATCHED THEN INSERT *"
+                )
+    finally:
+        spark.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
 
 
 @pytest.mark.spark
-def test_spark_appends_and_replaces_beside_three_processes(spark, tmp_path):
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param(["append", "merge", "delete"], id="few"),
+        pytest.param(
+            ["append", "count", "replace", "merge", "delete", "update"], id="all", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_spark_changes_rows_beside_three_processes(spark, tmp_path, kinds):
     path = str(tmp_path)
     create(path)
-    writes = [write for write in plan(7) if write.kind != "overwrite"]
-    started = start(path, 3)
+    writes = [Write(7, step, kind) for step, kind in enumerate(kinds)]
+    started = start(path, range(2, 5))
     for write in writes:
-        frame = spark.createDataFrame(write.rows, "worker BIGINT, id BIGINT").coalesce(1)
-        writer = frame.write.format("delta").option("userMetadata", f"{write.worker} {write.step}")
-        if write.kind == "append":
-            writer = writer.mode("append")
-        else:
-            writer = writer.mode("overwrite").option("replaceWhere", f"worker = {write.worker}")
         for _ in range(50):
             try:
-                writer.save(path)
+                run_in_spark(spark, path, write)
             except Exception as error:  # Py4J gives conflicts a class of their own, or names it in the text
                 assert "Concurrent" in f"{type(error).__name__} {error}", error
             else:
