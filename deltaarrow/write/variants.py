@@ -60,11 +60,11 @@ def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.R
     if not any(map(holds_variant, columns)):
         return data
     empty = (pa.array([], field.type) for field in data.schema)
-    fields = []
-    for field, array, column in zip(data.schema, _converted(empty, columns), columns, strict=True):
-        mark = {TYPE_KEY: "variant"} if column == _VARIANT else {}
-        fields.append(field.with_type(array.type).with_metadata({**(field.metadata or {}), **mark}))
-    target = pa.schema(fields)
+    arrays = _converted(empty, columns)
+    target = pa.schema(
+        _marked(field.with_type(array.type), column)
+        for field, array, column in zip(data.schema, arrays, columns, strict=True)
+    )
     return pa.RecordBatchReader.from_batches(
         target, (pa.RecordBatch.from_arrays(_converted(batch, columns), schema=target) for batch in data)
     )
@@ -72,6 +72,23 @@ def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.R
 
 def _converted(arrays: Iterable[pa.Array], columns: Sequence[DataType]) -> list[pa.Array]:
     return [convert_variants(array, each, _binary) for array, each in zip(arrays, columns, strict=True)]
+
+
+def _marked(field: pa.Field, column: DataType) -> pa.Field:
+    """The field with marks at the variants in it."""
+    found = field.type
+    if column == _VARIANT:
+        return field.with_metadata({**(field.metadata or {}), TYPE_KEY: "variant"})
+    if isinstance(column, StructType):
+        pairs = zip(found, column.fields, strict=True)
+        return field.with_type(pa.struct([_marked(each, member.type) for each, member in pairs]))
+    if isinstance(column, MapType):
+        key, item = _marked(found.key_field, column.key_type), _marked(found.item_field, column.value_type)
+        return field.with_type(pa.map_(key, item, found.keys_sorted))
+    if isinstance(column, ArrayType):
+        make = pa.large_list if pa.types.is_large_list(found) else pa.list_
+        return field.with_type(make(_marked(found.value_field, column.element_type)))
+    return field
 
 
 def _places(field: pa.Field, wanted: DataType | None) -> DataType:

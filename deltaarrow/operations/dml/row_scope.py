@@ -37,7 +37,7 @@ from deltaarrow.stored_expressions import (
 
 __all__ = ["ALWAYS", "Condition", "RowScope", "TopColumn", "Value"]
 
-_VOID = PrimitiveType("void")
+_VARIANT, _VOID = PrimitiveType("variant"), PrimitiveType("void")
 
 TopColumn = tuple[str, str]
 """The alias of a table, and the name of one of its columns."""
@@ -153,8 +153,9 @@ class RowScope:
         if found is not None:
             path, field = found
             return self.copied(path, field.type, data_type)
-        if not isinstance(data_type, PrimitiveType) and parse_expression(text, self._scope).type == _VOID:
-            # The types that expressions compute values of are fewer than those that can be NULL.
+        # The types that expressions compute values of are fewer than those that can be NULL.
+        is_computed = isinstance(data_type, PrimitiveType) and data_type != _VARIANT
+        if not is_computed and parse_expression(text, self._scope).type == _VOID:
             return Value(text, "NULL")
         expression = parse_expression(text, self._scope, data_type)
         return Value(text, self._sql(expression), _top(expression.columns))

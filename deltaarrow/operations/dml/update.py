@@ -26,7 +26,8 @@ from deltaarrow.operations.dml.query import (
     tracked_columns,
 )
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
-from deltaarrow.schema import DataType, to_arrow_type
+from deltaarrow.schema import DataType, PrimitiveType, to_arrow_type
+from deltaarrow.variant import holds_variant, parse_json
 
 __all__ = ["update_rows"]
 
@@ -124,9 +125,17 @@ def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
 
     def make(data_type: DataType) -> Value:
         try:
-            given[name] = pa.array([value], to_arrow_type(data_type))
+            given[name] = _array(name, value, data_type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise SchemaMismatchError(f"{value!r} is no value for {name!r}: {error}") from error
         return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
 
     return make
+
+
+def _array(name: str, value: Any, data_type: DataType) -> pa.Array:
+    if value is not None and holds_variant(data_type):
+        if data_type != PrimitiveType("variant") or not isinstance(value, str):
+            raise SchemaMismatchError(f"{value!r} is no value for {name!r}: a variant is given as JSON text")
+        return parse_json(pa.array([value]))
+    return pa.array([value], to_arrow_type(data_type))

@@ -10,6 +10,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow import DeltaTable, Field, Schema, UnsupportedFeatureError, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
+from deltaarrow.schema import ArrayType, StructType
 from deltaarrow.variant import to_json
 from tests.support.commits import commit
 from tests.support.rows import READERS
@@ -358,6 +359,36 @@ def test_variants_are_merged_from_text_and_copied(tmp_path, vectors, shreds):
     old = changes.filter(pa.compute.equal(changes["_change_type"], "update_preimage"))
     assert said(old) == [(1, '{"a":1}', 0), (3, "null", 0), (4, '{"a":{"b":"x"}}', 0)]
     assert table.verify(deep=True).ok
+
+
+def test_variants_inside_structs_and_lists_are_merged_and_others_are_given_as_text_or_null(tmp_path):
+    struct = StructType([Field("v", "variant"), Field("n", "long")])
+    schema = Schema(
+        [Field("id", "long"), Field("v", "variant"), Field("s", struct), Field("l", ArrayType(struct))]
+    )
+    DeltaTable.create(tmp_path, schema, configuration=VECTORS)
+
+    def rows(*pairs):
+        texts = [{"v": text, "n": id} for id, text in pairs]
+        ids, bare = zip(*pairs, strict=True)
+        return pa.table({"id": ids, "v": bare, "s": texts, "l": [[each, None] for each in texts]})
+
+    write_deltalake(tmp_path, rows((1, '{"a":1}'), (2, "2")), mode="append")
+    table = DeltaTable(tmp_path)
+    merger = table.merge(rows((2, '["x"]'), (3, None)), "t.id = s.id", "s", "t").when_matched_update_all()
+    merger.when_not_matched_insert_all().execute()
+    table.update({"v": "NULL", "s.n": "7"}, predicate="id = 1")
+    table.update(new_values={"v": '{"b":2}'}, predicate="id = 3")
+    for value in (5, {"metadata": b"", "value": b""}):
+        with pytest.raises(SchemaMismatchError, match="a variant is given as JSON text"):
+            table.update(new_values={"v": value})
+    found = table.to_pyarrow_table().sort_by("id")
+    structs = found["s"].combine_chunks()
+    assert to_json(found["v"]).to_pylist() == [None, '["x"]', '{"b":2}']
+    assert to_json(structs.field("v")).to_pylist() == ['{"a":1}', '["x"]', None]
+    assert structs.field("n").to_pylist() == [7, 2, 3]
+    inner = found["l"].combine_chunks().flatten().field("v")
+    assert to_json(inner).to_pylist() == ['{"a":1}', None, '["x"]', None, None, None]
 
 
 @pytest.mark.parametrize("feature", ["collations", "icebergWriterCompatV1", "liquid"])
