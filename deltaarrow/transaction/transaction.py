@@ -321,7 +321,6 @@ class OptimisticTransaction:
         `DeltaProtocolError` when what is staged may not stand in one commit.
         """
         self._ensure_open()
-        self._is_closed = True
         loop = CommitLoop(
             store=self.store,
             snapshot=self.snapshot,
@@ -332,15 +331,16 @@ class OptimisticTransaction:
             transaction_id=self._id,
             clock=self.clock,
         )
+        self._is_closed = True
         try:
             done = loop.run(self.max_commit_retries)
+            self._staged.written.clear()
         except BaseException:
             if loop.may_be_made():
                 # One file too many is waste, and one too few a table that is broken.
                 self._staged.written.clear()
             self.abort()
             raise
-        self._staged.written.clear()
         self.version = done.version
         for hook in self.hooks:
             self._call(hook, done)

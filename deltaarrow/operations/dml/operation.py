@@ -100,14 +100,15 @@ class RowOperation:
         )
 
     def __enter__(self) -> Self:
-        """Begin; what is not committed in the ``with`` block is given up, and its files are deleted."""
+        """Begin; after an error what is not committed is given up, and its files are deleted."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give up what is not committed."""
-        self.transaction.abort()
+        """Give up what is not committed; a commit that was tried has seen to its files itself."""
+        if error is not None:
+            self.transaction.__exit__(kind, error, trace)
 
     @property
     def snapshot(self) -> Snapshot:

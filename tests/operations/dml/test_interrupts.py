@@ -2,8 +2,10 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import shutil
+import sys
 
 import pyarrow as pa
 import pytest
@@ -126,6 +128,42 @@ def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(table, tmp_path, 
         assert seen(path) == (NEW[statement] if is_made else OLD)
         assert files_on_disk(path) == files_of_log(DeltaTable(path))
     assert outcomes == {False, True}
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt at the n-th line of the transaction that runs once a file is there."""
+
+    def __init__(self, nth: int, file: str) -> None:
+        self.left, self.file = nth, file
+
+    def __call__(self, frame, event, argument):
+        return self.line if "/transaction/" in frame.f_code.co_filename else None
+
+    def line(self, frame, event, argument):
+        if event == "line" and os.path.exists(self.file):
+            self.left -= 1
+            if self.left == -1:
+                raise KeyboardInterrupt
+        return self.line
+
+
+def test_an_interrupt_at_any_line_after_the_commit_is_made_deletes_nothing(table, tmp_path):
+    before = sys.gettrace()
+    for number in itertools.count():
+        path = str(shutil.copytree(table, tmp_path / f"copy{number}"))
+        handle, tracer = DeltaTable(path), Interrupter(number, f"{path}/_delta_log/{3:020d}.json")
+        sys.settrace(tracer)
+        try:
+            merge(handle)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert seen(path) == NEW[merge]
+        assert files_on_disk(path) == files_of_log(DeltaTable(path))
+        if tracer.left >= 0:
+            break
+    assert number > 5
 
 
 # --- errors on the way --------------------------------------------------------------------------------
