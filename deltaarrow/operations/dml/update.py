@@ -8,6 +8,7 @@ import pyarrow as pa
 import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.features import is_supported
 from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
 from deltaarrow.operations.dml.operation import (
     TARGET,
@@ -26,7 +27,7 @@ from deltaarrow.operations.dml.query import (
     tracked_columns,
 )
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
-from deltaarrow.schema import DataType, PrimitiveType, to_arrow_type
+from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.variant import holds_variant, parse_json
 
 __all__ = ["update_rows"]
@@ -61,7 +62,10 @@ def update_rows(
     assignments = []
     for name, value in (updates or new_values or {}).items():
         fields = parse_target(operation.schema, name, [TARGET])
-        make = _expression(outer, value) if updates else _constant(given, name, value)
+        if updates:
+            make = _expression(outer, _default(operation, fields) if _is_default(inner, value) else value)
+        else:
+            make = _constant(given, name, value)
         assignments.append((fields, make))
     assigned = assigned_values(
         operation.schema,
@@ -118,6 +122,18 @@ def update_rows(
 
 def _expression(scope: RowScope, text: str) -> MakeValue:
     return lambda data_type: scope.value(text, data_type)
+
+
+def _is_default(scope: RowScope, text: Any) -> bool:
+    """Whether a value is the word DEFAULT, which no column has for its name."""
+    is_word = isinstance(text, str) and text.strip().upper() == "DEFAULT"
+    return is_word and scope.tables[TARGET].find("DEFAULT") is None
+
+
+def _default(operation: RowOperation, fields: tuple[Field, ...]) -> str:
+    """The expression of the default of a column; NULL where it has none."""
+    has_defaults = is_supported(operation.target.protocol, "allowColumnDefaults")
+    return str(fields[-1].metadata.get("CURRENT_DEFAULT", "NULL")) if has_defaults else "NULL"
 
 
 def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:

@@ -306,15 +306,21 @@ def test_rows_that_are_inserted_are_numbered_and_others_keep_their_number(tmp_pa
 
 @pytest.mark.feature("allowColumnDefaults")
 def test_columns_that_an_insert_leaves_out_have_their_default(tmp_path):
-    columns = [Field("id", "long"), Field("v", "string", metadata={"CURRENT_DEFAULT": "'none'"})]
+    columns = [
+        Field("id", "long"),
+        Field("v", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
+        Field("w", "string"),
+    ]
     configuration = VECTORS | {"delta.feature.allowColumnDefaults": "supported"}
     DeltaTable.create(tmp_path, Schema(columns), configuration=configuration)
-    write_deltalake(tmp_path, pa.table({"id": [1, 2], "v": ["a", "b"]}), mode="append")
+    write_deltalake(tmp_path, pa.table({"id": [1, 2], "v": ["a", "b"], "w": ["c", "d"]}), mode="append")
     table = DeltaTable(tmp_path)
     source = pa.table({"id": [2, 3]})
     merger = table.merge(source, "t.id = s.id", "s", "t").when_matched_update({"id": "t.id + 10"})
     merger.when_not_matched_insert({"id": "s.id"}).execute()
     assert left(table, "id", "v") == [(1, "a"), (12, "b"), (3, "none")]
+    table.update({"v": "default", "w": "DEFAULT"}, predicate="id = 1")
+    assert left(table, "id", "v", "w") == [(1, "none", None), (12, "b", "d"), (3, "none", None)]
 
 
 def test_texts_keep_to_their_declared_length(tmp_path):
