@@ -9,12 +9,13 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
     ConstraintViolationError,
 )
 from deltaarrow.transaction import read_set
@@ -273,6 +274,36 @@ def test_append_of_a_row_that_the_condition_cannot_be_computed_for_then_change_c
         table.delete("10 div (id - 40) = -2")
 
 
+def test_append_of_rows_that_do_not_match_then_rewrite_of_a_file_commits(tmp_path):
+    make(tmp_path, {})
+    for place, statement in enumerate(STATEMENTS):
+        table = DeltaTable(str(tmp_path))
+        append(tmp_path, [40 + place, -1 - place])
+        statement(table, {5 + place})
+    assert table.version() == 9
+    assert seen(table) == {each: int(each in (6, 8)) for each in range(-4, 44) if each not in (5, 7)}
+
+
+def test_update_that_moves_a_row_into_a_partition_then_delete_of_the_partition_conflicts(tmp_path):
+    data = rows(range(20)).append_column("p", pa.array([each % 2 for each in range(20)]))
+    write_deltalake(str(tmp_path), data, partition_by=["p"], configuration=TRACKED)
+    table = DeltaTable(str(tmp_path))
+    DeltaTable(str(tmp_path)).update({"p": "0"}, predicate="id = 3")
+    with pytest.raises(ConcurrentAppendException):
+        table.delete("p = 0")
+
+
+def test_update_of_an_application_then_the_same_once_more_conflicts_and_is_not_repeated(table):
+    once = CommitProperties(app_transactions=[Transaction("etl", 1)])
+    other = DeltaTable(table.table_uri)
+    other.update({"seen": "seen + 1"}, predicate="id = 1", commit_properties=once)
+    with pytest.raises(ConcurrentTransactionException):
+        table.update({"seen": "seen + 1"}, predicate="id = 2", commit_properties=once)
+    table.update_incremental()
+    metrics = table.update({"seen": "seen + 1"}, predicate="id = 2", commit_properties=once)
+    assert (metrics["num_updated_rows"], table.version()) == (0, 2)
+
+
 def test_append_of_more_than_is_read_in_the_midst_of_a_commit_then_delete_conflicts(table, monkeypatch):
     monkeypatch.setattr(read_set, "_MOST_BYTES_TO_MATCH", 0)
     append(table.table_uri, [0, 60])
@@ -299,6 +330,14 @@ def test_merge_then_merge_that_inserts_the_same_key_conflicts(table):
     insert_missing(DeltaTable(table.table_uri), {50})
     with pytest.raises(ConcurrentAppendException):
         upsert(table, {50})
+
+
+def test_merge_into_an_empty_table_then_merge_of_the_same_keys_conflicts(tmp_path):
+    write_deltalake(str(tmp_path), rows([]), configuration=TRACKED)
+    table = DeltaTable(str(tmp_path))
+    insert_missing(DeltaTable(str(tmp_path)), {1, 2})
+    with pytest.raises(ConcurrentAppendException):
+        insert_missing(table, {2, 3})
 
 
 def test_merge_then_merge_that_inserts_other_keys_in_its_range_commits(table):
