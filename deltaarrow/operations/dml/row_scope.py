@@ -152,7 +152,8 @@ class RowScope:
         found = parse_column(text, self._scope)
         if found is not None:
             path, field = found
-            return self.copied(path, field.type, data_type)
+            if not has_text_rules(resolve_path(self.tables[path[0]], path[1:])):
+                return self.copied(path, field.type, data_type)
         # The types that expressions compute values of are fewer than those that can be NULL.
         is_computed = isinstance(data_type, PrimitiveType) and data_type != _VARIANT
         if not is_computed and parse_expression(text, self._scope).type == _VOID:
