@@ -26,6 +26,7 @@ from deltaarrow.operations.commit_properties import (
 )
 from deltaarrow.operations.constraints import add_constraint, drop_constraint
 from deltaarrow.operations.create import NewTable, create_table, is_table
+from deltaarrow.operations.distributed_write import DistributedWrite
 from deltaarrow.operations.dml import (
     RowOperation,
     delete_rows,
@@ -35,19 +36,24 @@ from deltaarrow.operations.dml import (
 )
 from deltaarrow.operations.identity import sync_identity
 from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
+from deltaarrow.operations.planned_write import WriteResult
 from deltaarrow.operations.transaction import begin_transaction
-from deltaarrow.operations.write import WriteResult, stage_write, write_table
+from deltaarrow.operations.write import stage_write, write_table
 from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
+from deltaarrow.operations.write_task import WriteTask, WrittenRows
 
 __all__ = [
     "Alteration",
     "CommitProperties",
+    "DistributedWrite",
     "NewTable",
     "PostCommitHookProperties",
     "RowOperation",
     "Transaction",
     "WriteOptions",
     "WriteResult",
+    "WriteTask",
+    "WrittenRows",
     "add_columns",
     "add_constraint",
     "add_features",

@@ -52,7 +52,7 @@ def stage_deletion(
 def plan_deletion(
     transaction: OptimisticTransaction, snapshot: Snapshot, predicate: Predicate
 ) -> "PlannedDeletion":
-    """Find the rows for which `predicate` is true, and note what was read for it; nothing is staged.
+    """Plan to find the rows for which `predicate` is true, and note what is read for it; nothing is staged.
 
     `predicate` is bound to the schema of the snapshot that the transaction reads.
 
@@ -66,7 +66,7 @@ def plan_deletion(
         scan.ensure_recorded(files, scan.ROW_TRACKING_COLUMNS)
         tracking = scan.row_tracking_of(snapshot)
     plan = scan.ScanPlan(scan.table_layout(snapshot, tracking), snapshot.version, columns, files)
-    planned = PlannedDeletion(transaction, snapshot, plan, tuple(scan.find_matches(plan, predicate)))
+    planned = PlannedDeletion(transaction, snapshot, plan, predicate)
     if planned.records_changes and not records_changes(transaction):
         _ensure_first_change(transaction)
     return planned
@@ -88,12 +88,17 @@ def _ensure_first_change(transaction: OptimisticTransaction) -> None:
 
 @dataclass(frozen=True)
 class PlannedDeletion:
-    """Which rows go: the matches by file."""
+    """Which rows go: those of `plan` for which `predicate` is true, found when they are first asked for."""
 
     transaction: OptimisticTransaction
     snapshot: Snapshot
     plan: scan.ScanPlan
-    found: Sequence[scan.FileMatches]
+    predicate: Predicate
+
+    @cached_property
+    def found(self) -> Sequence[scan.FileMatches]:
+        """The matches by file."""
+        return tuple(scan.find_matches(self.plan, self.predicate))
 
     @cached_property
     def lost(self) -> LostRows:

@@ -153,6 +153,12 @@ class RowNumbering:
                 )
         return cls(tuple(column for column in identities if column.name in missing))
 
+    def extended_schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema of data of a schema once it is numbered."""
+        for column in self.columns:
+            schema = schema.append(pa.field(column.name, pa.int64()))
+        return schema
+
     def number(self, data: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """Return the stream with a column of numbers for each that the data does not give.
 
@@ -160,9 +166,7 @@ class RowNumbering:
         """
         if not self.columns:
             return data
-        schema = data.schema
-        for column in self.columns:
-            schema = schema.append(pa.field(column.name, pa.int64()))
+        schema = self.extended_schema(data.schema)
         return pa.RecordBatchReader.from_batches(schema, self._numbered(data, schema))
 
     def _numbered(self, data: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,276 @@
+"""A write that is decided on before there is a row: `plan_write`, then `PlannedWrite.begin`.
+
+Whatever speaks against a write by its options and the schema of its data is found here, on one machine. What
+remains to be done with rows is the `WriteTask` of the begun write, which may be done elsewhere; what it
+returns is staged by `BegunWrite.stage`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import orjson
+import pyarrow as pa
+
+from deltaarrow.actions import Action, DomainMetadata
+from deltaarrow.clock import Clock
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
+from deltaarrow.features import ensure_writable, is_supported
+from deltaarrow.operations.clustering_columns import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    parse_clustering_columns,
+    render_clustering,
+)
+from deltaarrow.operations.create import NewTable
+from deltaarrow.operations.deletion import Deletion, PlannedDeletion, plan_deletion, records_changes
+from deltaarrow.operations.evolution import SchemaMode, evolve
+from deltaarrow.operations.identity import plan_numbering, stage_marks
+from deltaarrow.operations.replacement import stage_partition_removal, stage_removal_of_all
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.operations.write_options import WriteOptions
+from deltaarrow.operations.write_task import WriteTask, WrittenRows
+from deltaarrow.schema import (
+    Schema,
+    from_arrow_schema,
+    render_path,
+    resolve_partition_columns,
+    resolve_path,
+    without_table_metadata,
+)
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
+
+__all__ = ["BegunWrite", "PlannedWrite", "WriteResult", "ensure_table_writable", "plan_write"]
+
+_SPARK_MODES = {
+    "append": "Append",
+    "overwrite": "Overwrite",
+    "error": "ErrorIfExists",
+    "ignore": "Ignore",
+}
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """What a write has done.
+
+    `version` is the one that was made, None where nothing was committed: there was nothing to write, or
+    the table has the write of this application already, which `is_replay` says. `num_files` and
+    `num_rows` are what was written, `num_removed_files` and `num_deleted_rows` what was replaced; the rows
+    of files that were removed unread are not counted.
+    """
+
+    version: int | None
+    num_files: int = 0
+    num_rows: int = 0
+    num_removed_files: int = 0
+    num_deleted_rows: int = 0
+    is_replay: bool = False
+
+
+def ensure_table_writable(snapshot: Snapshot, options: WriteOptions) -> None:
+    """Raise `UnsupportedFeatureError` for a table that this release cannot write to in this way."""
+    ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite" if options.replaces_rows else "append")
+
+
+def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: WriteOptions) -> "PlannedWrite":
+    """Decide how data of a schema is written to the table that a transaction reads, or to a new one.
+
+    Nothing is staged. Variants are in their binary form, and marked, as `deltaarrow.write.read_variants`
+    leaves them.
+
+    Raises what `deltaarrow.write_deltalake` raises for data that does not fit and options that do not hold.
+    """
+    if not data.names:
+        raise SchemaMismatchError("the data has no columns")
+    snapshot = transaction.snapshot
+    target = (
+        _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
+    )
+    plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
+    numbering = plan_numbering(transaction, target, data)
+    ensure_completable(plan, numbering.extended_schema(data))
+    condition = None if options.predicate is None else _condition(options.predicate, target.schema)
+    return PlannedWrite(options, target, plan, numbering, condition)
+
+
+@dataclass(frozen=True)
+class PlannedWrite:
+    """What a write does to a table, but for its rows; picklable.
+
+    `condition` is what an overwrite of a condition replaces, bound to the schema of `target`.
+    """
+
+    options: WriteOptions
+    target: WriteTarget
+    plan: WritePlan
+    numbering: RowNumbering
+    condition: Predicate | None
+
+    def begin(self, transaction: OptimisticTransaction) -> "BegunWrite":
+        """Stage what the write changes beside rows, and note what it reads.
+
+        The transaction is the one that the write was planned for, or another that reads the same version.
+        """
+        for action in self.target.changes:
+            transaction.stage([action])
+        deletion: PlannedDeletion | None = None
+        snapshot = transaction.snapshot
+        if self.options.predicate is not None and snapshot is not None:
+            # Rows of the table as it is, which may lack columns that come with this write.
+            there = _condition(self.options.predicate, snapshot.schema)
+            deletion = plan_deletion(transaction, snapshot, there)
+        return BegunWrite(transaction, self, deletion)
+
+
+@dataclass(frozen=True)
+class BegunWrite:
+    """A planned write as part of a transaction: rows are still to be written, and staged."""
+
+    transaction: OptimisticTransaction
+    planned: PlannedWrite
+    deletion: PlannedDeletion | None
+
+    @cached_property
+    def task(self) -> WriteTask:
+        """What is to be done with the rows, all at once or in parts."""
+        records = records_changes(self.transaction) or (
+            self.deletion is not None and self.deletion.records_changes
+        )
+        return WriteTask(
+            plan=self.planned.plan,
+            moment_ms=self.transaction.clock(),
+            condition=self.planned.condition,
+            condition_text=self.planned.options.predicate or "",
+            records_changes=records,
+        )
+
+    def stage(self, written: WrittenRows) -> WriteResult:
+        """Stage what was written, and what it replaces; tell history of it."""
+        transaction, options = self.transaction, self.planned.options
+        transaction.add_files([*written.files, *written.changes])
+        replaced = self._replace(written)
+        stage_marks(transaction, self.planned.target, self.planned.numbering.marks)
+        return _describe(transaction, options, written, replaced)
+
+    def _replace(self, written: WrittenRows) -> Deletion:
+        transaction, options = self.transaction, self.planned.options
+        snapshot = transaction.snapshot
+        if self.deletion is not None:
+            return self.deletion.stage(self.planned.plan.without_rules())
+        if snapshot is None or not options.replaces_rows:
+            return Deletion()
+        if options.is_dynamic and snapshot.partition_columns:
+            return stage_partition_removal(transaction, snapshot, written.files)
+        return stage_removal_of_all(transaction)
+
+
+def _condition(text: str, schema: Schema) -> Predicate:
+    predicate = bind(from_sql(text), schema)
+    to_duckdb(predicate)  # raises for what is not understood before anything is written
+    return predicate
+
+
+def _new_table(data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTarget:
+    new = NewTable(
+        schema=without_table_metadata(from_arrow_schema(data)),
+        partition_by=tuple(options.partition_by or ()),
+        cluster_by=tuple(options.cluster_by or ()),
+        name=options.name,
+        description=options.description,
+        configuration=options.configuration,
+    )
+    protocol, metadata = new.actions(clock)
+    return WriteTarget(protocol, metadata, [metadata, protocol, *new.domains(metadata)])
+
+
+def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> WriteTarget:
+    ensure_table_writable(snapshot, options)
+    if options.partition_by is not None and options.schema_mode != "overwrite":
+        wanted = resolve_partition_columns(snapshot.schema, options.partition_by)
+        if wanted != snapshot.partition_columns:
+            raise SchemaMismatchError(
+                f"the table is partitioned by {list(snapshot.partition_columns)}, not by {list(wanted)};"
+                " schema_mode='overwrite' with mode='overwrite' partitions it anew"
+            )
+    if options.cluster_by is not None:
+        _ensure_same_clustering(snapshot, options.cluster_by)
+    forgotten = _forgotten_clustering(snapshot, options)
+    existing = replace(WriteTarget.existing(snapshot), changes=forgotten)
+    if options.schema_mode is None:
+        return existing
+    mode: SchemaMode = "merge" if options.schema_mode == "merge" else "overwrite"
+    evolved = evolve(
+        snapshot,
+        data,
+        schema_mode=mode,
+        partition_by=options.partition_by,
+        keeps_clustering=not forgotten,
+    )
+    if evolved is None:
+        return existing
+    metadata, protocol = evolved
+    changes: list[Action] = [metadata, *forgotten]
+    if protocol is not None:
+        changes.append(protocol)
+    return WriteTarget(protocol or snapshot.protocol, metadata, changes)
+
+
+def _forgotten_clustering(snapshot: Snapshot, options: WriteOptions) -> list[Action]:
+    """What becomes of clustering columns that an overwrite of all rows does not name: as in Spark they go."""
+    is_replaced = options.replaces_rows and options.predicate is None and options.cluster_by is None
+    if not is_replaced or not is_supported(snapshot.protocol, "clustering"):
+        return []
+    text = render_clustering(snapshot.schema, [], snapshot.mapping_mode)
+    return [DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)]
+
+
+def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:
+    wanted = [
+        tuple(field.name for field in resolve_path(snapshot.schema, path))
+        for path in parse_clustering_columns(columns)
+    ]
+    if wanted != clustering_columns(snapshot):
+        raise SchemaMismatchError(
+            f"the table is clustered by {list(map(render_path, clustering_columns(snapshot)))}, not by"
+            f" {list(columns)}; DeltaTable.alter.cluster_by chooses others"
+        )
+
+
+def _describe(
+    transaction: OptimisticTransaction, options: WriteOptions, written: WrittenRows, replaced: Deletion
+) -> WriteResult:
+    """Tell history what the write does, in the words of delta-spark."""
+    rows = written.rows
+    transaction.operation = "WRITE"
+    transaction.parameters = {
+        "mode": _SPARK_MODES[options.mode],
+        "partitionBy": orjson.dumps(list(options.partition_by or ())).decode(),
+        **({"clusterBy": orjson.dumps(list(options.cluster_by)).decode()} if options.cluster_by else {}),
+        **({} if options.predicate is None else {"predicate": options.predicate}),
+        **({"canMergeSchema": True} if options.schema_mode == "merge" else {}),
+        **({"canOverwriteSchema": True} if options.schema_mode == "overwrite" else {}),
+        **({"isDynamicPartitionOverwrite": True} if options.is_dynamic else {}),
+    }
+    files = [*written.files, *replaced.rewritten]
+    transaction.metrics.update(
+        numFiles=str(len(files)),
+        numOutputRows=str(rows + replaced.copied_rows),
+        numOutputBytes=str(sum(file.size for file in files)),
+    )
+    if options.replaces_rows:
+        transaction.metrics.update(
+            numRemovedFiles=str(replaced.removed_files), numRemovedBytes=str(replaced.removed_bytes)
+        )
+    if options.predicate is not None:
+        transaction.metrics.update(
+            numDeletedRows=str(replaced.deleted_rows),
+            numCopiedRows=str(replaced.copied_rows),
+            numAddedChangeFiles=str(len(written.changes) + len(replaced.change_files)),
+        )
+    return WriteResult(
+        None, len(files), rows, replaced.removed_files + replaced.marked_files, replaced.deleted_rows
+    )
