@@ -3,9 +3,11 @@
 import contextlib
 import errno
 import itertools
+import multiprocessing
 import os
 import shutil
 import sys
+import time
 
 import pyarrow as pa
 import pytest
@@ -117,6 +119,28 @@ def test_a_process_killed_before_any_call_of_the_system_leaves_the_old_version_o
             assert DeltaTable(path).version() == 3
         assert DeltaTable(path).verify(deep=True).ok
     assert outcomes == sorted(outcomes) and set(outcomes) == {False, True}
+
+
+def update_forever(path: str, is_under_way) -> None:
+    while True:
+        DeltaTable(path).update({"seen": "seen + 1"})
+        is_under_way.set()
+
+
+@pytest.mark.parametrize("table", ["vectors"], indirect=True)
+def test_a_process_killed_at_any_moment_leaves_a_version(table):
+    context, first = multiprocessing.get_context("spawn"), DeltaTable(table).version()
+    for milliseconds in (0, 15):
+        is_under_way = context.Event()
+        process = context.Process(target=update_forever, args=(table, is_under_way))
+        process.start()
+        assert is_under_way.wait(60)
+        time.sleep(milliseconds / 1000)
+        process.kill()
+        process.join(60)
+        current = DeltaTable(table)
+        assert seen(table) == dict.fromkeys(OLD, current.version() - first)
+        assert current.verify(deep=True).ok
 
 
 @STATEMENTS
