@@ -219,7 +219,8 @@ class _Binder:
     def bind(self, node: "exp.Expr") -> Node:
         rule = self.rules.get(node.key)
         if rule is None or not _is_plain(node):
-            raise refused(node.key.upper())
+            is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
+            raise refused("a subquery" if is_query else node.key.upper())
         return rule(node)
 
     def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
