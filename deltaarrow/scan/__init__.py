@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
     from deltaarrow.scan.explain import Explanation, explain_scan
-    from deltaarrow.scan.located import located_rows, located_type
+    from deltaarrow.scan.located import located_rows, located_type, naming_damaged_files
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "located_rows",
     "located_type",
     "matching_files",
+    "naming_damaged_files",
     "plan_changes",
     "plan_scan",
     "resolve_versions",
@@ -80,5 +81,6 @@ __getattr__ = lazy_attributes(
         "located_rows": "deltaarrow.scan.located",
         "located_type": "deltaarrow.scan.located",
         "matching_files": "deltaarrow.scan.matches",
+        "naming_damaged_files": "deltaarrow.scan.located",
     },
 )

@@ -4,12 +4,14 @@ DuckDB reads the files itself where it can. What it would not read as the table 
 give back byte for byte, or columns that differ in case alone) comes to it as a stream of Arrow batches, once.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.relation import relation_sql
@@ -20,7 +22,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["located_rows", "located_type"]
+__all__ = ["located_rows", "located_type", "naming_damaged_files"]
 
 _VARIANT = StructType([Field("metadata", "binary"), Field("value", "binary")])
 
@@ -53,6 +55,22 @@ def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str)
         cursor.register(name, relation.parts)
         cursor.execute(relation.create_parts(name))
     return relation.select
+
+
+@contextlib.contextmanager
+def naming_damaged_files(plan: ScanPlan) -> Iterator[None]:
+    """Raise `CorruptDataFileError` where a query over `located_rows` fails since a file cannot be read.
+
+    DuckDB has the same exceptions for broken files and for values that cannot be computed; it names the file.
+    """
+    try:
+        yield
+    except Exception as error:
+        message = str(error)
+        path = next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
+        if path is None or isinstance(error, CorruptDataFileError):
+            raise
+        raise CorruptDataFileError(f"the data file {path} cannot be read: {message}") from error
 
 
 def located_type(data_type: DataType) -> str:

@@ -1,5 +1,6 @@
 """An operation on rows from its beginning to its commit: what DELETE, UPDATE and MERGE have in common."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -221,12 +222,13 @@ class RowOperation:
         )
         if self.is_replay or (not plan.files.num_rows and cursor is None):
             return StagedRows()
-        if cursor is not None:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(scan.naming_damaged_files(plan))
+            if cursor is None:
+                limit = self.memory_limit
+                cursor = stack.enter_context(files_cursor(plan.store, memory_limit=limit))
             rows = scan.located_rows(cursor, plan, "deltaarrow_target")
             return stage.stage(read_changes(cursor, query(cursor, rows)))
-        with files_cursor(plan.store, memory_limit=self.memory_limit) as own:
-            rows = scan.located_rows(own, plan, "deltaarrow_target")
-            return stage.stage(read_changes(own, query(own, rows)))
 
     def commit(self, parameters: Mapping[str, Any], metrics: Mapping[str, int]) -> None:
         """Commit what is staged, if anything is, with what history tells of it."""
