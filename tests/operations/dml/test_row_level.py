@@ -3,8 +3,10 @@
 Each test is named by the schedule, which has the statement under test end last, and by its verdict.
 """
 
+import contextlib
 import itertools
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -202,6 +204,25 @@ def test_three_statements_of_one_version_on_rows_of_one_file_commit(table):
         statement(handle, {number, 10 + number})
     assert table.version() == 4
     assert seen(table) == {each: int(each in {0, 10, 2, 12}) for each in range(40) if each not in {1, 11}}
+
+
+def test_threads_that_change_rows_of_one_file_lose_none(table):
+    def work(worker: int) -> None:
+        for statement, ids in [
+            (update, {worker, 19}),
+            (upsert, {worker, 100 + worker}),
+            (delete, {4 + worker}),
+        ]:
+            for _ in range(60):
+                with contextlib.suppress(CommitFailedError):
+                    statement(DeltaTable(table.table_uri), ids)
+                    break
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert DeltaTable(table.table_uri).version() == 1 + 4 * 3
+    expected = dict.fromkeys({*range(40), *range(100, 104)} - {*range(4, 8)}, 0)
+    assert seen(DeltaTable(table.table_uri)) == expected | dict.fromkeys(range(4), 2) | {19: 4}
 
 
 # --- rows that come -----------------------------------------------------------------------------------
