@@ -121,10 +121,10 @@ def remove_rows(store: Store, removals: Sequence[RowRemoval], now: int, *, prefi
         stats = orjson.dumps({"numRecords": count}).decode()
         removes.append(replace(remove_file(file, now), stats=stats))
         if len(deleted) < count:
-            kept.append(file)
+            kept.append(_with_wide_bounds(file))
             vectors.append(deleted)
     descriptors = write_deletion_vectors(store, vectors, prefix=prefix)
-    adds = [_marked(file, descriptor) for file, descriptor in zip(kept, descriptors, strict=True)]
+    adds = [replace(add, deletion_vector=vector) for add, vector in zip(kept, descriptors, strict=True)]
     names = {name for each in descriptors if (name := each.file_name()) is not None}
     return MarkedFiles(removes, adds, sorted(names))
 
@@ -139,9 +139,9 @@ def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, 
     return {path: rows.bitmap for path, rows in zip(descriptors, found, strict=True)}
 
 
-def _marked(file: FileRow, descriptor: DeletionVectorDescriptor) -> AddFile:
-    """Return a live file with another deletion vector, and all else as it was."""
+def _with_wide_bounds(file: FileRow) -> AddFile:
+    """Return a live file that is to lose further rows, and all else as it was."""
     added = add_again(file, data_change=True)
-    before = _descriptor(file)
+    before = added.deletion_vector
     stats = with_wide_bounds(file["stats"], 0 if before is None else before.cardinality)
-    return replace(added, stats=stats, deletion_vector=descriptor)
+    return replace(added, stats=stats)
