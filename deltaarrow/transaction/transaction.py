@@ -331,8 +331,8 @@ class OptimisticTransaction:
             transaction_id=self._id,
             clock=self.clock,
         )
-        self._is_closed = True
         try:
+            self._is_closed = True
             done = loop.run(self.max_commit_retries)
             self._staged.written.clear()
         except BaseException:
