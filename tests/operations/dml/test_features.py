@@ -2,7 +2,6 @@
 
 import datetime
 import json
-from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +13,7 @@ from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.schema import ArrayType, StructType
 from deltaarrow.variant import to_json
 from tests.support.commits import commit
+from tests.support.many_features import changed_table
 from tests.support.rows import READERS
 from tests.support.tables import TableBuilder
 
@@ -433,63 +433,11 @@ def test_what_is_not_known_of_writers_is_refused_by_name(tmp_path, feature):
 
 
 TAKEN = ("delete", "update_preimage")
-EVERYTHING = {
-    "delta.enableChangeDataFeed": "true",
-    "delta.enableRowTracking": "true",
-    "delta.enableTypeWidening": "true",
-    "delta.enableInCommitTimestamps": "true",
-    "delta.enableVariantShredding": "true",
-    "delta.columnMapping.mode": "name",
-    "delta.checkpointPolicy": "v2",
-    "delta.checkpointInterval": "2",
-    "delta.randomizeFilePrefixes": "true",
-    "delta.constraints.small": "id < 1000",
-    "delta.feature.allowColumnDefaults": "supported",
-    "delta.feature.timestampNtz": "supported",
-}
-
-
-def many_columns(ids):
-    return pa.table(
-        {
-            "id": ids,
-            "variant": [json.dumps({"a": id, "b": [id]}) for id in ids],
-            "day": [datetime.date(2020 + id % 3, 1, 1) for id in ids],
-            "at": [datetime.datetime(2020, 1, 1, id % 24) for id in ids],
-            "price": pa.array(map(Decimal, ids), pa.decimal128(5, 2)),
-        }
-    )
 
 
 @pytest.mark.parametrize("vectors", [VECTORS, {}], ids=["vectors", "rewriting"])
 def test_all_of_them_at_once(tmp_path, vectors):
-    numbered = {f"delta.identity.{key}": 1 for key in ("start", "step")}
-    columns = [
-        Field("id", "long", nullable=False),
-        Field("variant", "variant"),
-        Field("day", "date"),
-        Field("year", "integer", metadata={"delta.generationExpression": "year(day)"}),
-        Field("number", "long", metadata=numbered | {"delta.identity.allowExplicitInsert": False}),
-        Field("at", "timestamp_ntz"),
-        Field("note", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
-        Field("price", "decimal(5,2)"),
-    ]
-    configuration = EVERYTHING | vectors
-    DeltaTable.create(tmp_path, Schema(columns), partition_by="year", configuration=configuration)
-    write_deltalake(tmp_path, many_columns(range(40)), mode="append")
-    table = DeltaTable(tmp_path)
-    table.delete("id % 7 = 0")
-    table.update({"day": "add_months(day, 12)", "price": "price + 0.5"}, predicate="id between 10 and 20")
-    (
-        table.merge(many_columns(range(30, 50)), "t.id = s.id", "s", "t")
-        .when_matched_delete("t.id % 2 = 0")
-        .when_matched_update_all(except_cols=["year", "number", "note"])
-        .when_not_matched_insert_all(except_cols=["year", "number", "note"])
-        .when_not_matched_by_source_update({"price": "-t.price", "note": "'old'"}, "t.id < 5")
-        .execute()
-    )
-    table.delete("year = 2021")
-    table.update({"variant": "NULL"}, predicate="id = 45")
+    table = changed_table(tmp_path, vectors)
     with pytest.raises(ConstraintViolationError, match="small"):
         table.update({"id": "id * 1000"})
 
