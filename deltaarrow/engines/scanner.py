@@ -6,6 +6,7 @@ still call Python when the interpreter is already on its way out, and take the p
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from deltaarrow.scan import ChangePlan, ChangeReader, ScanPlan
+from deltaarrow.scan import ChangePlan, ChangeReader, FileTask, ScanPlan
 from deltaarrow.scan.batches import BatchReader
 
 __all__ = ["Columns", "DeltaScanner"]
@@ -68,11 +69,26 @@ class DeltaScanner:
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches; none of them is empty."""
+        return self.read(self._plan.tasks)
+
+    def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some of the files of the plan in batches; none of them is empty."""
         self._scan([])  # what pyarrow cannot evaluate is refused before a file is opened
-        for batch in self._reader.read(self._plan.tasks):
+        for batch in self._reader.read(tasks):
             for part in self._scan([batch]).to_batches():
                 if part.num_rows:
                     yield part
+
+    def without_tasks(self) -> "DeltaScanner":
+        """Return the same scan without its files: small, picklable, and able to `read` any of them."""
+        plan, reader = self._plan, self._reader
+        if isinstance(plan, ScanPlan):
+            plan = replace(plan, files=plan.files.schema.empty_table())
+        else:
+            plan = replace(plan, tasks=())
+        if isinstance(reader, ChangeReader):
+            reader = replace(reader, plan=replace(reader.plan, tasks=()))
+        return DeltaScanner(plan, reader, self._columns, self._condition)
 
     def scan_batches(self) -> Iterator[Any]:
         """Yield the rows in batches as pyarrow tags them; the tag names no fragment."""

@@ -1,0 +1,17 @@
+"""Delta tables as a data source of PySpark's, without a jar: `register`, then ``format("deltaarrow")``.
+
+The driver plans and commits; executors read and write files with the very tasks that one node runs.
+Needs PySpark, and on executors `deltaarrow` itself.
+"""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.lazy import lazy_attributes
+from deltaarrow.spark.registration import register
+
+if TYPE_CHECKING:
+    from deltaarrow.spark.source import DeltaSource
+
+__all__ = ["DeltaSource", "register"]
+
+__getattr__ = lazy_attributes(__name__, {"DeltaSource": "deltaarrow.spark.source"})

@@ -1,0 +1,58 @@
+"""Making the data source known to a Spark session: `register`."""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.lazy import lazy_attributes
+from deltaarrow.optional import require
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register"]
+
+# The module defines subclasses of what PySpark has, and is imported once it is known to be there.
+_load = lazy_attributes("deltaarrow.spark", {"DeltaSource": "deltaarrow.spark.source"})
+
+
+def register(spark: "SparkSession") -> None:
+    """Let a session read and write Delta tables by ``format("deltaarrow")``.
+
+    Args:
+        spark: the session, a classic one or one of Spark Connect. Executors need `deltaarrow` installed.
+
+    Raises:
+        MissingDependencyError: PySpark is not installed.
+
+    Reading, with every option; a text of many names is separated by commas or a JSON list::
+
+        spark.read.format("deltaarrow").option("versionAsOf", 3).load(path)
+
+        versionAsOf, timestampAsOf    the version, or a time; the newest version without
+        filter                        SQL that rows must match; files are left out by it
+        columns                       the columns, in the wanted order
+        readChangeFeed                "true" for the changes of versions:
+        startingVersion, startingTimestamp, endingVersion, endingTimestamp
+        maxPartitionBytes             bytes of files in one partition; 64 MiB without
+        storageOptions                a JSON object, as for `deltaarrow.DeltaTable`
+
+    Spark hands no filter and no wanted columns to a source in Python, so ``where`` and ``select`` do not
+    make it read less: the options do. A frame keeps the version that it was loaded with.
+
+    Writing, with ``append`` or ``overwrite``::
+
+        frame.write.format("deltaarrow").mode("append").save(path)
+
+        replaceWhere                  the rows that an overwrite replaces
+        partitionOverwriteMode        "dynamic": it replaces the partitions that are written to
+        mergeSchema, overwriteSchema  "true"
+        txnAppId, txnVersion          a write that the table has already is not repeated
+        userMetadata                  a text for history
+        partitionBy, clusterBy        the columns of a new table
+        storageOptions                as above
+
+    Spark has no other modes for sources in Python, and its default is ``errorifexists``: ask
+    `deltaarrow.DeltaTable.is_deltatable` first instead. It also refuses ``partitionBy`` as a method, which is
+    an option here.
+    """
+    require("pyspark")
+    spark.dataSource.register(_load("DeltaSource"))

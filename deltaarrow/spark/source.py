@@ -1,0 +1,78 @@
+"""The data source itself: what Spark makes for ``format("deltaarrow")``.
+
+Spark calls each method in a Python process of its own on the driver, and pickles the source in between. The
+first that opens the table pins its version.
+"""
+
+from collections.abc import MutableMapping
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceWriter,
+    InputPartition,
+)
+from pyspark.sql.types import StructType
+
+from deltaarrow.errors import SchemaMismatchError, TableNotFoundError
+from deltaarrow.operations import DistributedWrite
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark.options import ReadOptions, SinkOptions
+from deltaarrow.spark.reader import SplitReader
+from deltaarrow.spark.table_scan import TableScan
+from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.writer import FrameWriter
+from deltaarrow.storage import Store, open_store
+
+__all__ = ["DeltaSource"]
+
+
+class DeltaSource(DataSource):
+    """Delta tables for Spark; `deltaarrow.spark.register` says what the options are."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._pinned: ReadOptions | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """The format."""
+        return "deltaarrow"
+
+    def schema(self) -> StructType:
+        """The columns that a read of these options has."""
+        scan = self._open()
+        return scan.columns.spark_schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Plan reading the table.
+
+        Raises `SchemaMismatchError` for a schema of the caller's own that is not the one of the read.
+        """
+        scan = self._open()
+        own, asked = scan.columns.spark_schema.simpleString(), schema.simpleString()
+        if asked != own:
+            raise SchemaMismatchError(f"the columns of the table are {own}, and not {asked}; name no schema")
+        return SplitReader(scan.split_scan, [InputPartition(tasks) for tasks in scan.splits()])
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Plan writing rows of a schema to the table; the table is left alone."""
+        options = SinkOptions.parse(self.options, "overwrite" if overwrite else "append")
+        columns = FrameColumns.of_frame(schema)
+        store = open_store(options.path, dict(options.storage_options))
+        write = DistributedWrite.plan(
+            store, _find(store), columns.arrow_schema, options.write, options.commit
+        )
+        return FrameWriter(write, columns)
+
+    def _open(self) -> TableScan:
+        scan = TableScan.open(self._pinned or ReadOptions.parse(self.options))
+        self._pinned = scan.pinned
+        return scan
+
+
+def _find(store: Store) -> Snapshot | None:
+    try:
+        return Snapshot.load(store, for_write=True)
+    except TableNotFoundError:
+        return None

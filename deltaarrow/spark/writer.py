@@ -1,0 +1,57 @@
+"""Writing the rows of a data frame on executors, and one commit on the driver: `FrameWriter`.
+
+Only what the tasks return that Spark counts is committed. Files of others, of speculative tasks or of
+executors that died, are no part of the table: VACUUM deletes them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from deltaarrow.operations import DistributedWrite, WrittenRows
+from deltaarrow.spark.types import FrameColumns
+from deltaarrow.write import read_variants
+
+__all__ = ["FrameWriter"]
+
+
+@dataclass
+class _WrittenPart(WriterCommitMessage):
+    """What one task has written."""
+
+    rows: WrittenRows
+
+
+class FrameWriter(DataSourceArrowWriter):
+    """Carries out a planned write; Spark pickles it for executors, for the commit and for an abort."""
+
+    def __init__(self, write: DistributedWrite, columns: FrameColumns) -> None:
+        self._write = write
+        self._columns = columns
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task as files; on an error none of them stays."""
+        if self._write.task is None:
+            return _WrittenPart(WrittenRows())
+        batches = map(self._columns.from_spark, iterator)
+        data = pa.RecordBatchReader.from_batches(self._columns.arrow_schema, batches)
+        return _WrittenPart(self._write.task.write(read_variants(data, None)))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Commit what the tasks have written; where that fails, the files are deleted."""
+        self._write.commit(_parts(messages))
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Delete what tasks have written for a job that failed.
+
+        After a commit that failed Spark calls this too, with the messages of all tasks. Then the commit has
+        dealt with the files, and only it knows whether it may be made after all.
+        """
+        if any(message is None for message in messages):
+            self._write.discard(_parts(messages))
+
+
+def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[WrittenRows]:
+    return [message.rows for message in messages if isinstance(message, _WrittenPart)]

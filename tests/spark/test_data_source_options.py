@@ -1,0 +1,124 @@
+"""Options of the data source, and what needs no session: splits, types and a missing PySpark."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow as da
+from deltaarrow.operations import Transaction
+from deltaarrow.spark.options import ReadOptions, SinkOptions
+from deltaarrow.spark.table_scan import TableScan
+
+
+def test_names_of_options_are_taken_in_any_case():
+    options = ReadOptions.parse(
+        {"path": "t", "VERSIONASOF": "3", "columns": "a, b", "maxpartitionbytes": "10"}
+    )
+    assert (options.version, options.columns, options.partition_bytes) == (3, ["a", "b"], 10)
+
+
+def test_names_with_commas_are_a_json_list():
+    assert ReadOptions.parse({"path": "t", "columns": '["a,b", "c"]'}).columns == ["a,b", "c"]
+
+
+def test_storage_options_are_a_json_object():
+    options = ReadOptions.parse({"path": "t", "storageoptions": '{"AWS_REGION": "x"}'})
+    assert options.storage_options == {"AWS_REGION": "x"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "no path"),
+        ({"path": "t", "version": "1"}, "'version' is none of the options"),
+        ({"path": "t", "versionAsOf": "-1"}, "versionAsOf is an integer"),
+        ({"path": "t", "versionAsOf": "1", "timestampAsOf": "2026-01-01"}, "exclude one another"),
+        ({"path": "t", "endingVersion": "1"}, "endingVersion is for readChangeFeed"),
+        ({"path": "t", "readChangeFeed": "true"}, "needs startingVersion"),
+        ({"path": "t", "readChangeFeed": "yes"}, "true or false"),
+        ({"path": "t", "readChangeFeed": "true", "versionAsOf": "1"}, "does not go with readChangeFeed"),
+        ({"path": "t", "columns": "a,,b"}, "columns is one name or more"),
+        ({"path": "t", "columns": "[1]"}, "columns is a list of names"),
+        ({"path": "t", "columns": "[1"}, "columns is not JSON"),
+        ({"path": "t", "maxPartitionBytes": "0"}, "at least 1"),
+        ({"path": "t", "storageOptions": "[]"}, "JSON object"),
+    ],
+)
+def test_refused_options_of_reads(options, said):
+    with pytest.raises(ValueError, match=said):
+        ReadOptions.parse(options)
+
+
+def test_options_of_writes_are_those_of_the_writer():
+    options = SinkOptions.parse(
+        {
+            "path": "t",
+            "partitionby": "a",
+            "mergeschema": "true",
+            "txnappid": "app",
+            "txnversion": "2",
+            "usermetadata": "note",
+        },
+        "append",
+    )
+    assert (options.write.mode, options.write.partition_by, options.write.schema_mode) == (
+        "append",
+        ["a"],
+        "merge",
+    )
+    assert options.write.applications == [Transaction("app", 2)]
+    assert options.commit.custom_metadata == {"userMetadata": "note"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"path": "t", "versionAsOf": "1"}, "'versionAsOf' is none of the options"),
+        ({"path": "t", "overwriteSchema": "true"}, "for mode='overwrite'"),
+        ({"path": "t", "txnVersion": "1"}, "given together"),
+        ({"path": "t", "partitionOverwriteMode": "some"}, "partition_overwrite_mode"),
+    ],
+)
+def test_refused_options_of_writes(options, said):
+    with pytest.raises(ValueError, match=said):
+        SinkOptions.parse(options, "append")
+
+
+def test_splits_hold_files_up_to_a_size(tmp_path):
+    da.write_deltalake(tmp_path, pa.table({"id": [0]}))
+    for number in range(1, 5):
+        da.write_deltalake(tmp_path, pa.table({"id": [number]}), mode="append")
+    opening = 4 << 20
+    for size, counts in [(1, [1] * 5), (2 * opening + 10_000, [2, 2, 1]), (64 << 20, [5])]:
+        scan = TableScan.open(ReadOptions(path=str(tmp_path), partition_bytes=size))
+        splits = scan.splits()
+        assert [len(split) for split in splits] == counts
+        batches = [batch for split in splits for batch in scan.split_scan.read(split)]
+        assert sorted(pa.Table.from_batches(batches)["id"].to_pylist()) == [0, 1, 2, 3, 4]
+
+
+def test_pinned_options_read_the_same_once_more(tmp_path):
+    properties = {"delta.enableChangeDataFeed": "true"}
+    da.write_deltalake(tmp_path, pa.table({"id": [0]}), configuration=properties)
+    for options in (
+        ReadOptions(path=str(tmp_path)),
+        ReadOptions(path=str(tmp_path), is_feed=True, starting_version=0),
+    ):
+        pinned = TableScan.open(options).pinned
+        da.write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
+        again, now = TableScan.open(pinned), TableScan.open(options)
+        assert again.dataset.count_rows() == now.dataset.count_rows() - 1
+
+
+def test_missing_pyspark_is_named_with_the_command_that_brings_it():
+    code = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "from deltaarrow.spark import register\n"
+        "from deltaarrow.errors import MissingDependencyError\n"
+        "try: register(None)\n"
+        "except MissingDependencyError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "pyspark is not installed; run: pip install 'deltaarrow[spark]'"
