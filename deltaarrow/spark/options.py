@@ -14,7 +14,6 @@ from deltaarrow.operations import CommitProperties, WriteOptions, parse_spark_op
 
 __all__ = ["ReadOptions", "SinkOptions"]
 
-_DEFAULT_PARTITION_BYTES = 64 << 20
 _READ_OPTIONS = (
     "versionAsOf",
     "timestampAsOf",
@@ -36,7 +35,8 @@ class ReadOptions:
     """What is read of which table.
 
     `version` is a version or the text of a time, None for the newest; the other versions and times are the
-    range of a change feed, where `is_feed` says that it is one.
+    range of a change feed, where `is_feed` says that it is one. `partition_bytes` are the bytes of files in
+    one partition, None for what `TableScan.splits` takes for good.
     """
 
     path: str
@@ -49,7 +49,7 @@ class ReadOptions:
     starting_timestamp: str | None = None
     ending_version: int | None = None
     ending_timestamp: str | None = None
-    partition_bytes: int = _DEFAULT_PARTITION_BYTES
+    partition_bytes: int | None = None
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
@@ -84,7 +84,7 @@ class ReadOptions:
             starting_timestamp=given.get("startingTimestamp"),
             ending_version=_number(given, "endingVersion"),
             ending_timestamp=given.get("endingTimestamp"),
-            partition_bytes=_DEFAULT_PARTITION_BYTES if partition_bytes is None else partition_bytes,
+            partition_bytes=partition_bytes,
         )
 
 

@@ -32,11 +32,11 @@ def register(spark: "SparkSession") -> None:
         columns                       the columns, in the wanted order
         readChangeFeed                "true" for the changes of versions:
         startingVersion, startingTimestamp, endingVersion, endingTimestamp
-        maxPartitionBytes             bytes of files in one partition; 64 MiB without
+        maxPartitionBytes             bytes of files in one partition, of a file at least
         storageOptions                a JSON object, as for `deltaarrow.DeltaTable`
 
     Spark hands no filter and no wanted columns to a source in Python, so ``where`` and ``select`` do not
-    make it read less: the options do. A frame keeps the version that it was loaded with.
+    make it read less: the options do. A frame, or a temporary view, keeps the version that it was made with.
 
     Writing, with ``append`` or ``overwrite``::
 
@@ -50,9 +50,10 @@ def register(spark: "SparkSession") -> None:
         partitionBy, clusterBy        the columns of a new table
         storageOptions                as above
 
-    Spark has no other modes for sources in Python, and its default is ``errorifexists``: ask
-    `deltaarrow.DeltaTable.is_deltatable` first instead. It also refuses ``partitionBy`` as a method, which is
-    an option here.
+    Spark has no other modes for sources in Python, and its default is ``errorifexists``: say ``append``, and
+    ask `deltaarrow.DeltaTable.is_deltatable` first where a table is not to be there. Spark also refuses
+    ``partitionBy`` as a method; here it is an option. Identity columns are numbered on one node alone, by
+    `deltaarrow.write_deltalake`; here they are refused.
     """
     require("pyspark")
     spark.dataSource.register(_load("DeltaSource"))

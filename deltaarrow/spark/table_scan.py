@@ -24,6 +24,9 @@ __all__ = ["SplitScan", "TableScan"]
 _OPEN_BYTES = 4 << 20
 """What opening a file counts for, as ``spark.sql.files.openCostInBytes`` has it."""
 
+_LEAST_BYTES, _MOST_BYTES = 16 << 20, 128 << 20
+_WANTED_SPLITS = 16
+
 
 @dataclass(frozen=True)
 class SplitScan:
@@ -70,14 +73,22 @@ class TableScan:
         return SplitScan(self.scanner.without_tasks(), self.columns)
 
     def splits(self) -> list[tuple[FileTask, ...]]:
-        """The files in parts of about as many bytes as the options say, but of a file at least."""
+        """The files in parts of about as many bytes as the options say, but of a file at least.
+
+        Without a word of the options there are 16 parts, as long as each is of 16 to 128 MiB.
+        """
+        tasks = self.scanner.plan.tasks
+        limit = self.pinned.partition_bytes
+        if limit is None:
+            total = sum(task.size + _OPEN_BYTES for task in tasks)
+            limit = min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
         splits: list[list[FileTask]] = []
         room = 0
-        for task in self.scanner.plan.tasks:
+        for task in tasks:
             cost = task.size + _OPEN_BYTES
             if not splits or cost > room:
                 splits.append([])
-                room = self.pinned.partition_bytes
+                room = limit
             splits[-1].append(task)
             room -= cost
         return [tuple(split) for split in splits]

@@ -1,6 +1,7 @@
 """``format("deltaarrow")`` beside delta-spark in one session: each reads what the other wrote."""
 
 import json
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import deltaarrow as da
 import deltaarrow.spark
+from tests.support.modules import ROOT
 from tests.support.rows import assert_same_rows
 from tests.support.spark import create_table, delta_table, spark_rows, spark_table
 
@@ -187,6 +189,18 @@ def test_rows_are_inserted_into_views(spark, tmp_path):
     assert ids(spark_table(spark, tmp_path)) == [1, 2, 3]
     spark.sql("INSERT OVERWRITE into_view SELECT 4L, 'd'")
     assert ids(spark_table(spark, tmp_path)) == [4]
+
+
+def test_code_of_the_readme_runs(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"^```python spark\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    # Spark's own folder of relative names is the one in which it was started.
+    exec(
+        compile(re.sub(r"(['\"])days\1", rf"\1{tmp_path}/days\1", code), "README.md", "exec"),
+        {"spark": spark},
+    )
+    assert da.DeltaTable(tmp_path / "days").count() == 667 + 166 + 1
 
 
 @pytest.mark.slow

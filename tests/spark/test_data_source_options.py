@@ -91,7 +91,7 @@ def test_splits_hold_files_up_to_a_size(tmp_path):
     for number in range(1, 5):
         da.write_deltalake(tmp_path, pa.table({"id": [number]}), mode="append")
     opening = 4 << 20
-    for size, counts in [(1, [1] * 5), (2 * opening + 10_000, [2, 2, 1]), (64 << 20, [5])]:
+    for size, counts in [(1, [1] * 5), (2 * opening + 10_000, [2, 2, 1]), (None, [3, 2])]:
         scan = TableScan.open(ReadOptions(path=str(tmp_path), partition_bytes=size))
         splits = scan.splits()
         assert [len(split) for split in splits] == counts
