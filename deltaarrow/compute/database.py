@@ -9,6 +9,7 @@ import collections
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -24,6 +25,8 @@ _CAPACITY = 8
 """Databases kept; a file system with other options than those before costs one."""
 
 _DEFAULT_MEMORY_LIMIT = "50%"
+_LIMIT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*")
+_DUCKDB_PART = 0.75
 
 
 class _Pool:
@@ -74,13 +77,14 @@ def pooled_cursor(
 def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPyConnection":
     """Connect to a new database; with `files` it reaches files and spills to a private folder.
 
-    `memory_limit` is that of the process if None; `ValueError` for one that DuckDB does not understand. To be
-    called by `make` of `pooled_cursor` alone.
+    `memory_limit` is for all that an operation does, of which DuckDB has a part; that of the process if None.
+    `ValueError` for one that DuckDB does not understand. To be called by `make` of `pooled_cursor` alone.
     """
     import duckdb
 
     if memory_limit is not None:
         _ensure_memory_limit(memory_limit)
+        memory_limit = _part_of(memory_limit)
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -108,6 +112,12 @@ def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
     with _pool.lock:
         _pool.memory_limit = limit
         _pool.databases.clear()
+
+
+def _part_of(limit: str) -> str:
+    """What of a limit DuckDB may count as its own; what Arrow and Parquet hold beside it comes on top."""
+    found = _LIMIT.fullmatch(limit)
+    return limit if found is None else f"{float(found[1]) * _DUCKDB_PART:.3f}{found[2]}"
 
 
 def _ensure_memory_limit(limit: str) -> None:

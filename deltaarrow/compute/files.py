@@ -22,7 +22,7 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
     cursor by name and is gone with it; Python variables are not seen. Quote what comes from a table with
     `quote_identifier`, `quote_literal` and `quote_file`.
 
-    With `memory_limit` the database is one of its own, which takes so much before it spills; see
+    With `memory_limit` the database is one of its own, which spills before an operation takes so much; see
     `set_memory_limit`, which tells what other databases take.
     """
     # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an

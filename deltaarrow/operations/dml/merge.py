@@ -41,6 +41,8 @@ __all__ = ["explain_merge", "merge_rows"]
 _SOURCE = "deltaarrow_source"
 _SOURCE_STREAM = "deltaarrow_source_stream"
 _PRESENT = "deltaarrow_present"
+_MOST_HELD = 64 << 20
+"""A source of fewer bytes is joined as it is; a larger one goes to a table of DuckDB's, which can spill."""
 
 
 def merge_rows(
@@ -178,10 +180,14 @@ class _Merge:
         names = [name for name in self.source_schema.names if name in read]
         counted, errors = [0], list[Exception]()
         wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
-        stream = pa.RecordBatchReader.from_batches(
-            wanted.append(pa.field(_PRESENT, pa.bool_())),
-            self._source_batches(names, wanted, counted, errors),
-        )
+        schema = wanted.append(pa.field(_PRESENT, pa.bool_()))
+        batches = self._source_batches(names, schema, counted, errors)
+        held = list(_first_batches(batches, _MOST_HELD))
+        if sum(each.nbytes for each in held) < _MOST_HELD:
+            cursor.register(_SOURCE, pa.Table.from_batches(held, schema))
+            return counted[0]
+        stream = pa.RecordBatchReader.from_batches(schema, itertools.chain(held, batches))
+        del held
         cursor.register(_SOURCE_STREAM, stream)
         try:
             cursor.execute(f"CREATE TEMP TABLE {_SOURCE} AS SELECT * FROM {_SOURCE_STREAM}")
@@ -194,16 +200,16 @@ class _Merge:
         return counted[0]
 
     def _source_batches(
-        self, names: Sequence[str], wanted: pa.Schema, counted: list[int], errors: list[Exception]
+        self, names: Sequence[str], schema: pa.Schema, counted: list[int], errors: list[Exception]
     ) -> Iterator[pa.RecordBatch]:
         """The rows of the source, counted; DuckDB has no more than the text of an error, so it is noted."""
-        present = pa.field(_PRESENT, pa.bool_())
+        wanted = schema.remove(len(names))
         try:
             for batch in self.source:
                 counted[0] += batch.num_rows
                 rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
                 marks = pa.repeat(pa.scalar(True), batch.num_rows)
-                yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=wanted.append(present))
+                yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=schema)
         except Exception as error:
             errors.append(error)
             raise
@@ -301,3 +307,12 @@ class _Merge:
             else:
                 branches.append(f"WHEN {clause.condition.sql} THEN {number}")
         return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
+
+
+def _first_batches(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Yield batches until they have so many bytes together."""
+    for batch in batches:
+        yield batch
+        size -= batch.nbytes
+        if size <= 0:
+            return
