@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deltaarrow.errors import InvalidTablePropertyError, TableNotFoundError, VersionExistsError
+from deltaarrow.errors import InvalidTablePropertyError, VersionExistsError
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import (
     CommitProperties,
     PostCommitHookProperties,
     WriteOptions,
     WriteResult,
+    find_table,
     parse_spark_options,
     stage_write,
     write_table,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import open_store
 from deltaarrow.table import DeltaTable
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader
@@ -128,7 +129,7 @@ def write_deltalake(
         store = table_or_uri.snapshot.store
     else:
         store = open_store(table_or_uri, storage_options)
-        snapshot = _find(store)
+        snapshot = find_table(store)
     if snapshot is not None and not _is_wanted(snapshot, write_options):
         return WriteResult(None)
     result = write_table(
@@ -142,13 +143,6 @@ def write_deltalake(
     if isinstance(table_or_uri, DeltaTable):
         table_or_uri.update_incremental()
     return result
-
-
-def _find(store: Store) -> Snapshot | None:
-    try:
-        return Snapshot.load(store, for_write=True)
-    except TableNotFoundError:
-        return None
 
 
 def _write_in(transaction: OptimisticTransaction, data: Any, options: WriteOptions) -> WriteResult:

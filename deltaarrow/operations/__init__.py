@@ -38,7 +38,7 @@ from deltaarrow.operations.identity import sync_identity
 from deltaarrow.operations.log_maintenance import cleanup_metadata, compact_logs, create_checkpoint
 from deltaarrow.operations.planned_write import WriteResult
 from deltaarrow.operations.transaction import begin_transaction
-from deltaarrow.operations.write import stage_write, write_table
+from deltaarrow.operations.write import find_table, stage_write, write_table
 from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
 
@@ -70,6 +70,7 @@ __all__ = [
     "drop_constraint",
     "drop_not_null",
     "explain_merge",
+    "find_table",
     "is_table",
     "merge_rows",
     "parse_spark_options",

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
+from deltaarrow.errors import CommitFailedError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
@@ -23,9 +23,17 @@ from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import read_variants
 
-__all__ = ["begin_write", "is_replay", "stage_write", "write_table"]
+__all__ = ["begin_write", "find_table", "is_replay", "stage_write", "write_table"]
 
 _LOGGER = logging.getLogger(__name__)
+
+
+def find_table(store: Store) -> Snapshot | None:
+    """Return the newest version of the table in a store, for writing to it; None where there is no table."""
+    try:
+        return Snapshot.load(store, for_write=True)
+    except TableNotFoundError:
+        return None
 
 
 def write_table(

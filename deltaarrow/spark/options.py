@@ -1,4 +1,4 @@
-"""What ``option(...)`` says to the data source, parsed: `ReadOptions` and `SinkOptions`.
+"""What ``option(...)`` says to the data source, parsed: `ReadOptions`, `SinkOptions` and `StreamSinkOptions`.
 
 Spark hands all options over as texts, with their names in lower case. An option that is not known is an
 error: one that is spelled wrongly must not be one that is left out.
@@ -12,7 +12,7 @@ import orjson
 
 from deltaarrow.operations import CommitProperties, WriteOptions, parse_spark_options
 
-__all__ = ["ReadOptions", "SinkOptions"]
+__all__ = ["ReadOptions", "SinkOptions", "StreamSinkOptions"]
 
 _READ_OPTIONS = (
     "versionAsOf",
@@ -28,6 +28,7 @@ _READ_OPTIONS = (
 )
 _RANGE_OPTIONS = ("startingVersion", "startingTimestamp", "endingVersion", "endingTimestamp")
 _SHARED_OPTIONS = ("path", "storageOptions")
+_STREAM_OPTIONS = ("txnappid", "checkpointlocation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +126,29 @@ class SinkOptions:
             app_transactions=applications,
         )
         return cls(path=_path(given), write=write, commit=commit, storage_options=_storage_options(given))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSinkOptions:
+    """How the batches of a stream are written; the progress of `application` is the number of the batch."""
+
+    sink: SinkOptions
+    application: str
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str], mode: str) -> Self:
+        """Parse the options of a stream that is written to a table.
+
+        Raises `ValueError` as `ReadOptions.parse` does.
+        """
+        given = {name: text for name, text in options.items() if name.lower() not in _STREAM_OPTIONS}
+        named = [text for name, text in options.items() if name.lower() == "txnappid"]
+        if not named:
+            raise ValueError(
+                "a stream needs txnAppId, a name of its own: by it, and by the number of a batch, the table"
+                " tells what it has already"
+            )
+        return cls(sink=SinkOptions.parse(given, mode), application=named[0])
 
 
 def _known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:

@@ -50,6 +50,13 @@ def register(spark: "SparkSession") -> None:
         partitionBy, clusterBy        the columns of a new table
         storageOptions                as above
 
+    A stream is written in the output mode ``append``, each of its batches exactly once. It needs a name of
+    its own, by which the table tells what it has, and takes the options above but ``txnVersion``::
+
+        frame.writeStream.format("deltaarrow").option("txnAppId", "orders").option(
+            "checkpointLocation", checkpoint
+        ).start(path)
+
     Spark has no other modes for sources in Python, and its default is ``errorifexists``: say ``append``, and
     ask `deltaarrow.DeltaTable.is_deltatable` first where a table is not to be there. Spark also refuses
     ``partitionBy`` as a method; here it is an option. Identity columns are numbered on one node alone, by

@@ -9,20 +9,22 @@ from collections.abc import MutableMapping
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
     DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType
 
-from deltaarrow.errors import SchemaMismatchError, TableNotFoundError
-from deltaarrow.operations import DistributedWrite
-from deltaarrow.snapshot import Snapshot
-from deltaarrow.spark.options import ReadOptions, SinkOptions
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.operations import DistributedWrite, find_table
+from deltaarrow.spark.options import ReadOptions, SinkOptions, StreamSinkOptions
 from deltaarrow.spark.reader import SplitReader
+from deltaarrow.spark.stream_writer import StreamWriter
 from deltaarrow.spark.table_scan import TableScan
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.spark.writer import FrameWriter
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import open_store
 
 __all__ = ["DeltaSource"]
 
@@ -59,11 +61,31 @@ class DeltaSource(DataSource):
         """Plan writing rows of a schema to the table; the table is left alone."""
         options = SinkOptions.parse(self.options, "overwrite" if overwrite else "append")
         columns = FrameColumns.of_frame(schema)
-        store = open_store(options.path, dict(options.storage_options))
-        write = DistributedWrite.plan(
-            store, _find(store), columns.arrow_schema, options.write, options.commit
+        return FrameWriter(_plan(options, columns), columns)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Refuse: streams are written and not read yet."""
+        raise UnsupportedFeatureError(
+            'format("deltaarrow") is not read as a stream yet; read the change feed between two versions, or'
+            " the stream of delta-spark",
+            feature="readStream",
         )
-        return FrameWriter(write, columns)
+
+    def streamWriter(  # noqa: N802
+        self, schema: StructType, overwrite: bool
+    ) -> DataSourceStreamArrowWriter:
+        """Plan writing a batch of a stream to the table; the table is left alone.
+
+        Raises `UnsupportedFeatureError` for the output mode ``complete``.
+        """
+        if overwrite:
+            raise UnsupportedFeatureError(
+                'a stream is written to format("deltaarrow") in the output mode append, not complete',
+                feature="output mode complete",
+            )
+        options = StreamSinkOptions.parse(self.options, "append")
+        columns = FrameColumns.of_frame(schema)
+        return StreamWriter(_plan(options.sink, columns), columns, options.application)
 
     def _open(self) -> TableScan:
         scan = TableScan.open(self._pinned or ReadOptions.parse(self.options))
@@ -71,8 +93,8 @@ class DeltaSource(DataSource):
         return scan
 
 
-def _find(store: Store) -> Snapshot | None:
-    try:
-        return Snapshot.load(store, for_write=True)
-    except TableNotFoundError:
-        return None
+def _plan(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
+    store = open_store(options.path, dict(options.storage_options))
+    return DistributedWrite.plan(
+        store, find_table(store), columns.arrow_schema, options.write, options.commit
+    )

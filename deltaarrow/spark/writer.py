@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from deltaarrow.operations import DistributedWrite, WrittenRows
+from deltaarrow.operations import DistributedWrite, WriteTask, WrittenRows
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.write import read_variants
 
-__all__ = ["FrameWriter"]
+__all__ = ["FrameWriter", "write_rows"]
 
 
 @dataclass
@@ -35,9 +35,7 @@ class FrameWriter(DataSourceArrowWriter):
         """Write the rows of one task as files; on an error none of them stays."""
         if self._write.task is None:
             return _WrittenPart(WrittenRows())
-        batches = map(self._columns.from_spark, iterator)
-        data = pa.RecordBatchReader.from_batches(self._columns.arrow_schema, batches)
-        return _WrittenPart(self._write.task.write(read_variants(data, None)))
+        return _WrittenPart(write_rows(self._write.task, self._columns, iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Commit what the tasks have written; where that fails, the files are deleted."""
@@ -51,6 +49,12 @@ class FrameWriter(DataSourceArrowWriter):
         """
         if any(message is None for message in messages):
             self._write.discard(_parts(messages))
+
+
+def write_rows(task: WriteTask, columns: FrameColumns, batches: Iterator[pa.RecordBatch]) -> WrittenRows:
+    """Write batches that Spark hands over."""
+    data = pa.RecordBatchReader.from_batches(columns.arrow_schema, map(columns.from_spark, batches))
+    return task.write(read_variants(data, None))
 
 
 def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[WrittenRows]:

@@ -206,3 +206,30 @@ def test_joined_parts_name_all_files(tmp_path):
     joined = WrittenRows.joined(written(write, data, data))
     assert sorted(joined.paths) == data_files(tmp_path)
     assert joined.rows == 2
+
+
+@pytest.mark.parametrize("is_written_again", [True, False])
+def test_batch_of_a_stream_that_is_repeated_is_committed_once(tmp_path, is_written_again):
+    data = pa.table({"id": [1]})
+    write = planned(tmp_path, data, mode="append")
+    parts = written(write, data)
+    assert carried(write).again(None, [Transaction("stream", 0)]).commit(parts).version == 0
+    if is_written_again:
+        write = planned(tmp_path, data, mode="append")
+        parts = written(write, data)
+    again = write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 0)])
+    assert again.commit(parts).is_replay
+    assert (ids(tmp_path), da.DeltaTable(tmp_path).version()) == ([1], 0)
+
+
+def test_batch_goes_after_what_others_have_committed_unless_the_table_is_another(tmp_path):
+    data = pa.table({"id": [1]})
+    da.write_deltalake(tmp_path, data)
+    write = planned(tmp_path, data, mode="append")
+    parts = written(write, data)
+    da.write_deltalake(tmp_path, data, mode="append")
+    later = write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 0)])
+    assert later.commit(parts).version == 2
+    da.write_deltalake(tmp_path, pa.table({"more": [1]}), mode="append", schema_mode="merge")
+    with pytest.raises(da.MetadataChangedException, match="begin it anew"):
+        write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 1)])

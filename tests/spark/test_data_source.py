@@ -181,6 +181,7 @@ def test_write_of_an_application_is_made_once(spark, tmp_path):
     assert read(spark, tmp_path).num_rows == 4
 
 
+@pytest.mark.slow
 def test_rows_are_inserted_into_views(spark, tmp_path):
     write(spark.sql("SELECT 1L id, 'a' s"), tmp_path)
     spark.sql(f"CREATE OR REPLACE TEMP VIEW into_view USING deltaarrow OPTIONS (path '{tmp_path}')")
@@ -201,6 +202,38 @@ def test_code_of_the_readme_runs(spark, tmp_path, monkeypatch):
         {"spark": spark},
     )
     assert da.DeltaTable(tmp_path / "days").count() == 667 + 166 + 1
+
+
+@pytest.mark.slow
+def test_batches_of_a_stream_are_written_exactly_once(spark, tmp_path):
+    source, sink = tmp_path / "source", tmp_path / "sink"
+    checkpoint = tmp_path / "checkpoint"
+    spark.sql("SELECT id, 'a' s FROM range(3)").write.format("delta").save(str(source))
+
+    def run(checkpoint=checkpoint, **options):
+        stream = spark.readStream.format("delta").load(str(source))
+        writer = stream.writeStream.format("deltaarrow").options(
+            checkpointLocation=str(checkpoint), **options
+        )
+        writer.trigger(availableNow=True).start(str(sink)).awaitTermination()
+
+    run(txnAppId="copy")
+    spark.sql("SELECT id + 3 id, 'b' s FROM range(3)").write.format("delta").mode("append").save(str(source))
+    run(txnAppId="copy")
+    assert ids(spark_table(spark, sink)) == list(range(6))
+    # As if Spark was stopped after the commit of the last batch, and before it noted that.
+    last = max(path for path in (checkpoint / "commits").iterdir() if path.name.isdecimal())
+    for name in (last.name, f".{last.name}.crc"):
+        (last.parent / name).unlink()
+    version = da.DeltaTable(sink).version()
+    run(txnAppId="copy")
+    assert da.DeltaTable(sink).version() == version
+    assert ids(spark_table(spark, sink)) == list(range(6))
+    with refused("a stream needs txnAppId"):
+        run(tmp_path / "other")
+    with refused("UnsupportedFeatureError.*is not read as a stream yet"):
+        stream = spark.readStream.format("deltaarrow").load(str(sink))
+        stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
 
 
 @pytest.mark.slow
