@@ -1,5 +1,6 @@
 """Options of the data source, and what needs no session: splits, types and a missing PySpark."""
 
+import pickle
 import subprocess
 import sys
 
@@ -7,9 +8,12 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.operations import Transaction
+from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.table_scan import TableScan
+from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.writer import FrameWriter
+from deltaarrow.storage import open_store
 
 
 def test_names_of_options_are_taken_in_any_case():
@@ -122,3 +126,14 @@ def test_missing_pyspark_is_named_with_the_command_that_brings_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "pyspark is not installed; run: pip install 'deltaarrow[spark]'"
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_files_of_a_commit_that_failed_are_left_to_the_commit(tmp_path, failed):
+    data = pa.table({"id": [1]})
+    write = DistributedWrite.plan(open_store(tmp_path), None, data.schema, WriteOptions(mode="append"))
+    writer = FrameWriter(write, FrameColumns(da.Schema.from_arrow(data.schema)))
+    done = [writer.write(iter(data.to_batches())) for _ in range(2)]
+    # A message that is missing says that a task failed, so that there was no commit.
+    pickle.loads(pickle.dumps(writer)).abort([*done, None] if failed else done)
+    assert len(list(tmp_path.glob("*.parquet"))) == (0 if failed else 2)
