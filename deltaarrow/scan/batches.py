@@ -52,6 +52,25 @@ class _Opened:
     binding: Binding
     deleted: DeletedRows | None
 
+    def row_ranges(self) -> list[range]:
+        """The positions of the rows that the task is for, deleted ones included."""
+        metadata = self.fragment.metadata
+        if self.task.span is None:
+            return [range(metadata.num_rows)]
+        starts = _row_group_starts(metadata)
+        return [
+            range(starts[group.id], starts[group.id] + group.num_rows) for group in self.fragment.row_groups
+        ]
+
+    def num_rows(self) -> int:
+        """How many live rows the task has."""
+        total = sum(map(len, self.row_ranges()))
+        if self.deleted is None:
+            return total
+        if self.task.span is None:
+            return total - self.deleted.cardinality
+        return sum(int(self.deleted.mask(rows.start, len(rows)).sum()) for rows in self.row_ranges())
+
 
 @dataclass(frozen=True)
 class BatchReader:
@@ -121,9 +140,7 @@ class BatchReader:
         counter = BatchReader(self.layout, ())
         with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
             return sum(
-                opened.fragment.metadata.num_rows - (opened.deleted.cardinality if opened.deleted else 0)
-                for window in _windows(tasks)
-                for opened in counter._open_all(window, pool)
+                opened.num_rows() for window in _windows(tasks) for opened in counter._open_all(window, pool)
             )
 
     def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
@@ -143,6 +160,8 @@ class BatchReader:
             binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
             self._bindings[file_schema] = binding
         hidden = _hidden_rows(task, vectors, fragment.metadata.num_rows)
+        if task.span is not None:
+            fragment = fragment.subset(row_group_ids=_row_groups_in(fragment.metadata, task.span))
         return _Opened(task, fragment, binding, hidden)
 
     def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
@@ -161,20 +180,20 @@ class BatchReader:
 
     def _rows_without_data(self, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            total = file.fragment.metadata.num_rows
-            if not self._may_match(file, range(total)):
-                continue
-            rows = total - (file.deleted.cardinality if file.deleted else 0)
             if not self._wants_positions:
+                rows = file.num_rows()
                 for start in range(0, rows, self.batch_size):
                     yield self._logical(file.task, file.binding, None, min(self.batch_size, rows - start))
                 continue
-            for start in range(0, total, self.batch_size):
-                positions = np.arange(start, min(start + self.batch_size, total))
-                if file.deleted is not None:
-                    positions = positions[file.deleted.mask(start, len(positions))]
-                if len(positions):
-                    yield self._logical(file.task, file.binding, None, len(positions), positions)
+            for part in file.row_ranges():
+                if not self._may_match(file, part):
+                    continue
+                for start in range(part.start, part.stop, self.batch_size):
+                    positions = np.arange(start, min(start + self.batch_size, part.stop))
+                    if file.deleted is not None:
+                        positions = positions[file.deleted.mask(start, len(positions))]
+                    if len(positions):
+                        yield self._logical(file.task, file.binding, None, len(positions), positions)
 
     def _may_match(self, file: _Opened, positions: range) -> bool:
         """Whether the row ids of rows, where they follow from the positions, may be among those wanted."""
@@ -353,6 +372,18 @@ def _row_bytes(fields: Iterable[pa.Field]) -> int:
 
 def _windows(tasks: Sequence[FileTask]) -> list[Sequence[FileTask]]:
     return [tasks[i : i + _WINDOW] for i in range(0, len(tasks), _WINDOW)]
+
+
+def _row_groups_in(metadata: Any, span: range) -> list[int]:
+    """The row groups of a file that begin in a range of its bytes."""
+    return [place for place in range(metadata.num_row_groups) if _begin(metadata.row_group(place)) in span]
+
+
+def _begin(group: Any) -> int:
+    if not group.num_columns:
+        return 0
+    column = group.column(0)
+    return int(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)
 
 
 def _row_group_starts(metadata: Any) -> list[int]:

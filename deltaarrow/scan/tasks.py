@@ -3,6 +3,7 @@
 Executors run tasks, so nothing here knows a snapshot or a log.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -101,7 +102,8 @@ class FileTask:
 
     `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log. With
     `only_in`, the rows are those alone that this deletion vector marks, less what `deletion_vector` does.
-    What row tracking records is there in scans that want it.
+    What row tracking records is there in scans that want it. With `span`, the task is for those row groups
+    alone that begin in a range of the file's bytes.
     """
 
     path: str
@@ -112,6 +114,22 @@ class FileTask:
     only_in: DeletionVectorDescriptor | None = None
     base_row_id: int | None = None
     default_row_commit_version: int | None = None
+    span: range | None = None
+
+    @property
+    def span_size(self) -> int:
+        """How many bytes of the file the task is for."""
+        return self.size if self.span is None else min(self.span.stop, self.size) - self.span.start
+
+    def parts(self, size: int) -> "list[FileTask]":
+        """Return tasks for parts of the file of about `size` bytes: each of its rows is in one of them."""
+        count = max(1, -(-self.size // size))
+        if self.span is not None or count == 1:
+            return [self]
+        bounds = [self.size * place // count for place in range(count)]
+        # The size in the log may be wrong, and no row group is to be lost by that.
+        spans = map(range, bounds, [*bounds[1:], sys.maxsize])
+        return [replace(self, span=span) for span in spans]
 
     @cached_property
     def num_records(self) -> int | None:

@@ -32,7 +32,7 @@ def register(spark: "SparkSession") -> None:
         columns                       the columns, in the wanted order
         readChangeFeed                "true" for the changes of versions:
         startingVersion, startingTimestamp, endingVersion, endingTimestamp
-        maxPartitionBytes             bytes of files in one partition, of a file at least
+        maxPartitionBytes             bytes of files in one partition; row groups stay whole
         storageOptions                a JSON object, as for `deltaarrow.DeltaTable`
 
     Spark hands no filter and no wanted columns to a source in Python, so ``where`` and ``select`` do not

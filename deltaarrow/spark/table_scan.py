@@ -26,6 +26,8 @@ _OPEN_BYTES = 4 << 20
 
 _LEAST_BYTES, _MOST_BYTES = 16 << 20, 128 << 20
 _WANTED_SPLITS = 16
+_LEAST_PART = 1 << 20
+"""No smaller part of a file is worth opening it once more."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class TableScan:
         return SplitScan(self.scanner.without_tasks(), self.columns)
 
     def splits(self) -> list[tuple[FileTask, ...]]:
-        """The files in parts of about as many bytes as the options say, but of a file at least.
+        """The files in parts of about as many bytes as the options say, but of a row group at least.
 
         Without a word of the options there are 16 parts, as long as each is of 16 to 128 MiB.
         """
@@ -84,8 +86,8 @@ class TableScan:
             limit = min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
         splits: list[list[FileTask]] = []
         room = 0
-        for task in tasks:
-            cost = task.size + _OPEN_BYTES
+        for task in (part for each in tasks for part in each.parts(max(limit, _LEAST_PART))):
+            cost = task.span_size + _OPEN_BYTES
             if not splits or cost > room:
                 splits.append([])
                 room = limit

@@ -103,6 +103,18 @@ def test_splits_hold_files_up_to_a_size(tmp_path):
         assert sorted(pa.Table.from_batches(batches)["id"].to_pylist()) == [0, 1, 2, 3, 4]
 
 
+def test_large_file_is_split_by_row_groups(tmp_path):
+    groups = da.WriterProperties(max_row_group_size=50_000)
+    data = pa.table({"id": range(400_000), "s": [str(number * 7919) for number in range(400_000)]})
+    da.write_deltalake(tmp_path, data, writer_properties=groups)
+    scan = TableScan.open(ReadOptions(path=str(tmp_path), partition_bytes=1, filter="id >= 100000"))
+    splits = scan.splits()
+    assert len(splits) > 2
+    found = [sum(batch.num_rows for batch in scan.split_scan.read(split)) for split in splits]
+    assert sum(found) == 300_000
+    assert max(found) < 300_000
+
+
 def test_pinned_options_read_the_same_once_more(tmp_path):
     properties = {"delta.enableChangeDataFeed": "true"}
     da.write_deltalake(tmp_path, pa.table({"id": [0]}), configuration=properties)
