@@ -208,7 +208,8 @@ def _renamed(expression: pl.Expr, source: DataType, target: DataType) -> pl.Expr
         case StructType(), StructType():
             pairs = [(s, t) for s, t in zip(source.fields, target.fields, strict=True) if s.type != t.type]
             if pairs:
-                inner = [_renamed(pl.field(s.name), s.type, t.type) for s, t in pairs]
+                # Not pl.field, which Polars looks for in the wrong struct once it is inside another.
+                inner = [_renamed(expression.struct.field(s.name), s.type, t.type) for s, t in pairs]
                 expression = expression.struct.with_fields(inner)
             return expression.struct.rename_fields([field.name for field in target.fields])
         case ArrayType(), ArrayType():

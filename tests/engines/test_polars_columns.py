@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.engines.polars import scan_delta
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder
@@ -438,3 +439,13 @@ def test_strange_names(tmp_path):
     frame = scan_delta(tmp_path)
     assert frame.collect().columns == names
     assert frame.filter(pl.col("a.b") == 0, pl.col("ü\n") == 3).select("'\"").collect().rows() == [(2,)]
+
+
+def test_mapped_structs_inside_structs_inside_structs(tmp_path):
+    inner = pa.struct([("c", pa.struct([("d", pa.string())])), ("e", pa.int8())])
+    outer = pa.struct([("b", inner)])
+    rows = [{"a": {"b": {"c": {"d": "x"}, "e": 1}}}, {"a": {"b": None}}, {"a": None}]
+    rows = [row | {"l": [row["a"], None]} for row in rows]
+    data = pa.Table.from_pylist(rows, pa.schema([("a", outer), ("l", pa.list_(outer))]))
+    write_deltalake(str(tmp_path), data, configuration={"delta.columnMapping.mode": "name"})
+    assert DeltaTable(str(tmp_path)).to_polars().collect().to_dicts() == rows
