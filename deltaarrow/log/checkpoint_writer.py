@@ -44,7 +44,7 @@ __all__ = ["ManifestFormat", "write_checkpoint"]
 ManifestFormat = Literal["parquet", "json"]
 """What the file of a V2 checkpoint that names the sidecars is written as."""
 
-_ROWS_A_GROUP = 32_000
+_ROWS_A_GROUP = 16_000
 """Rows of a row group of a classic checkpoint; while it is written there are several copies of them."""
 
 _ROWS_A_SIDECAR = 50_000
