@@ -38,6 +38,7 @@ _WINDOW = 64
 # pyarrow reads ahead by batches, of whatever size: those of wide tables have fewer rows.
 _BATCH_BYTES = 8 << 20
 _LEAST_ROWS = 1024
+_LARGE_BYTES = 32 << 20
 # Putting variants together takes a multiple of what was read.
 _VARIANT_BYTES = 1 << 26
 _PLACE_FIELDS = (pa.field(FILE_COLUMN, pa.int64()), pa.field(ROW_COLUMN, pa.int64()))
@@ -257,7 +258,7 @@ class BatchReader:
                     continue
                 fragments.append(file.fragment.subset(row_group_ids=[group.id]))
                 position[file.fragment.path, group.id] = starts[group.id]
-        for tagged in self._scan(binding, files, fragments):
+        for tagged in self._scan(binding, files, fragments, **_read_ahead(binding, fragments)):
             batch, path = tagged.record_batch, tagged.fragment.path
             key = (path, tagged.fragment.row_groups[0].id)
             start = position[key]
@@ -357,6 +358,12 @@ def _hidden_rows(
     if deleted is not None:
         deleted.ensure_within(num_rows)
     return deleted if task.only_in is None else vectors[task.only_in].inverted(num_rows, deleted)
+
+
+def _read_ahead(binding: Binding, fragments: Sequence[Any]) -> dict[str, int]:
+    """How many row groups pyarrow decodes ahead: one if they are large, whose columns keep threads busy."""
+    rows = max((fragment.row_groups[0].num_rows for fragment in fragments), default=0)
+    return {"fragment_readahead": 1} if rows * _row_bytes(binding.scan_schema) > _LARGE_BYTES else {}
 
 
 def _row_bytes(fields: Iterable[pa.Field]) -> int:
