@@ -129,7 +129,7 @@ def _is_number(value: LiteralValue) -> bool:
 
 
 _COMPARISONS: dict[CompareOp, Callable[[range, Any], bool]] = {
-    "=": lambda ids, value: ids[0] <= value <= ids[-1],
+    "=": lambda ids, value: ids[0] <= value <= ids[-1] and value == int(value),
     "!=": lambda ids, value: ids[0] != value or ids[-1] != value,
     "<": lambda ids, value: ids[0] < value,
     "<=": lambda ids, value: ids[0] <= value,

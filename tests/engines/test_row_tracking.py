@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltaarrow.engines import register, scan_delta
@@ -130,6 +130,7 @@ def test_row_groups_of_other_row_ids_are_not_read(tmp_path, engine_name):
     st.integers(0, 4),
     st.integers(0, 3),
 )
+@example("=", 1.5, 0, 3)
 def test_what_row_ids_may_match(op, value, first, count):
     ids = range(first, first + count)
     compare = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[op]
