@@ -15,10 +15,10 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile, RemoveFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, columns_of
-from deltaarrow.features import is_row_tracking_enabled, properties
+from deltaarrow.features import properties
 from deltaarrow.operations.lost_rows import LostRows
-from deltaarrow.operations.row_tracking import hidden_columns
-from deltaarrow.schema import ChangeType, Field
+from deltaarrow.operations.row_tracking import tracking_of
+from deltaarrow.schema import ChangeType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WritePlan, with_change_type, write_change_files, write_files
@@ -61,10 +61,9 @@ def plan_deletion(
     """
     files = transaction.read_files(predicate)
     columns = tuple(sorted({path[0] for path in columns_of(predicate)}))
-    tracking = None
-    if is_row_tracking_enabled(snapshot.protocol, snapshot.configuration):
+    tracking = tracking_of(snapshot)
+    if tracking is not None:
         scan.ensure_recorded(files, scan.ROW_TRACKING_COLUMNS)
-        tracking = scan.row_tracking_of(snapshot)
     plan = scan.ScanPlan(scan.table_layout(snapshot, tracking), snapshot.version, columns, files)
     planned = PlannedDeletion(transaction, snapshot, plan, predicate)
     if planned.records_changes and not records_changes(transaction):
@@ -104,7 +103,7 @@ class PlannedDeletion:
     def lost(self) -> LostRows:
         """The rows that go, by file."""
         gone = {each.place: each.positions for each in self.found}
-        return LostRows(self.transaction, self.plan, _hidden(self.snapshot), gone)
+        return LostRows(self.transaction, self.plan, gone)
 
     @cached_property
     def records_changes(self) -> bool:
@@ -134,10 +133,3 @@ class PlannedDeletion:
             copied_rows=lost.copied_rows,
             change_files=changes,
         )
-
-
-def _hidden(snapshot: Snapshot) -> tuple[Field, ...]:
-    """The columns of data files that keep row ids, where rows are tracked."""
-    if not is_row_tracking_enabled(snapshot.protocol, snapshot.configuration):
-        return ()
-    return hidden_columns(scan.row_tracking_of(snapshot), snapshot.configuration)

@@ -16,7 +16,8 @@ from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
-from deltaarrow.operations.write import begin_write, is_replay
+from deltaarrow.operations.transaction import is_replay
+from deltaarrow.operations.write import begin_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
 from deltaarrow.snapshot import Snapshot
@@ -60,7 +61,7 @@ class DistributedWrite:
         commit_properties = commit_properties or CommitProperties()
         version = None if snapshot is None else snapshot.version
         transaction = begin_write(store, snapshot, options, commit_properties)
-        if is_replay(transaction, options):
+        if is_replay(transaction, options.applications):
             return cls(store, version, data, options, commit_properties, None, None)
         planned = plan_write(transaction, data, options)
         if columns := [column.name for column in planned.numbering.columns]:
@@ -117,7 +118,7 @@ class DistributedWrite:
         snapshot = None if self.version is None else Snapshot.load(self.store, self.version)
         transaction = begin_write(self.store, snapshot, self.options, self.commit_properties)
         with transaction.all_or_nothing():
-            if is_replay(transaction, self.options):
+            if is_replay(transaction, self.options.applications):
                 return transaction, WriteResult(None, is_replay=True)
             return transaction, planned.begin(transaction).stage(written)
 

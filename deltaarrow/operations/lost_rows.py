@@ -18,11 +18,12 @@ from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
+from deltaarrow.operations.row_tracking import hidden_columns
 from deltaarrow.schema import Field
 from deltaarrow.statistics import with_num_records
 from deltaarrow.transaction import OptimisticTransaction
 
-__all__ = ["FileLosses", "LostRows", "live_rows"]
+__all__ = ["FileLosses", "LostRows", "hidden_columns_of", "live_rows"]
 
 _MOST_DEAD = 0.5
 """The part of a file's rows that may be marked as deleted: it is what reading the others costs more."""
@@ -37,6 +38,14 @@ class FileLosses:
     vectors_added: int = 0
     vectors_updated: int = 0
     vectors_removed: int = 0
+
+
+def hidden_columns_of(transaction: OptimisticTransaction, plan: scan.ScanPlan) -> tuple[Field, ...]:
+    """Return the columns of data files that keep row ids, if the layout of a plan tracks rows; else none."""
+    tracking, snapshot = plan.layout.row_tracking, transaction.snapshot
+    if tracking is None or snapshot is None:
+        return ()
+    return hidden_columns(tracking, snapshot.configuration)
 
 
 def live_rows(
@@ -60,16 +69,19 @@ class LostRows:
     Args:
         transaction: to stage in.
         plan: its files have all columns of `Snapshot.files`; its layout tracks rows where the table does.
-        hidden: the columns of row tracking in files; none where rows are not tracked.
         gone: the positions of the rows that go, by the place of their file in the plan; None for all.
         may_rewrite_marked: whether a file that could be marked may be written anew.
     """
 
     transaction: OptimisticTransaction
     plan: scan.ScanPlan
-    hidden: tuple[Field, ...]
     gone: Mapping[int, BitMap64 | None]
     may_rewrite_marked: bool = False
+
+    @cached_property
+    def hidden(self) -> tuple[Field, ...]:
+        """The columns of row tracking in files; none where rows are not tracked."""
+        return hidden_columns_of(self.transaction, self.plan)
 
     @cached_property
     def live(self) -> dict[int, int]:

@@ -20,15 +20,22 @@ from deltaarrow.errors import (
     MetadataChangedException,
     UnsupportedFeatureError,
 )
-from deltaarrow.features import FEATURES, assigns_row_ids, is_supported, properties, upgraded_protocol
+from deltaarrow.features import (
+    FEATURES,
+    assigns_row_ids,
+    is_row_tracking_enabled,
+    is_supported,
+    properties,
+    upgraded_protocol,
+)
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
-from deltaarrow.scan import RowTracking
+from deltaarrow.scan import RowTracking, row_tracking_of
 from deltaarrow.schema import FIELD_ID_KEY, PHYSICAL_NAME_KEY, Field
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import ROW_TRACKING_BACKFILL, OptimisticTransaction, add_again
 
-__all__ = ["backfill_row_ids", "enablement_tags", "enables_row_tracking", "hidden_columns"]
+__all__ = ["backfill_row_ids", "enablement_tags", "enables_row_tracking", "hidden_columns", "tracking_of"]
 
 _MOST_FILES_OF_A_COMMIT = 100_000
 _MOST_CONFLICTS = 15
@@ -57,6 +64,13 @@ def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> t
         )
     )
     return row_id, commit_version
+
+
+def tracking_of(snapshot: Snapshot) -> RowTracking | None:
+    """Return how a table tracks rows; None where row tracking is not enabled."""
+    if not is_row_tracking_enabled(snapshot.protocol, snapshot.configuration):
+        return None
+    return row_tracking_of(snapshot)
 
 
 def enables_row_tracking(snapshot: Snapshot, metadata: Metadata) -> bool:

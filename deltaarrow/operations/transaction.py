@@ -1,17 +1,17 @@
 """Beginning a transaction in which a caller stages what is to be committed at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checksum import write_checksum
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
-__all__ = ["begin_transaction"]
+__all__ = ["begin_transaction", "is_replay"]
 
 
 def begin_transaction(
@@ -52,3 +52,18 @@ def begin_transaction(
         maintenance_hook(transaction.configuration, hook_properties),
     ]
     return transaction
+
+
+def is_replay(transaction: OptimisticTransaction, applications: Sequence[Transaction]) -> bool:
+    """Stage the applications of a write; tell whether the table has all of them already.
+
+    Raises `CommitFailedError` when it has some of them and not the others.
+    """
+    news = [
+        transaction.set_application(each.app_id, each.version, each.last_updated) for each in applications
+    ]
+    if any(news) and not all(news):
+        raise CommitFailedError(
+            "some of the application transactions of this write are in the table already, and others are not"
+        )
+    return bool(news) and not any(news)

@@ -12,18 +12,19 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import CommitFailedError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
+from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import read_variants
 
-__all__ = ["begin_write", "find_table", "is_replay", "stage_write", "write_table"]
+__all__ = ["begin_write", "find_table", "stage_write", "write_table"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ def stage_write(
 def _stage_write(
     transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
 ) -> WriteResult:
-    if is_replay(transaction, options):
+    if is_replay(transaction, options.applications):
         _LOGGER.info("%s has this write already; nothing is written", transaction.store.uri)
         return WriteResult(None, is_replay=True)
     snapshot = transaction.snapshot
@@ -112,19 +113,3 @@ def _stage_write(
     begun = planned.begin(transaction)
     written = begun.task.write(planned.numbering.number(data), clock=transaction.clock)
     return begun.stage(written)
-
-
-def is_replay(transaction: OptimisticTransaction, options: WriteOptions) -> bool:
-    """Stage the applications of a write; tell whether the table has all of them already.
-
-    Raises `CommitFailedError` when it has some of them and not the others.
-    """
-    news = [
-        transaction.set_application(each.app_id, each.version, each.last_updated)
-        for each in options.applications
-    ]
-    if any(news) and not all(news):
-        raise CommitFailedError(
-            "some of the application transactions of this write are in the table already, and others are not"
-        )
-    return bool(news) and not any(news)

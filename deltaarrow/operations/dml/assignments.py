@@ -15,13 +15,18 @@ from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, StructType, resolve_path
 from deltaarrow.write import identity_column
 
-__all__ = ["assigned_values", "kept_values", "parse_target"]
+__all__ = ["MakeValue", "assigned_values", "expression", "kept_values", "parse_target"]
 
 _GENERATED = "delta.generationExpression"
 _VOID = PrimitiveType("void")
 
 MakeValue = Callable[[DataType], Value]
 """Makes what a column or a member of a type is assigned."""
+
+
+def expression(scope: RowScope, text: str) -> MakeValue:
+    """Return what makes the value of an expression in Spark SQL."""
+    return lambda data_type: scope.value(text, data_type)
 
 
 def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tuple[Field, ...]:
@@ -72,14 +77,14 @@ class _Assigned:
 def assigned_values(
     schema: Schema,
     assignments: Sequence[tuple[tuple[Field, ...], MakeValue]],
-    column: Callable[[str], Value],
+    scope: RowScope,
 ) -> dict[str, Value]:
     """Return what is assigned to each column, by name.
 
     Args:
         schema: of the table.
         assignments: what is assigned to the last of some fields, from a column down to it.
-        column: the present value of a column, which members are replaced in.
+        scope: where the present values of columns are, which members are replaced in.
 
     Raises `SchemaMismatchError` where two assignments are to the same place.
     """
@@ -93,7 +98,8 @@ def assigned_values(
                 raise SchemaMismatchError(f"{'.'.join(names)!r} is assigned more than once")
             level = node.members
         node.value = make
-    return {name: _value(schema.field(name), node, column(name)) for name, node in tree.items()}
+    columns = [schema.field(name) for name in tree]
+    return {each.name: _value(each, tree[each.name], scope.kept(each)) for each in columns}
 
 
 def _value(target: Field, assigned: _Assigned, present: Value) -> Value:
@@ -126,5 +132,5 @@ def kept_values(target: WriteTarget, scope: RowScope, assigned: Mapping[str, Val
                 raise SchemaMismatchError(f"the identity column {each.name!r} cannot be updated")
             values[each.name] = assigned[each.name]
         elif each.type != _VOID and not (has_generated and _GENERATED in each.metadata):
-            values[each.name] = scope.copied((scope.target, each.name), each.type, each.type)
+            values[each.name] = scope.kept(each)
     return values

@@ -3,23 +3,16 @@
 from typing import Any
 
 import deltaarrow.scan as scan
-from deltaarrow.compute import quote_identifier
 from deltaarrow.expressions import is_exact
 from deltaarrow.operations.dml.operation import (
     RowOperation,
     file_metrics,
     predicates_parameter,
+    rows_sql,
     single_scope,
     times,
-    where_sql,
 )
-from deltaarrow.operations.dml.query import (
-    ChangeQuery,
-    Clause,
-    ClauseKind,
-    exported_name,
-    tracked_columns,
-)
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.lost_rows import LostRows
@@ -48,7 +41,7 @@ def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any
         staged = _delete_found(operation, plan, condition)
     deleted = staged.rows([0])
     operation.commit(
-        {"predicate": predicates_parameter([] if predicate is None else [predicate])},
+        {"predicate": predicates_parameter(predicate)},
         {
             "numDeletedRows": deleted,
             **file_metrics(staged),
@@ -74,7 +67,7 @@ def _whole_files(plan: scan.ScanPlan, condition: Condition) -> list[int] | None:
 
 
 def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> StagedRows:
-    lost = LostRows(operation.transaction, plan, operation.hidden, dict.fromkeys(places))
+    lost = LostRows(operation.transaction, plan, dict.fromkeys(places))
     return StagedRows(by_clause={0: lost.lost_rows}, losses=lost.stage())
 
 
@@ -84,17 +77,10 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condi
     ids = scan.ROW_TRACKING_COLUMNS if writes_changes and operation.tracking is not None else ()
     names = plan.layout.table_schema.names if writes_changes else []
     plan = operation.plan_of(plan.files, {*plan.columns, *names, *ids})
-    columns = [
-        "0::TINYINT AS clause",
-        f't.{scan.FILE_COLUMN} AS "file"',
-        f't.{scan.ROW_COLUMN} AS "row"',
-        *tracked_columns(ids),
-        *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in names),
-    ]
 
     def query(_: Any, rows: str) -> ChangeQuery:
         return ChangeQuery(
-            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {where_sql(condition)}",
+            rows_sql(rows, condition, ids, names),
             operation.schema,
             [Clause(ClauseKind.DELETE)],
             has_row_ids=bool(ids),

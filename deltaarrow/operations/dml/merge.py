@@ -24,8 +24,8 @@ from deltaarrow.operations.dml.query import (
     ChangeQuery,
     Clause,
     exported_name,
+    found_columns,
     has_rows,
-    tracked_columns,
 )
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
 from deltaarrow.operations.identity import plan_numbering, stage_marks
@@ -133,7 +133,7 @@ class _Merge:
             relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
         )
         stage_marks(operation.transaction, operation.target, numbering.marks)
-        files = operation.snapshot.files(columns=["path"]).num_rows
+        files, _ = operation.snapshot.totals()
         metrics = merge_metrics(statement, staged, source_rows)
         operation.commit(merge_parameters(statement), metrics)
         return {
@@ -259,10 +259,7 @@ class _Merge:
     def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
         statement = self.statement
         columns = [
-            f"{self._clause_sql(self._unchanged)} AS clause",
-            f't.{scan.FILE_COLUMN} AS "file"',
-            f't.{scan.ROW_COLUMN} AS "row"',
-            *tracked_columns(ids),
+            *found_columns(self._clause_sql(self._unchanged), ids),
             *(
                 f"{self.inner.column(column)} AS {exported_name(self.sides[column[0]], column[1])}"
                 for column in exported

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from deltaarrow.actions import Action
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
+from deltaarrow.operations.dml.assignments import assigned_values, expression, kept_values, parse_target
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
@@ -12,7 +12,7 @@ from deltaarrow.operations.evolution import evolve
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import Field, PrimitiveType, Schema, to_arrow_schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import parse_column
+from deltaarrow.stored_expressions import AliasScope, parse_column
 from deltaarrow.write import identity_column
 
 __all__ = ["bind_clauses", "evolved_target", "given_columns"]
@@ -54,24 +54,11 @@ def _is_wanted(column: Field, statement: MergeStatement, table: Schema, source: 
         for name, text in (clause.values or {}).items():
             target = name.rpartition(".")[2].strip("`")
             if table.find(target) is None and target.lower() == column.name.lower():
-                found = parse_column(text, _SourceNames(source, statement.source_alias))
-                if found is not None and found[0] == (column.name,):
+                alias = statement.source_alias
+                found = parse_column(text, AliasScope({alias: source}))
+                if found is not None and found[0] == (alias, column.name):
                     return True
     return False
-
-
-class _SourceNames:
-    """The columns of the source, with its alias in front or without."""
-
-    def __init__(self, schema: Schema, alias: str) -> None:
-        self._schema = schema
-        self._alias = alias
-
-    def resolve(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Field, ...]]:
-        if len(names) > 1 and names[0].lower() == self._alias.lower():
-            names = names[1:]
-        field = self._schema.field(names[0])
-        return (field.name, *names[1:]), (field,)
 
 
 def bind_clauses(
@@ -113,20 +100,8 @@ def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict
         fields = parse_target(target.schema, name, [outer.target])
         if clause.kind is ClauseKind.INSERT and len(fields) > 1:
             raise SchemaMismatchError(f"a row that is inserted gives whole columns, not {name!r}")
-        assignments.append((fields, _maker(outer, text)))
-    return assigned_values(target.schema, assignments, _present(target.schema, outer))
-
-
-def _maker(scope: RowScope, text: str) -> MakeValue:
-    return lambda data_type: scope.value(text, data_type)
-
-
-def _present(schema: Schema, outer: RowScope) -> Callable[[str], Value]:
-    def present(name: str) -> Value:
-        data_type = schema.field(name).type
-        return outer.copied((outer.target, name), data_type, data_type)
-
-    return present
+        assignments.append((fields, expression(outer, text)))
+    return assigned_values(target.schema, assignments, outer)
 
 
 def _star(

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
-from deltaarrow.operations.dml.operation import milliseconds
+from deltaarrow.operations.dml.operation import milliseconds, predicates_parameter
 from deltaarrow.operations.dml.query import ClauseKind
 from deltaarrow.operations.dml.staging import StagedRows
 
@@ -16,7 +16,7 @@ __all__ = ["merge_metrics", "merge_parameters"]
 def merge_parameters(statement: MergeStatement) -> dict[str, Any]:
     """Return the parameters of the operation."""
     return {
-        "predicate": orjson.dumps([f"({statement.predicate})"]).decode(),
+        "predicate": predicates_parameter(statement.predicate),
         "matchedPredicates": _clauses(statement.of(When.MATCHED)),
         "notMatchedBySourcePredicates": _clauses(statement.of(When.NOT_MATCHED_BY_SOURCE)),
         "notMatchedPredicates": _clauses(statement.of(When.NOT_MATCHED)),

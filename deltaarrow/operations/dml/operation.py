@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,17 +14,22 @@ import pyarrow as pa
 import deltaarrow.scan as scan
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import files_cursor, quote_identifier
-from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
-from deltaarrow.features import ensure_writable, is_row_tracking_enabled, properties
+from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.dml.query import ChangeQuery, has_rows, read_changes
+from deltaarrow.operations.dml.query import (
+    ChangeQuery,
+    exported_name,
+    found_columns,
+    has_rows,
+    read_changes,
+)
 from deltaarrow.operations.dml.row_scope import Condition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.row_tracking import hidden_columns
+from deltaarrow.operations.row_tracking import tracking_of
 from deltaarrow.operations.target import WriteTarget
-from deltaarrow.operations.transaction import begin_transaction
-from deltaarrow.schema import Field, Schema
+from deltaarrow.operations.transaction import begin_transaction, is_replay
+from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction, RowMatcher
 from deltaarrow.write import RowNumbering, WriterProperties
@@ -34,9 +40,9 @@ __all__ = [
     "file_metrics",
     "milliseconds",
     "predicates_parameter",
+    "rows_sql",
     "single_scope",
     "times",
-    "where_sql",
 ]
 
 TARGET = "target"
@@ -84,20 +90,12 @@ class RowOperation:
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
         )
-        applications = given.app_transactions or ()
-        news = [
-            transaction.set_application(each.app_id, each.version, each.last_updated) for each in applications
-        ]
-        if any(news) and not all(news):
-            raise CommitFailedError(
-                "some application transactions of this operation are in the table already, and others are not"
-            )
         return cls(
             transaction,
             WriteTarget.existing(snapshot),
             writer_properties,
             memory_limit,
-            is_replay=bool(news) and not any(news),
+            is_replay=is_replay(transaction, given.app_transactions or ()),
         )
 
     def __enter__(self) -> Self:
@@ -133,18 +131,10 @@ class RowOperation:
         """Whether the table records what changes."""
         return properties.ENABLE_CHANGE_DATA_FEED.parse(self.target.metadata.configuration)
 
-    @property
+    @cached_property
     def tracking(self) -> scan.RowTracking | None:
         """How the table tracks rows; None if it does not."""
-        if not is_row_tracking_enabled(self.snapshot.protocol, self.snapshot.configuration):
-            return None
-        return scan.row_tracking_of(self.snapshot)
-
-    @property
-    def hidden(self) -> tuple[Field, ...]:
-        """The columns of files that track rows."""
-        tracking = self.tracking
-        return () if tracking is None else hidden_columns(tracking, self.snapshot.configuration)
+        return tracking_of(self.snapshot)
 
     def plan(
         self, predicate: Predicate | None, columns: Iterable[str], matcher: RowMatcher | None = None
@@ -153,14 +143,13 @@ class RowOperation:
 
         `matcher` tells of files that others add meanwhile whether they hold a row that would be changed.
         """
-        tracking = self.tracking
         if predicate is not None and any(
             self.snapshot.schema.find(path[0]) is None for path in columns_of(predicate)
         ):
             predicate = None  # files say nothing of columns that the table is only getting
         row_level = self.transaction.marks_deleted_rows
         files = self.transaction.read_files(predicate, row_level=row_level, matcher=matcher)
-        if tracking is not None:
+        if self.tracking is not None:
             scan.ensure_recorded(files, scan.ROW_TRACKING_COLUMNS)
         scan.ensure_distinct_files(self.snapshot.store, files)
         return self.plan_of(files, columns)
@@ -183,7 +172,7 @@ class RowOperation:
             plan = self.plan_of(files, {name for _, name in condition.columns})
             with files_cursor(plan.store, memory_limit=self.memory_limit) as cursor:
                 rows = scan.located_rows(cursor, plan, "deltaarrow_added")
-                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {where_sql(condition)}")
+                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {_where(condition)}")
 
         return matches
 
@@ -214,7 +203,6 @@ class RowOperation:
             plan,
             self.target.plan(self.snapshot.store, properties=self.writer_properties),
             numbering or RowNumbering(()),
-            self.hidden,
             writes_changes,
             may_rewrite_marked=writes_changes or not self.has_change_feed,
             may_repeat=may_repeat,
@@ -252,9 +240,9 @@ def milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def predicates_parameter(texts: Sequence[str]) -> str:
-    """Return conditions as the history of a table spells them."""
-    return orjson.dumps([f"({text})" for text in texts]).decode()
+def predicates_parameter(text: str | None) -> str:
+    """Return a condition as the history of a table spells it, None for all rows."""
+    return orjson.dumps([] if text is None else [f"({text})"]).decode()
 
 
 def single_scope(operation: RowOperation) -> RowScope:
@@ -267,11 +255,27 @@ def single_scope(operation: RowOperation) -> RowScope:
     )
 
 
-def where_sql(condition: Condition) -> str:
+def _where(condition: Condition) -> str:
     """Return a condition on the rows ``t``, which does not fail for rows that are gone."""
     if not condition.can_fail:
         return condition.sql
     return f"CASE WHEN t.{scan.ROW_COLUMN} IS NOT NULL THEN {condition.sql} END"
+
+
+def rows_sql(rows: str, condition: Condition, ids: Sequence[str], exported: Iterable[str]) -> str:
+    """Return the rows that meet a condition on the table alone, for the one clause of a `ChangeQuery`.
+
+    Args:
+        rows: the SELECT of the rows of the plan.
+        condition: that they meet.
+        ids: the columns of row tracking, or none.
+        exported: the columns that the clause, or the change data feed, reads.
+    """
+    columns = [
+        *found_columns("0::TINYINT", ids),
+        *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in exported),
+    ]
+    return f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {_where(condition)}"
 
 
 def file_metrics(staged: StagedRows) -> dict[str, int]:

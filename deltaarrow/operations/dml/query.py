@@ -38,9 +38,9 @@ __all__ = [
     "ClauseKind",
     "FoundRows",
     "exported_name",
+    "found_columns",
     "has_rows",
     "read_changes",
-    "tracked_columns",
 ]
 
 NO_CLAUSE = -1
@@ -144,10 +144,20 @@ def exported_name(side: str, name: str) -> str:
     return quote_identifier(f"{side}.{name}")
 
 
-def tracked_columns(columns: Sequence[str]) -> list[str]:
-    """Return the columns of row tracking of ``t``, which are all of them or none, as the query has them."""
-    named = zip(columns, ("row_id", "row_version"), strict=False)
-    return [f"t.{quote_identifier(column)} AS {name}" for column, name in named]
+def found_columns(clause: str, ids: Sequence[str]) -> list[str]:
+    """Return the columns of `ChangeQuery.rows` before those that values read.
+
+    Args:
+        clause: the SQL of the number of the clause, over ``t``, the located rows of the table.
+        ids: the columns of row tracking, which are all of them or none.
+    """
+    tracked = zip(ids, ("row_id", "row_version"), strict=False)
+    return [
+        f"{clause} AS clause",
+        f't.{scan.FILE_COLUMN} AS "file"',
+        f't.{scan.ROW_COLUMN} AS "row"',
+        *(f"t.{quote_identifier(column)} AS {name}" for column, name in tracked),
+    ]
 
 
 def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Iterator[FoundRows]:

@@ -20,7 +20,7 @@ from deltaarrow.expressions import (
     from_sql,
     to_duckdb,
 )
-from deltaarrow.schema import DataType, PrimitiveType, StructType, resolve_path
+from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path
 from deltaarrow.stored_expressions import (
     AliasScope,
     Equality,
@@ -169,6 +169,10 @@ class RowScope:
         except SchemaMismatchError as error:
             raise SchemaMismatchError(f"{text}: {error}") from error
         return Value(text, sql, _top([path]))
+
+    def kept(self, column: Field) -> Value:
+        """Return the value of a column of the target as it is."""
+        return self.copied((self.target, column.name), column.type, column.type)
 
     def source_sql(self, equality: Equality) -> str:
         """Return the SQL of what a column of the target has to equal."""

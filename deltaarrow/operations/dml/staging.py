@@ -8,6 +8,7 @@ deals with the files that they were in. Chapters "Add CDC File" and "Row Trackin
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows
-from deltaarrow.operations.lost_rows import FileLosses, LostRows
+from deltaarrow.operations.lost_rows import FileLosses, LostRows, hidden_columns_of
 from deltaarrow.schema import ChangeType, Field
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import (
@@ -65,7 +66,6 @@ class RowStage:
             rows where the table does.
         write_plan: how rows are written, with the rules that new ones have to meet.
         numbering: of the identity columns that rows do not give.
-        hidden: the columns of row tracking in files; none where rows are not tracked.
         writes_changes: whether change data files are written.
         may_rewrite_marked: whether files that could be marked may be rewritten; without change data files,
             readers of the change feed would take rows that are copied for new ones.
@@ -77,7 +77,6 @@ class RowStage:
     plan: scan.ScanPlan
     write_plan: WritePlan
     numbering: RowNumbering
-    hidden: tuple[Field, ...]
     writes_changes: bool
     may_rewrite_marked: bool
     may_repeat: bool = False
@@ -87,6 +86,11 @@ class RowStage:
     _staged: StagedRows = field(default_factory=StagedRows, init=False)
     _lost: LostRows | None = field(default=None, init=False)
 
+    @cached_property
+    def hidden(self) -> tuple[Field, ...]:
+        """The columns of row tracking in files; none where rows are not tracked."""
+        return hidden_columns_of(self.transaction, self.plan)
+
     def stage(self, found: Iterable[FoundRows]) -> StagedRows:
         """Write and stage what becomes of the rows; nothing is left behind when it fails.
 
@@ -95,8 +99,7 @@ class RowStage:
         """
         begun = time.perf_counter()
         staged, clock = self._staged, self.transaction.clock
-        plan = self.write_plan.without_rules()
-        plan = replace(plan, hidden_columns=self.hidden)
+        plan = replace(self.write_plan.without_rules(), hidden_columns=self.hidden)
         with self.transaction.all_or_nothing(), ChangeFileWriter(plan, clock=clock) as changes:
             staged.added = write_files(plan, self._written(found, changes), clock=clock)
             self.transaction.add_files(staged.added)
@@ -128,7 +131,7 @@ class RowStage:
                     changes.write(with_change_type(new, _WRITTEN[kind]))
                 yield new
         self._ensure_found_once()
-        self._lost = LostRows(self.transaction, self.plan, self.hidden, self._gone, self.may_rewrite_marked)
+        self._lost = LostRows(self.transaction, self.plan, self._gone, self.may_rewrite_marked)
         self._staged.copied_rows = self._lost.copied_rows
         yield from self._lost.copied()
 

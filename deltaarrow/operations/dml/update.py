@@ -9,23 +9,23 @@ import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import is_supported
-from deltaarrow.operations.dml.assignments import MakeValue, assigned_values, kept_values, parse_target
+from deltaarrow.operations.dml.assignments import (
+    MakeValue,
+    assigned_values,
+    expression,
+    kept_values,
+    parse_target,
+)
 from deltaarrow.operations.dml.operation import (
     TARGET,
     RowOperation,
     file_metrics,
     predicates_parameter,
+    rows_sql,
     single_scope,
     times,
-    where_sql,
 )
-from deltaarrow.operations.dml.query import (
-    ChangeQuery,
-    Clause,
-    ClauseKind,
-    exported_name,
-    tracked_columns,
-)
+from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.variant import holds_variant, parse_json
@@ -63,15 +63,11 @@ def update_rows(
     for name, value in (updates or new_values or {}).items():
         fields = parse_target(operation.schema, name, [TARGET])
         if updates:
-            make = _expression(outer, _default(operation, fields) if _is_default(inner, value) else value)
+            make = expression(outer, _default(operation, fields) if _is_default(inner, value) else value)
         else:
             make = _constant(given, name, value)
         assignments.append((fields, make))
-    assigned = assigned_values(
-        operation.schema,
-        assignments,
-        lambda name: outer.copied((TARGET, name), *(operation.schema.field(name).type,) * 2),
-    )
+    assigned = assigned_values(operation.schema, assignments, outer)
     clause = Clause(ClauseKind.UPDATE, ALWAYS, kept_values(operation.target, outer, assigned))
     condition = ALWAYS if predicate is None else inner.condition(predicate)
     writes_changes = operation.has_change_feed
@@ -90,15 +86,8 @@ def update_rows(
     def query(cursor: Any, rows: str) -> ChangeQuery:
         if given:
             cursor.register(_GIVEN, pa.table(given))
-        columns = [
-            "0::TINYINT AS clause",
-            f't.{scan.FILE_COLUMN} AS "file"',
-            f't.{scan.ROW_COLUMN} AS "row"',
-            *tracked_columns(ids),
-            *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in exported),
-        ]
         return ChangeQuery(
-            f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {where_sql(condition)}",
+            rows_sql(rows, condition, ids, exported),
             operation.schema,
             [clause],
             has_row_ids=bool(ids),
@@ -108,7 +97,7 @@ def update_rows(
     staged = operation.stage(plan, query, writes_changes=writes_changes)
     updated = staged.rows([0])
     operation.commit(
-        {"predicate": predicates_parameter([] if predicate is None else [predicate])},
+        {"predicate": predicates_parameter(predicate)},
         {"numUpdatedRows": updated, **file_metrics(staged)},
     )
     return {
@@ -118,10 +107,6 @@ def update_rows(
         "num_copied_rows": staged.copied_rows,
         **times(operation, staged),
     }
-
-
-def _expression(scope: RowScope, text: str) -> MakeValue:
-    return lambda data_type: scope.value(text, data_type)
 
 
 def _is_default(scope: RowScope, text: Any) -> bool:
