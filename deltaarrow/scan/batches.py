@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
@@ -268,7 +269,7 @@ class BatchReader:
             if file.deleted is not None:
                 keep = file.deleted.mask(start, batch.num_rows)
                 if not keep.all():
-                    batch = batch.filter(_boolean_array(keep))
+                    batch = batch.filter(booleans(keep))
                     positions = None if positions is None else positions[keep]
             if batch.num_rows:
                 yield from self._logical_parts(file.task, binding, batch, positions)
@@ -312,7 +313,7 @@ class BatchReader:
                 arrays.append(batch.column(source))
         if self.locate:
             assert positions is not None
-            arrays += [_integers(np.full(rows, self._places[task.path])), _integers(positions)]
+            arrays += [integers(np.full(rows, self._places[task.path])), integers(positions)]
         types = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
         joined = pa.RecordBatch.from_arrays(arrays, schema=types)
         return pa.record_batch(_Relabelled(joined, self.schema))
@@ -399,16 +400,6 @@ def _row_group_starts(metadata: Any) -> list[int]:
         starts.append(total)
         total += metadata.row_group(i).num_rows
     return starts
-
-
-def _integers(values: np.ndarray) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])
-
-
-def _boolean_array(values: np.ndarray) -> pa.Array:
-    return pa.Array.from_buffers(
-        pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))]
-    )
 
 
 def _empty_structs(rows: int) -> pa.StructArray:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from deltaarrow.arrays import integers
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, columns_of, to_duckdb
@@ -57,7 +58,7 @@ def is_partition_predicate(plan: ScanPlan, predicate: Predicate) -> bool:
 def matching_files(plan: ScanPlan, predicate: Predicate) -> list[int]:
     """Return the places in ``plan.files`` of the files all of whose rows match a partition predicate."""
     count = plan.files.num_rows
-    columns = {_PLACE: pa.chunked_array([_range(count)])}
+    columns = {_PLACE: pa.chunked_array([integers(np.arange(count))])}
     for column in plan.layout.partition_fields:
         columns[column.name] = _partition_values(plan, column)
     with files_cursor(plan.store) as cursor:
@@ -66,10 +67,6 @@ def matching_files(plan: ScanPlan, predicate: Predicate) -> list[int]:
         return [
             place for (place,) in cursor.sql(f"SELECT {_PLACE} FROM {_PARTS} WHERE {condition}").fetchall()
         ]
-
-
-def _range(count: int) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(np.arange(count, dtype=np.int64))])
 
 
 def _partition_values(plan: ScanPlan, column: Field) -> pa.Array:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import integers
 from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import CorruptLogError
@@ -242,7 +243,7 @@ def _primitive(column: Field) -> PrimitiveType:
 def _constants(plan: ScanPlan, branch: _Branch, arrays: Mapping[str, pa.Array]) -> dict[str, str]:
     """The partition columns that have one value in all files of a branch, as SQL."""
     types = {column.name: _primitive(column) for column in plan.layout.partition_fields}
-    files = _integers(pa.int64(), np.array(branch.files))
+    files = integers(np.array(branch.files))
     constants = {}
     for name, array in arrays.items():
         values = array.take(files).unique()
@@ -268,10 +269,10 @@ def _parts(
     """A row for every file of a branch; `names` are those of the partition columns there."""
     files = np.array(branch.files)
     count = len(files)
-    places = _integers(pa.int64(), files)
+    places = integers(files)
     columns = {
         "branch": pa.repeat(pa.scalar(number, pa.uint16()), count),
-        "file_index": _integers(pa.uint64(), np.arange(count)),
+        "file_index": integers(np.arange(count), pa.uint64()),
         "file": places,
         "keep": _masks(plan, branch.files) if branch.masked else pa.nulls(count, pa.large_binary()),
     }
@@ -298,8 +299,3 @@ def _masks(plan: ScanPlan, files: Sequence[int]) -> pa.Array:
     offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(blobs))]
     return pa.Array.from_buffers(pa.large_binary(), len(blobs), buffers)
-
-
-def _integers(data_type: pa.DataType, values: np.ndarray) -> pa.Array:
-    """The array over 64-bit integers; `pyarrow.array` would import pandas."""
-    return pa.Array.from_buffers(data_type, len(values), [None, pa.py_buffer(values.astype(np.int64))])

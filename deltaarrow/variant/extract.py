@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import VARIANT_TYPE, Basic
-from deltaarrow.variant.ragged import Spans, booleans, gather, integers, is_valid, spans
+from deltaarrow.variant.ragged import Spans, gather, is_valid, spans
 from deltaarrow.variant.values import read_values
 
 __all__ = ["parse_path", "variant_extract", "variant_get"]

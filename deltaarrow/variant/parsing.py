@@ -24,24 +24,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.builder import encode
 from deltaarrow.variant.containers import write_arrays, write_objects
 from deltaarrow.variant.dictionary import order_of_names, write_dictionaries
 from deltaarrow.variant.layout import DECIMAL_DIGITS, VARIANT_TYPE, Basic, Primitive, header
 from deltaarrow.variant.primitives import encode_primitives
-from deltaarrow.variant.ragged import (
-    Bytes,
-    Ints,
-    Spans,
-    booleans,
-    bounds_of,
-    distinct,
-    gather,
-    integers,
-    is_valid,
-    pieces,
-)
+from deltaarrow.variant.ragged import Bytes, Ints, Spans, bounds_of, distinct, gather, is_valid, pieces
 from deltaarrow.variant.tokens import Token, Tokens, read_tokens
 
 __all__ = ["MAX_VARIANT_SIZE", "parse_json"]

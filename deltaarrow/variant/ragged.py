@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import integers
+
 __all__ = [
     "Bytes",
     "Ints",
     "Mask",
     "Spans",
-    "booleans",
     "bounds_of",
     "distinct",
     "gather",
-    "integers",
     "is_valid",
     "joined",
     "numbered",
@@ -139,15 +139,3 @@ def is_valid(array: pa.Array) -> Mask:
         return np.ones(len(array), np.bool_)
     mask: Mask = array.is_valid().to_numpy(zero_copy_only=False)
     return mask
-
-
-def booleans(mask: Mask) -> pa.Array:
-    """A numpy mask in Arrow."""
-    bits = pa.py_buffer(np.packbits(mask, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits], 0)
-
-
-def integers(numbers: Ints) -> pa.Array:
-    """Numpy integers in Arrow."""
-    cuts = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, cuts], 0)

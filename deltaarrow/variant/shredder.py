@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.containers import basic_types, read_containers, write_objects
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import Basic
-from deltaarrow.variant.ragged import Ints, booleans, gather, integers, is_valid, spans
+from deltaarrow.variant.ragged import Ints, gather, is_valid, spans
 from deltaarrow.variant.shapes import Shape
 from deltaarrow.variant.values import decode
 

@@ -22,12 +22,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import VARIANT_NULL, VARIANT_TYPE, Basic
 from deltaarrow.variant.primitives import encode_primitives, primitive_type
-from deltaarrow.variant.ragged import Ints, booleans, bounds_of, gather, integers, is_valid, numbered, spans
+from deltaarrow.variant.ragged import Ints, bounds_of, gather, is_valid, numbered, spans
 
 __all__ = ["reassemble", "shredded_type"]
 

@@ -9,20 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError
 from deltaarrow.variant.containers import basic_types
 from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
-from deltaarrow.variant.ragged import (
-    Bytes,
-    Ints,
-    Spans,
-    booleans,
-    distinct,
-    gather,
-    integers,
-    is_valid,
-    spans,
-)
+from deltaarrow.variant.ragged import Bytes, Ints, Spans, distinct, gather, is_valid, spans
 
 __all__ = ["decode", "ensure_primitives", "read_values"]
 

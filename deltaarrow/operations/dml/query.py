@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
+from deltaarrow.arrays import booleans
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, Value
@@ -126,7 +127,7 @@ class FoundRows:
 
     def filter(self, chosen: np.ndarray) -> Self:
         """Return some of the rows."""
-        mask = _mask(chosen)
+        mask = booleans(chosen)
         return replace(
             self,
             rows=int(chosen.sum()),
@@ -201,13 +202,8 @@ def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]
     numbers = np.from_dlpack(batch.column("clause"))
     for number in np.unique(numbers).tolist():
         chosen = numbers == number
-        part = batch if chosen.all() else batch.filter(_mask(chosen))
+        part = batch if chosen.all() else batch.filter(booleans(chosen))
         yield _found(query, number, part)
-
-
-def _mask(values: np.ndarray) -> pa.Array:
-    bits = pa.py_buffer(np.packbits(values, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
 
 
 def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
