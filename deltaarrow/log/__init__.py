@@ -10,7 +10,7 @@ from deltaarrow.log.catalog import (
     RatifiedCommits,
     is_catalog_store,
 )
-from deltaarrow.log.changes import CommitChanges, FileChange, read_changes
+from deltaarrow.log.changes import CommitChanges, FileChange, read_additions, read_changes
 from deltaarrow.log.checkpoint_writer import ManifestFormat, write_checkpoint
 from deltaarrow.log.checksum_writer import count_checksum, next_checksum, render_version_checksum
 from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
@@ -50,6 +50,7 @@ __all__ = [
     "list_segment",
     "next_checksum",
     "parse_commit",
+    "read_additions",
     "read_changes",
     "read_commit_infos",
     "read_commits",

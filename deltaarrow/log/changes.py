@@ -1,6 +1,7 @@
 """What single commits changed: the files, and the rows of them, that a change data feed consists of.
 
-Chapters "Change Data Files" and "Add CDC File" of the protocol. The changes of a version are
+Chapters "Change Data Files" and "Add CDC File" of the protocol. A stream that is no feed takes what commits
+added and nothing else (`read_additions`). The changes of a version are
 
 1. the rows of its ``cdc`` files alone, where it has any;
 2. otherwise the rows of the files it added, as inserts, and of those it removed, as deletes, as far as
@@ -9,7 +10,7 @@ Chapters "Change Data Files" and "Add CDC File" of the protocol. The changes of 
    one of the two only: those newly marked are deletes, those no longer marked are inserts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from deltaarrow.log.commits import read_commits
 from deltaarrow.log.names import LogFile
 from deltaarrow.storage import Store, decode_path
 
-__all__ = ["CommitChanges", "FileChange", "read_changes"]
+__all__ = ["CommitChanges", "FileChange", "read_additions", "read_changes"]
 
 _WINDOW = 64
 """So many commits are read at a time."""
@@ -49,13 +50,17 @@ class FileChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """What a commit says for a change data feed."""
+    """What a commit says for a change data feed, or for a stream of what is added.
+
+    `removed` is a data file that it removed, if it did, as a change of data and not to put files together.
+    """
 
     version: int
     in_commit_timestamp: int | None
     protocol: Protocol | None
     metadata: Metadata | None
     files: tuple[FileChange, ...]
+    removed: str | None
 
 
 def read_changes(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitChanges]:
@@ -63,32 +68,59 @@ def read_changes(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitCha
 
     Raises `CorruptLogError`, naming the file, when one is torn or holds an ill-formed action.
     """
+    return _read(store, commits, _changed_files)
+
+
+def read_additions(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitChanges]:
+    """Yield the files that commits added as a change of data, as inserts, in the order of the log.
+
+    Raises what `read_changes` raises.
+    """
+    return _read(store, commits, _added_files)
+
+
+def _read(
+    store: Store,
+    commits: Sequence[LogFile],
+    files_of: Callable[[LogFile, Sequence[JsonObject]], Iterable[FileChange]],
+) -> Iterator[CommitChanges]:
     for start in range(0, len(commits), _WINDOW):
         window = commits[start : start + _WINDOW]
         for commit, actions in zip(window, read_commits(store, [c.name for c in window]), strict=True):
             try:
-                yield _commit_changes(commit, actions)
+                yield _commit_changes(commit, actions, tuple(files_of(commit, actions)))
             except (KeyError, TypeError, AttributeError) as error:
                 raise CorruptLogError(f"{commit.name} holds an ill-formed action: {error!r}") from error
 
 
-def _commit_changes(commit: LogFile, actions: Sequence[JsonObject]) -> CommitChanges:
+def _commit_changes(
+    commit: LogFile, actions: Sequence[JsonObject], files: tuple[FileChange, ...]
+) -> CommitChanges:
     info = _last(actions, "commitInfo") or {}
     protocol, metadata = _last(actions, "protocol"), _last(actions, "metaData")
-    recorded = _all(actions, "cdc")
-    if recorded:
-        files = [_file_change(None, action) for action in recorded]
-    elif _is_merge_without_effect(info):
-        files = []
-    else:
-        files = list(_derived(commit, _all(actions, "add"), _all(actions, "remove")))
+    removes = (remove for remove in _all(actions, "remove") if remove.get("dataChange", True))
+    removed = next(removes, None)
     return CommitChanges(
         version=commit.version,
         in_commit_timestamp=info.get("inCommitTimestamp"),
         protocol=None if protocol is None else parse_fields(Protocol, protocol),
         metadata=None if metadata is None else parse_fields(Metadata, metadata),
-        files=tuple(files),
+        files=files,
+        removed=None if removed is None else decode_path(removed["path"]),
     )
+
+
+def _changed_files(commit: LogFile, actions: Sequence[JsonObject]) -> Iterable[FileChange]:
+    if recorded := _all(actions, "cdc"):
+        return [_file_change(None, action) for action in recorded]
+    if _is_merge_without_effect(_last(actions, "commitInfo") or {}):
+        return []
+    return _derived(commit, _all(actions, "add"), _all(actions, "remove"))
+
+
+def _added_files(commit: LogFile, actions: Sequence[JsonObject]) -> Iterable[FileChange]:
+    added = _by_path(commit, [add for add in _all(actions, "add") if add["dataChange"]])
+    return [_file_change("insert", add) for add in added.values()]
 
 
 def _all(actions: Iterable[JsonObject], key: str) -> list[JsonObject]:

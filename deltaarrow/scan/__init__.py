@@ -4,6 +4,14 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
+from deltaarrow.scan.commit_tasks import (
+    commit_tasks,
+    commit_timestamp,
+    feed_layout,
+    feed_values,
+    matching_tasks,
+)
+from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.plan import (
     PLAN_COLUMNS,
     ScanPlan,
@@ -47,16 +55,23 @@ __all__ = [
     "RowTracking",
     "ScanPlan",
     "TableLayout",
+    "TableShape",
+    "commit_tasks",
+    "commit_timestamp",
     "count_live_rows",
     "count_rows",
     "ensure_distinct_files",
     "ensure_recorded",
     "explain_scan",
+    "feed_layout",
+    "feed_values",
     "file_tasks",
     "find_matches",
+    "incompatibility",
     "located_rows",
     "located_type",
     "matching_files",
+    "matching_tasks",
     "naming_damaged_files",
     "plan_changes",
     "plan_scan",

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as pads
 
 from deltaarrow.arrays import booleans, integers
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
@@ -118,6 +117,8 @@ class BatchReader:
 
     @cached_property
     def _format(self) -> Any:
+        import pyarrow.dataset as pads
+
         return pads.ParquetFileFormat(
             # INT96 reaches beyond what 64 bits of nanoseconds hold; Delta counts microseconds.
             read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
@@ -208,6 +209,8 @@ class BatchReader:
         return may_hold(self.pushdown, range(first + positions.start, first + positions.stop))
 
     def _scanner(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Any:
+        import pyarrow.dataset as pads
+
         store = self.layout.store
         dataset = pads.FileSystemDataset(
             list(fragments), binding.scan_schema, self._format, store.arrow_filesystem()

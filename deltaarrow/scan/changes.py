@@ -16,17 +16,11 @@ others. A plan is pure data and picklable, like that of a scan.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-import pyarrow as pa
-
 from deltaarrow.actions import Metadata, Protocol
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import (
     ChangeDataNotRecordedError,
-    CorruptLogError,
     SchemaMismatchError,
     UnsupportedFeatureError,
     VersionNotFoundError,
@@ -34,25 +28,21 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
-from deltaarrow.log import CommitChanges, CommitTimes, FileChange, is_catalog_store, read_changes
+from deltaarrow.log import CommitChanges, CommitTimes, is_catalog_store, read_changes
 from deltaarrow.notebook import html_table
-from deltaarrow.partitions import render_partition_value
+from deltaarrow.scan.commit_tasks import (
+    commit_tasks,
+    commit_timestamp,
+    feed_layout,
+    matching_tasks,
+    render_instant,
+)
 from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.plan import ensure_columns, table_layout
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.tasks import FileTask, TableLayout
-from deltaarrow.schema import (
-    CHANGE_TYPE,
-    COMMIT_TIMESTAMP,
-    COMMIT_VERSION,
-    PHYSICAL_NAME_KEY,
-    Field,
-    PrimitiveType,
-    Schema,
-    column_mapping_mode,
-)
+from deltaarrow.schema import CHANGE_TYPE, COMMIT_VERSION, Schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.statistics import skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = [
@@ -61,14 +51,6 @@ __all__ = [
     "plan_changes",
     "resolve_versions",
 ]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMESTAMP = PrimitiveType("timestamp")
-_FIELDS = (
-    Field(CHANGE_TYPE, PrimitiveType("string")),
-    Field(COMMIT_VERSION, PrimitiveType("long")),
-    Field(COMMIT_TIMESTAMP, _TIMESTAMP),
-)
 
 
 @dataclass(frozen=True)
@@ -128,8 +110,8 @@ class ChangePlan:
         recorded = [task for task in self.tasks if is_recorded(task)]
         derived = [task for task in self.tasks if not is_recorded(task)]
         kept = heapq.merge(
-            _matching(recorded, self.recorded_layout, predicate),
-            _matching(derived, self.layout, predicate),
+            matching_tasks(recorded, self.recorded_layout, predicate),
+            matching_tasks(derived, self.layout, predicate),
             key=lambda task: int(task.partition_values[COMMIT_VERSION] or 0),
         )
         return replace(self, columns=wanted, tasks=tuple(kept))
@@ -148,30 +130,6 @@ class ChangePlan:
 def is_recorded(task: FileTask) -> bool:
     """Whether a task of a `ChangePlan` reads a change data file."""
     return CHANGE_TYPE not in task.partition_values
-
-
-def _matching(tasks: Sequence[FileTask], layout: TableLayout, predicate: Predicate) -> list[FileTask]:
-    pruning = skipping_sql(
-        predicate,
-        layout.schema,
-        layout.mapping_mode,
-        layout.partition_columns,
-        stats="stats",
-        partition_values="partition_values",
-    )
-    if pruning is None or not tasks:
-        return list(tasks)
-    columns = {
-        "place": build_array(range(len(tasks)), pa.int64()),
-        "stats": build_array([task.stats for task in tasks], pa.string()),
-        "partition_values": build_array(
-            [task.partition_values for task in tasks], pa.map_(pa.string(), pa.string())
-        ),
-    }
-    with sandbox_cursor() as cursor:
-        cursor.register("files", pa.table(columns))
-        kept = cursor.sql(f"SELECT place FROM files WHERE coalesce(({pruning}), true)").fetchall()
-    return [tasks[place] for (place,) in sorted(kept)]
 
 
 # --- the range -------------------------------------------------------------------------------------
@@ -211,8 +169,8 @@ def resolve_versions(
             if allow_out_of_range:
                 return nothing
             raise VersionNotFoundError(
-                f"no version is as new as {_instant(starting_time)}: the newest version,"
-                f" {newest.version}, is of {_instant(times.timestamp(newest.version))}"
+                f"no version is as new as {render_instant(starting_time)}: the newest version,"
+                f" {newest.version}, is of {render_instant(times.timestamp(newest.version))}"
             )
         start = max(start, since)
     if start > newest.version:
@@ -247,14 +205,6 @@ def _ensure_listed(times: CommitTimes, start: int, end: int) -> None:
         )
 
 
-def _instant(timestamp_ms: int) -> str:
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
-    except OverflowError as error:
-        raise CorruptLogError(f"{timestamp_ms} ms since 1970 is no time of a commit") from error
-    return render_partition_value(moment, _TIMESTAMP) or ""
-
-
 # --- the plan --------------------------------------------------------------------------------------
 
 
@@ -276,7 +226,7 @@ def plan_changes(
         UnsupportedFeatureError: a version needs what this release does not read.
     """
     if not versions:
-        layout = _feed_layout(table_layout(newest))
+        layout = feed_layout(table_layout(newest))
         plan = ChangePlan(layout, versions, tuple(f.name for f in layout.schema.fields), ())
         return plan.narrow(predicate, columns)
     store = newest.store
@@ -285,53 +235,29 @@ def plan_changes(
     _ensure_listed(times, first, last)
     end = newest if last == newest.version else Snapshot.load(store, last)
     start = end if first == last else Snapshot.load(store, first)
-    layout = _feed_layout(table_layout(end))
-    own = layout.partition_fields[: len(end.partition_columns)]
-    partitions = frozenset(layout.physical_name(column) for column in own)
+    layout = feed_layout(table_layout(end))
     tasks: list[FileTask] = []
-    for commit, timestamp in _checked_commits(times, start, end):
-        said = {COMMIT_VERSION: str(commit.version), COMMIT_TIMESTAMP: _instant(timestamp)}
+    for commit in _checked_commits(times, start, end):
         if commit.version == first and commit.metadata is not None:
             _ensure_same_partitioning(commit, end)
-        for change in commit.files:
-            tasks.append(_task(change, said, commit.version, partitions))
+        tasks += commit_tasks(commit, layout, commit_timestamp(times, commit))
     plan = ChangePlan(layout, versions, tuple(f.name for f in layout.schema.fields), tuple(tasks))
     return plan.narrow(predicate, columns)
 
 
-def _feed_layout(table: TableLayout) -> TableLayout:
-    reserved = {f.name for f in _FIELDS}
-    if clash := [f.name for f in table.schema.fields if f.name.casefold() in reserved]:
-        raise SchemaMismatchError(f"the table has the column {clash[0]!r}, as a change data feed has")
-    # Files and partition values have these names whatever the mapping.
-    mapped = table.mapping_mode != "none"
-    fields = [Field(f.name, f.type, metadata={PHYSICAL_NAME_KEY: f.name}) if mapped else f for f in _FIELDS]
-    constants = (*table.partition_columns, *(f.name for f in fields))
-    return replace(table, schema=Schema([*table.schema.fields, *fields]), partition_columns=constants)
-
-
-def _checked_commits(
-    times: CommitTimes, start: Snapshot, end: Snapshot
-) -> Iterator[tuple[CommitChanges, int]]:
-    """Yield the commits with their times, as long as a feed may show them together."""
+def _checked_commits(times: CommitTimes, start: Snapshot, end: Snapshot) -> Iterator[CommitChanges]:
+    """Yield the commits, as long as a feed may show them together."""
     offset = start.version - times.commits[0].version
     commits = times.commits[offset : offset + end.version - start.version + 1]
     _ensure_readable_together(start.protocol, start.metadata, start.version, end)
     protocol, metadata = start.protocol, start.metadata
-    for place, commit in enumerate(read_changes(times.store, commits), offset):
+    for commit in read_changes(times.store, commits):
         # The first commit may have changed the schema: nothing before it is read.
         if commit.version > start.version and (commit.protocol or commit.metadata):
             protocol, metadata = commit.protocol or protocol, commit.metadata or metadata
             ensure_readable(protocol, metadata, through_catalog=is_catalog_store(times.store))
             _ensure_readable_together(protocol, metadata, commit.version, end)
-        timestamp: int | None = times.file_times[place]
-        if times.in_commit_since is not None and commit.version >= times.in_commit_since:
-            timestamp = commit.in_commit_timestamp
-        if timestamp is None:
-            raise CorruptLogError(
-                f"version {commit.version} has no inCommitTimestamp, although the table requires it"
-            )
-        yield commit, timestamp
+        yield commit
 
 
 def _ensure_readable_together(protocol: Protocol, metadata: Metadata, version: int, end: Snapshot) -> None:
@@ -340,15 +266,8 @@ def _ensure_readable_together(protocol: Protocol, metadata: Metadata, version: i
             f"the change data feed was off in version {version} (delta.enableChangeDataFeed):"
             " what changed then is not recorded; begin with a later version, or end before it"
         )
-    mode = column_mapping_mode(
-        protocol.min_reader_version,
-        protocol.reader_features,
-        protocol.writer_features,
-        metadata.configuration,
-    )
-    older = TableShape(Schema.from_json(metadata.schema_string), metadata.partition_columns, mode)
     newer = TableShape(end.schema, end.partition_columns, end.mapping_mode)
-    if found := incompatibility(older, newer):
+    if found := incompatibility(TableShape.of(protocol, metadata), newer):
         raise SchemaMismatchError(
             f"the schema of version {version} cannot be read as that of version {end.version}: {found};"
             " read the versions before and after the change apart"
@@ -365,29 +284,3 @@ def _ensure_same_partitioning(commit: CommitChanges, end: Snapshot) -> None:
                 f" {list(before.partition_columns)} to {list(end.partition_columns)}, so that what it"
                 " deletes cannot be shown; begin with a later version"
             )
-
-
-def _task(change: FileChange, said: dict[str, str], version: int, partitions: frozenset[str]) -> FileTask:
-    values = change.partition_values
-    if values is None and partitions:
-        raise CorruptLogError(
-            f"version {version} removes {change.path} without its partition values, so that its rows"
-            " cannot be shown as deletes"
-        )
-    # Spark leaves a NULL out of the partition values of a removed file.
-    values = dict(values or {})
-    if not values.keys() <= partitions:
-        raise SchemaMismatchError(
-            f"version {version} changes {change.path}, which is partitioned by {sorted(values)}"
-            f" and not, as the table, by {sorted(partitions)}"
-        )
-    if change.change_type is not None:
-        values[CHANGE_TYPE] = change.change_type
-    return FileTask(
-        path=change.path,
-        size=change.size,
-        partition_values=values | said,
-        stats=change.stats,
-        deletion_vector=change.deletion_vector,
-        only_in=change.only_in,
-    )

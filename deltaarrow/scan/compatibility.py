@@ -8,8 +8,18 @@ was done; the rules are delta-spark's.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
-from deltaarrow.schema import ArrayType, DataType, MapType, Schema, StructType, physical_name
+from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    Schema,
+    StructType,
+    column_mapping_mode,
+    physical_name,
+)
 
 __all__ = ["TableShape", "incompatibility"]
 
@@ -21,6 +31,17 @@ class TableShape:
     schema: Schema
     partition_columns: tuple[str, ...]
     mapping_mode: str
+
+    @classmethod
+    def of(cls, protocol: Protocol, metadata: Metadata) -> Self:
+        """What they say of it."""
+        mode = column_mapping_mode(
+            protocol.min_reader_version,
+            protocol.reader_features,
+            protocol.writer_features,
+            metadata.configuration,
+        )
+        return cls(Schema.from_json(metadata.schema_string), tuple(metadata.partition_columns), mode)
 
 
 def incompatibility(older: TableShape, newer: TableShape) -> str | None:

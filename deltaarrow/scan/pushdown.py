@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as pads
+import pyarrow.compute as pc
 
 from deltaarrow.expressions import (
     And,
@@ -70,7 +70,7 @@ def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding:
             or any(len(p) > 1 or p[0] not in sources for p in columns)
         ):
             continue
-        expression = to_arrow(part, lambda path: pads.field(sources[path[0]]))
+        expression = to_arrow(part, lambda path: pc.field(sources[path[0]]))
         if not _binds(expression, pa.schema([(sources[p[0]], types[p[0]]) for p in columns])):
             continue
         pushed = expression if pushed is None else pushed & expression
@@ -79,6 +79,8 @@ def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding:
 
 def _binds(expression: Any, schema: pa.Schema) -> bool:
     """Whether pyarrow finds a kernel for the types; the full filter reports it where it does not."""
+    import pyarrow.dataset as pads
+
     try:
         pads.Scanner.from_batches([], schema=schema, filter=expression)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):

@@ -271,7 +271,7 @@ def _parts(
     count = len(files)
     places = integers(files)
     columns = {
-        "branch": pa.repeat(pa.scalar(number, pa.uint16()), count),
+        "branch": integers(np.full(count, number)),
         "file_index": integers(np.arange(count), pa.uint64()),
         "file": places,
         "keep": _masks(plan, branch.files) if branch.masked else pa.nulls(count, pa.large_binary()),

@@ -1,0 +1,161 @@
+"""The files that single commits changed as tasks, for a change data feed or for a stream of what is added.
+
+The columns of a feed are those of the table and three more, of which `_change_type` may stand in a file and
+the others never do. What all rows of a file have in common of the three, its task has as partition values.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from deltaarrow.actions.arrow import build_array
+from deltaarrow.compute import sandbox_cursor
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError
+from deltaarrow.expressions import Predicate
+from deltaarrow.log import CommitChanges, CommitTimes, FileChange
+from deltaarrow.partitions import render_partition_value
+from deltaarrow.scan.tasks import FileTask, TableLayout
+from deltaarrow.schema import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    PHYSICAL_NAME_KEY,
+    Field,
+    PrimitiveType,
+    Schema,
+)
+from deltaarrow.statistics import skipping_sql
+
+__all__ = [
+    "commit_tasks",
+    "commit_timestamp",
+    "feed_layout",
+    "feed_values",
+    "matching_tasks",
+    "render_instant",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMESTAMP = PrimitiveType("timestamp")
+_FIELDS = (
+    Field(CHANGE_TYPE, PrimitiveType("string")),
+    Field(COMMIT_VERSION, PrimitiveType("long")),
+    Field(COMMIT_TIMESTAMP, _TIMESTAMP),
+)
+_NAMES = frozenset(field.name for field in _FIELDS)
+
+
+def feed_layout(table: TableLayout) -> TableLayout:
+    """Return how the rows of a feed lie in files that were added or removed.
+
+    Raises `SchemaMismatchError` when the table has a column with the name of one of a feed.
+    """
+    if clash := [f.name for f in table.schema.fields if f.name.casefold() in _NAMES]:
+        raise SchemaMismatchError(f"the table has the column {clash[0]!r}, as a change data feed has")
+    # Files and partition values have these names whatever the mapping.
+    mapped = table.mapping_mode != "none"
+    fields = [Field(f.name, f.type, metadata={PHYSICAL_NAME_KEY: f.name}) if mapped else f for f in _FIELDS]
+    constants = (*table.partition_columns, *(f.name for f in fields))
+    return replace(table, schema=Schema([*table.schema.fields, *fields]), partition_columns=constants)
+
+
+def feed_values(version: int, timestamp_ms: int, change_type: str | None = None) -> dict[str, str]:
+    """Return what the rows of a file in a feed have in common, as partition values."""
+    values = {COMMIT_VERSION: str(version), COMMIT_TIMESTAMP: render_instant(timestamp_ms)}
+    return values if change_type is None else values | {CHANGE_TYPE: change_type}
+
+
+def render_instant(timestamp_ms: int) -> str:
+    """Return the time of a commit, in milliseconds since the epoch, as the log spells timestamps."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError as error:
+        raise CorruptLogError(f"{timestamp_ms} ms since 1970 is no time of a commit") from error
+    return render_partition_value(moment, _TIMESTAMP) or ""
+
+
+def commit_timestamp(times: CommitTimes, commit: CommitChanges) -> int:
+    """Return when a commit that is among `times` was made, in milliseconds since the epoch."""
+    if times.in_commit_since is None or commit.version < times.in_commit_since:
+        return times.file_times[commit.version - times.commits[0].version]
+    if commit.in_commit_timestamp is None:
+        raise CorruptLogError(
+            f"version {commit.version} has no inCommitTimestamp, although the table requires it"
+        )
+    return commit.in_commit_timestamp
+
+
+def commit_tasks(
+    commit: CommitChanges, layout: TableLayout, timestamp_ms: int | None = None
+) -> list[FileTask]:
+    """Return a task for every file that a commit changed, in order.
+
+    With `timestamp_ms`, the time of the commit, they are those of a feed, and `layout` a `feed_layout`.
+
+    Raises `SchemaMismatchError` for a file that is not partitioned as the table is, and `CorruptLogError`
+    for one without partition values.
+    """
+    said: dict[str, str] = {}
+    partitions = frozenset(layout.physical_name(field) for field in layout.partition_fields)
+    if timestamp_ms is not None:
+        said, partitions = feed_values(commit.version, timestamp_ms), partitions - _NAMES
+    tasks = []
+    for change in commit.files:
+        values = _partition_values(change, commit.version, partitions) | said
+        if timestamp_ms is not None and change.change_type is not None:
+            values[CHANGE_TYPE] = change.change_type
+        tasks.append(
+            FileTask(
+                path=change.path,
+                size=change.size,
+                partition_values=values,
+                stats=change.stats,
+                deletion_vector=change.deletion_vector,
+                only_in=change.only_in,
+            )
+        )
+    return tasks
+
+
+def _partition_values(change: FileChange, version: int, partitions: frozenset[str]) -> dict[str, str | None]:
+    values: Mapping[str, str | None] | None = change.partition_values
+    if values is None and partitions:
+        raise CorruptLogError(
+            f"version {version} removes {change.path} without its partition values, so that its rows"
+            " cannot be shown as deletes"
+        )
+    # Spark leaves a NULL out of the partition values of a removed file.
+    values = dict(values or {})
+    if not values.keys() <= partitions:
+        raise SchemaMismatchError(
+            f"version {version} changes {change.path}, which is partitioned by {sorted(values)}"
+            f" and not, as the table, by {sorted(partitions)}"
+        )
+    return values
+
+
+def matching_tasks(tasks: Sequence[FileTask], layout: TableLayout, predicate: Predicate) -> list[FileTask]:
+    """Return the tasks whose files may hold a row that matches, in order."""
+    pruning = skipping_sql(
+        predicate,
+        layout.schema,
+        layout.mapping_mode,
+        layout.partition_columns,
+        stats="stats",
+        partition_values="partition_values",
+    )
+    if pruning is None or not tasks:
+        return list(tasks)
+    columns = {
+        "place": build_array(range(len(tasks)), pa.int64()),
+        "stats": build_array([task.stats for task in tasks], pa.string()),
+        "partition_values": build_array(
+            [task.partition_values for task in tasks], pa.map_(pa.string(), pa.string())
+        ),
+    }
+    with sandbox_cursor() as cursor:
+        cursor.register("files", pa.table(columns))
+        kept = cursor.sql(f"SELECT place FROM files WHERE coalesce(({pruning}), true)").fetchall()
+    return [tasks[place] for (place,) in sorted(kept)]
