@@ -27,6 +27,7 @@ that is what their users search for. The tree::
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
     ├── StorageError                  a store cannot do what is asked
+    ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
 
@@ -46,6 +47,7 @@ __all__ = [
     "DeltaProtocolError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
+    "MemoryLimitError",
     "MetadataChangedException",
     "MissingDependencyError",
     "ProtocolChangedException",
@@ -160,6 +162,10 @@ class ProtocolChangedException(CommitFailedError):
 
 class StorageError(DeltaError):
     """A store cannot do what is asked, for instance put a file only if it is absent."""
+
+
+class MemoryLimitError(DeltaError, MemoryError):
+    """What an operation has to hold at once is more than its ``memory_limit``, or that of the process."""
 
 
 class MissingDependencyError(DeltaError, ImportError):

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute.database import connect, pooled_cursor
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
+from deltaarrow.errors import MemoryLimitError
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["files_cursor"]
+
+_OUT_OF_MEMORY = "Out of Memory Error: "
+"""How the text of DuckDB's exception begins, also where it comes by way of an Arrow stream."""
 
 
 @contextlib.contextmanager
@@ -24,12 +28,24 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
 
     With `memory_limit` the database is one of its own, which spills before an operation takes so much; see
     `set_memory_limit`, which tells what other databases take.
+
+    Raises `MemoryLimitError` where DuckDB needs more than that, also for what does not spill.
     """
+    import duckdb
+
     # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
     # endpoint) therefore have databases of their own, lest one read with the rights of the other.
     key = ("files", store.filesystem_key, memory_limit)
-    with pooled_cursor(key, lambda: _connect(store, memory_limit)) as cursor:
-        yield cursor
+    try:
+        with pooled_cursor(key, lambda: _connect(store, memory_limit)) as cursor:
+            yield cursor
+    except (duckdb.OutOfMemoryException, OSError) as error:
+        message = str(error).partition("\n")[0]
+        if not message.startswith(_OUT_OF_MEMORY):
+            raise
+        limit = "the limit of the process" if memory_limit is None else f"memory_limit={memory_limit!r}"
+        text = f"{limit} is too little for this operation ({message.removeprefix(_OUT_OF_MEMORY)})"
+        raise MemoryLimitError(f"{text}: give it more") from error
 
 
 def _connect(store: Store, memory_limit: str | None) -> "duckdb.DuckDBPyConnection":
