@@ -1,9 +1,15 @@
-"""Arrow arrays over numpy's values, nothing copied; `pyarrow.array` would import pandas where it is."""
+"""Arrow arrays made of numpy's, nothing copied, or of one value.
+
+`pyarrow.array` and `pyarrow.scalar` would import pandas where it is installed, which takes longer than many
+statements.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["booleans", "integers"]
+__all__ = ["booleans", "integers", "repeated_text", "texts"]
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
@@ -16,7 +22,7 @@ def booleans(mask: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits], 0)
 
 
-def integers(numbers: np.ndarray, data_type: pa.DataType | None = None) -> pa.Array:
+def integers(numbers: np.ndarray | Sequence[int], data_type: pa.DataType | None = None) -> pa.Array:
     """Return integers in Arrow, of 64 bits: as `pa.int64` or another type that has as many.
 
     >>> integers(np.arange(3), pa.uint64()).type
@@ -24,3 +30,29 @@ def integers(numbers: np.ndarray, data_type: pa.DataType | None = None) -> pa.Ar
     """
     values = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
     return pa.Array.from_buffers(data_type or pa.int64(), len(numbers), [None, values], 0)
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """Return strings in Arrow, as `pa.string`.
+
+    >>> texts(["a", "bc"]).to_pylist()
+    ['a', 'bc']
+    """
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    )
+
+
+def repeated_text(text: str, length: int) -> pa.Array:
+    """Return one string many times, as `pa.string`.
+
+    >>> repeated_text("insert", 2).to_pylist()
+    ['insert', 'insert']
+    """
+    encoded = text.encode()
+    offsets = np.arange(length + 1, dtype=np.int32) * np.int32(len(encoded))
+    return pa.Array.from_buffers(
+        pa.string(), length, [None, pa.py_buffer(offsets), pa.py_buffer(encoded * length)]
+    )

@@ -11,25 +11,27 @@ import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import duckdb
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines.changes import ChangeDataset
-from deltaarrow.engines.dataset import DeltaDataset, LogDataset
-from deltaarrow.engines.scanner import Columns
-from deltaarrow.engines.source import TableSource, snapshot_of
+from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
-from deltaarrow.scan import ROW_TRACKING_COLUMNS, Explanation, plan_scan
+from deltaarrow.lazy import lazy_attributes
+from deltaarrow.scan import ROW_TRACKING_COLUMNS, plan_scan
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
-__all__ = ["DatasetForDuckDB", "ShownFiles", "query", "register", "shown_views"]
+if TYPE_CHECKING:
+    from deltaarrow.engines.changes import ChangeDataset
+    from deltaarrow.engines.dataset import LogDataset
+    from deltaarrow.engines.duckdb_dataset import DatasetForDuckDB
+
+__all__ = ["ShownFiles", "query", "register", "shown_views"]
 
 _HELPER = "__deltaarrow"
 
@@ -41,72 +43,11 @@ _MOST_REMOTE_FILES = 256
 
 Native = Literal["auto"] | bool
 
-
-# --- translate -------------------------------------------------------------------------------------
-
-
-def _annotated(field: pa.Field, data_type: DataType) -> pa.Field:
-    """The Arrow field with variants marked so that DuckDB takes them for its own."""
-    if data_type == PrimitiveType("variant"):
-        return field.with_metadata({"ARROW:extension:name": "arrow.parquet.variant"})
-    arrow_type = field.type
-    if isinstance(data_type, StructType):
-        members = zip(arrow_type, data_type.fields, strict=True)
-        return field.with_type(pa.struct([_annotated(member, inner.type) for member, inner in members]))
-    if isinstance(data_type, ArrayType):
-        return field.with_type(pa.list_(_annotated(arrow_type.value_field, data_type.element_type)))
-    if isinstance(data_type, MapType):
-        key = _annotated(arrow_type.key_field, data_type.key_type)
-        return field.with_type(pa.map_(key, _annotated(arrow_type.item_field, data_type.value_type)))
-    return field
-
-
-def _annotated_schema(schema: pa.Schema, logical: StructType) -> pa.Schema:
-    pairs = zip(schema, logical.fields, strict=True)
-    return pa.schema([_annotated(field, column.type) for field, column in pairs])
-
-
-class _AnnotatedScanner:
-    def __init__(self, scanner: Any, schema: pa.Schema) -> None:
-        self._scanner = scanner
-        self._schema = schema
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        reader = self._scanner.to_reader()
-        schema = pa.schema([self._schema.field(name) for name in reader.schema.names])
-        return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in reader))
-
-
-class DatasetForDuckDB(DeltaDataset):
-    """The Arrow dataset in which DuckDB sees variants; `scanned`, if a list, collects what it asks for."""
-
-    scanned: list[Explanation] | None = None
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of the table, its variants marked."""
-        return _annotated_schema(super().schema, self._logical)
-
-    def scanner(self, columns: Columns = None, filter: Any = None, **options: Any) -> Any:
-        """Return a scan as `DeltaDataset.scanner` does."""
-        if self.scanned is not None:
-            self.scanned.append(self.explain(columns, filter))
-        return _AnnotatedScanner(super().scanner(columns, filter, **options), self.schema)
-
-
-class _ChangesForDuckDB(ChangeDataset):
-    """The change data feed in which DuckDB sees variants."""
-
-    @classmethod
-    def of(cls, feed: ChangeDataset) -> Self:
-        return cls(feed._changes, feed._condition)
-
-    @property
-    def schema(self) -> pa.Schema:
-        return _annotated_schema(super().schema, self.logical_schema)
-
-    def scanner(self, *arguments: Any, **options: Any) -> Any:
-        return _AnnotatedScanner(super().scanner(*arguments, **options), self.schema)
+_dataset = lazy_attributes(
+    __name__,
+    dict.fromkeys(["ChangesForDuckDB", "DatasetForDuckDB"], "deltaarrow.engines.duckdb_dataset"),
+)
+"""The datasets, where a view is over one: they bring pyarrow.dataset along."""
 
 
 # --- plan ------------------------------------------------------------------------------------------
@@ -133,7 +74,7 @@ class ShownFiles:
     parts: pa.Table | None
 
 
-_views: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, ShownFiles | DatasetForDuckDB]]
+_views: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, "ShownFiles | DatasetForDuckDB"]]
 _views = weakref.WeakKeyDictionary()
 
 
@@ -141,7 +82,7 @@ _defaults: set[duckdb.DuckDBPyConnection] = set()
 """The default connection, whose object DuckDB forgets where nobody holds it."""
 
 
-def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, ShownFiles | DatasetForDuckDB]:
+def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, "ShownFiles | DatasetForDuckDB"]:
     """Return what the views show that were made on a connection."""
     return _views.get(connection, {})
 
@@ -204,7 +145,7 @@ _SUFFIX_LENGTH = 16
 def register(
     con: duckdb.DuckDBPyConnection | ModuleType,
     name: str,
-    table: TableSource | ChangeDataset,
+    table: "TableSource | ChangeDataset",
     native: Native = "auto",
     *,
     row_tracking: bool = False,
@@ -252,7 +193,7 @@ def register(
     earlier = _helpers(connection, prefix)
     # A name of its own, so that the view in use never meets the helper table of another version.
     helper = prefix + secrets.token_hex(_SUFFIX_LENGTH // 2)
-    if isinstance(table, ChangeDataset):
+    if isinstance(table, HasChanges):
         _show_changes(connection, name, helper, table, native=native, row_tracking=row_tracking)
         _views.get(connection, {}).pop(name, None)
     else:
@@ -285,7 +226,7 @@ def _show_snapshot(
             parts = None if relation.parts is None else relation.parts.drop_columns("keep")
             views[name] = ShownFiles(snapshot, helper, files, relation.branches, relation.part_names, parts)
             return
-    dataset = DatasetForDuckDB(snapshot, with_row_ids=row_tracking)
+    dataset = _dataset("DatasetForDuckDB")(snapshot, with_row_ids=row_tracking)
     _show_dataset(connection, name, helper, dataset)
     views[name] = dataset
 
@@ -294,7 +235,7 @@ def _show_changes(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     helper: str,
-    feed: ChangeDataset,
+    feed: "ChangeDataset",
     *,
     native: Native,
     row_tracking: bool,
@@ -303,7 +244,7 @@ def _show_changes(
         raise BeyondDuckDBError("a change data feed comes through Arrow", feature="changeDataFeed")
     if row_tracking:
         raise UnsupportedFeatureError("a change data feed has no row ids", feature="rowTracking")
-    _show_dataset(connection, name, helper, _ChangesForDuckDB.of(feed))
+    _show_dataset(connection, name, helper, _dataset("ChangesForDuckDB").of(feed))
     _views.get(connection, {}).pop(name, None)
 
 
@@ -325,7 +266,9 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
         raise
 
 
-def _show_dataset(connection: duckdb.DuckDBPyConnection, name: str, helper: str, dataset: LogDataset) -> None:
+def _show_dataset(
+    connection: duckdb.DuckDBPyConnection, name: str, helper: str, dataset: "LogDataset"
+) -> None:
     connection.register(helper, dataset)
     try:
         view = f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS FROM {quote_identifier(helper)}"

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.compute import sandbox_cursor
-from deltaarrow.engines.duckdb import DatasetForDuckDB, ShownFiles, shown_views
+from deltaarrow.engines.duckdb import ShownFiles, shown_views
+from deltaarrow.engines.duckdb_dataset import DatasetForDuckDB
 from deltaarrow.expressions import FALSE
 from deltaarrow.scan import Explanation, explain_scan
 from deltaarrow.schema import physical_name

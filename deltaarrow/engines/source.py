@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
-__all__ = ["HasSnapshot", "TableSource", "snapshot_of"]
+__all__ = ["HasChanges", "HasSnapshot", "TableSource", "snapshot_of"]
 
 
 class HasSnapshot(Protocol):
@@ -16,6 +16,15 @@ class HasSnapshot(Protocol):
     @property
     def snapshot(self) -> Snapshot:
         """The table at the version that is shown."""
+
+
+@runtime_checkable
+class HasChanges(Protocol):
+    """A `deltaarrow.engines.ChangeDataset`, told without pyarrow.dataset, which takes long to import."""
+
+    @property
+    def versions(self) -> range:
+        """The versions whose changes are shown."""
 
 
 TableSource: TypeAlias = Snapshot | HasSnapshot | str | os.PathLike[str]

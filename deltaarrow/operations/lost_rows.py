@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
+from deltaarrow.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
 from deltaarrow.operations.row_tracking import hidden_columns
 from deltaarrow.schema import Field
@@ -154,7 +155,7 @@ class LostRows:
         """Stage what the files lose; what is copied of them is staged by the caller."""
         by_row = set(self.marked) | set(self._emptied_by_row)
         whole = [place for place in self.left if place not in by_row]
-        self.transaction.remove_files(self.plan.files.take(pa.array(whole, pa.int64())))
+        self.transaction.remove_files(self.plan.files.take(integers(whole)))
         for place in sorted(by_row):
             rows = self.gone[place]
             assert rows is not None

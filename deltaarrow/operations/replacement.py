@@ -6,6 +6,7 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
+from deltaarrow.arrays import integers
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import (
@@ -48,7 +49,7 @@ def stage_partition_removal(
     predicate = partitions_predicate(snapshot, written)
     files = transaction.read_files(predicate)
     plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, (), files)
-    return _removal(transaction, files.take(pa.array(scan.matching_files(plan, predicate), pa.int64())))
+    return _removal(transaction, files.take(integers(scan.matching_files(plan, predicate))))
 
 
 def partitions_predicate(snapshot: Snapshot, written: Iterable[AddFile]) -> Predicate:

@@ -18,6 +18,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from deltaarrow.arrays import integers
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
@@ -148,7 +149,7 @@ def skip_by_variants(
     if not parts or not files.num_rows:
         return files
     decoded = decode_variant_bounds(files.column("stats"), parts, physical)
-    columns = {"place": pa.array(range(files.num_rows), pa.int64())}
+    columns = {"place": integers(range(files.num_rows))}
     columns |= {name: files.column(name) for name in ("stats", "partition_values")}
     names: dict[VariantGet, tuple[str, str]] = {}
     for number, (part, bounds) in enumerate(decoded.items()):

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
+from deltaarrow.arrays import texts
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.snapshot import Snapshot
@@ -127,7 +127,7 @@ def with_recorded_row_ids(
     if not lacking or not is_supported(newest.protocol, "rowTracking"):
         return list(actions)
     files = newest.files(columns=["path", "base_row_id", "default_row_commit_version"])
-    files = files.filter(pc.is_in(files.column("path"), pa.array(sorted(lacking), pa.string())))
+    files = files.filter(pc.is_in(files.column("path"), texts(sorted(lacking))))
     recorded: dict[str, _FileIds] = {
         row["path"]: (row["base_row_id"], row["default_row_commit_version"]) for row in files.to_pylist()
     }

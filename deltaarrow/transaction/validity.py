@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import (
@@ -20,6 +19,7 @@ from deltaarrow.actions import (
     RemoveFile,
     SetTransaction,
 )
+from deltaarrow.arrays import texts
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties
@@ -207,7 +207,7 @@ def ensure_live(files: Collection[Mapping[str, Any]], snapshot: Snapshot) -> Non
     if not files:
         return
     live = snapshot.files(columns=["path", "deletion_vector"])
-    live = live.filter(pc.is_in(live.column("path"), pa.array([file["path"] for file in files], pa.string())))
+    live = live.filter(pc.is_in(live.column("path"), texts([file["path"] for file in files])))
     present = {row["path"]: row["deletion_vector"] for row in live.to_pylist()}
     for file in files:
         if file["path"] not in present or present[file["path"]] != file["deletion_vector"]:
@@ -238,7 +238,7 @@ def ensure_replaced_files_are_removed(
         if isinstance(action, RemoveFile)
     }
     files = newest.files(columns=["path", "deletion_vector"])
-    live = files.filter(pc.is_in(files.column("path"), pa.array(list(adds), pa.string())))
+    live = files.filter(pc.is_in(files.column("path"), texts(list(adds))))
     for row in live.to_pylist():
         path, vector = row["path"], row["deletion_vector"]
         present = _vector_id(None if vector is None else DeletionVectorDescriptor(**vector))

@@ -11,6 +11,7 @@ from typing import Self
 import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
+from deltaarrow.arrays import repeated_text
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.schema import CHANGE_TYPE, PHYSICAL_NAME_KEY, ChangeType, Field
 from deltaarrow.write.completion import complete_rows
@@ -116,5 +117,5 @@ def with_change_type(batch: pa.RecordBatch, change_type: ChangeType) -> pa.Recor
     >>> with_change_type(pa.RecordBatch.from_pydict({"id": [1, 2]}), ChangeType.DELETE).to_pylist()
     [{'id': 1, '_change_type': 'delete'}, {'id': 2, '_change_type': 'delete'}]
     """
-    column = pa.repeat(pa.scalar(change_type.value, pa.string()), batch.num_rows)
+    column = repeated_text(change_type.value, batch.num_rows)
     return batch.append_column(pa.field(CHANGE_TYPE, pa.string()), column)

@@ -9,9 +9,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 import deltaarrow.scan as scan
+from deltaarrow.arrays import booleans
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
@@ -208,7 +210,7 @@ class _Merge:
             for batch in self.source:
                 counted[0] += batch.num_rows
                 rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
-                marks = pa.repeat(pa.scalar(True), batch.num_rows)
+                marks = booleans(np.ones(batch.num_rows, bool))
                 yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=schema)
         except Exception as error:
             errors.append(error)
