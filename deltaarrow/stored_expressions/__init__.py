@@ -7,6 +7,7 @@ generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Colu
 Columns* and *Default Columns*). Timestamps are in UTC.
 """
 
+from deltaarrow.stored_expressions.assignment import assigned
 from deltaarrow.stored_expressions.binding import has_text_rules, parse_column, parse_expression
 from deltaarrow.stored_expressions.declared import (
     CONSTRAINT_PREFIX,
@@ -16,8 +17,8 @@ from deltaarrow.stored_expressions.declared import (
 from deltaarrow.stored_expressions.derivation import derived_predicate
 from deltaarrow.stored_expressions.evaluation import evaluate
 from deltaarrow.stored_expressions.known import Equality, known_equalities, known_predicate
-from deltaarrow.stored_expressions.native import converted_sql, to_native_sql
-from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path
+from deltaarrow.stored_expressions.native import to_native_sql
+from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Node, Path
 from deltaarrow.stored_expressions.registry import readme_functions
 from deltaarrow.stored_expressions.rendering import to_sandbox_sql, to_sql
 from deltaarrow.stored_expressions.rules import (
@@ -30,6 +31,7 @@ from deltaarrow.stored_expressions.rules import (
     generate,
 )
 from deltaarrow.stored_expressions.scope import AliasScope, Scope, TableScope
+from deltaarrow.stored_expressions.types import has_same_shape
 
 __all__ = [
     "CONSTRAINT_PREFIX",
@@ -40,18 +42,20 @@ __all__ = [
     "Equality",
     "Expression",
     "GeneratedColumn",
+    "Node",
     "Path",
     "Scope",
     "TableRules",
     "TableScope",
+    "assigned",
     "check_rows",
-    "converted_sql",
     "count_broken",
     "declared_rules",
     "derived_predicate",
     "ensure_rules_declarable",
     "evaluate",
     "generate",
+    "has_same_shape",
     "has_text_rules",
     "known_equalities",
     "known_predicate",

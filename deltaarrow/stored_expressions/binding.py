@@ -5,15 +5,16 @@ rendered and evaluated.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.stored_expressions.casts import cast
-from deltaarrow.stored_expressions.conditionals import case, element
-from deltaarrow.stored_expressions.constructors import Value, bind_value
+from deltaarrow.stored_expressions.conditionals import case, element, field_of
+from deltaarrow.stored_expressions.constructors import struct
+from deltaarrow.stored_expressions.nested import leaf_types
 from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Expression, Node, Path, call, refused
 from deltaarrow.stored_expressions.operators import (
     add,
@@ -47,7 +48,6 @@ from deltaarrow.stored_expressions.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    TIMESTAMPS,
     VOID,
     decimal_type,
     is_numeric,
@@ -58,7 +58,7 @@ from deltaarrow.stored_expressions.types import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["has_text_rules", "parse_column", "parse_default", "parse_expression"]
+__all__ = ["has_text_rules", "parse_column", "parse_expression"]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -97,7 +97,6 @@ _TYPES = {
     "TIMESTAMPLTZ": TIMESTAMP,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
 }
-_NOT_IN_ARRAYS = (*TIMESTAMPS, VOID, BINARY)
 _NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _COLLATIONS = "__COLLATIONS"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -132,17 +131,6 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
         raise refused("deep nesting") from error
 
 
-def parse_default(text: str) -> Value:
-    """The value that a default stands for, which reads no column.
-
-    Raises as `parse_expression` does.
-    """
-    try:
-        return bind_value(parse_tree(text), _Binder(_scope(StructType(()))).bind)
-    except RecursionError as error:
-        raise refused("deep nesting") from error
-
-
 def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
     """The path and the field of a text that is a column and nothing else, of whatever type; else None.
 
@@ -166,6 +154,19 @@ def has_text_rules(fields: Iterable[Field]) -> bool:
     )
 
 
+def _members(data_type: DataType) -> Iterator[Field]:
+    """The members of structs in a type, at any depth."""
+    if isinstance(data_type, ArrayType):
+        yield from _members(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from _members(data_type.key_type)
+        yield from _members(data_type.value_type)
+    elif isinstance(data_type, StructType):
+        for each in data_type.fields:
+            yield each
+            yield from _members(each.type)
+
+
 def _scope(schema: StructType | Scope) -> Scope:
     return TableScope(schema) if isinstance(schema, StructType) else schema
 
@@ -184,7 +185,7 @@ class _Binder:
             "column": self._column,
             "concat": self._adjacent,
             "div": lambda node: divide(*self._both(node)),
-            "dot": self._column,
+            "dot": self._dot,
             "dpipe": lambda node: concatenate(*self._both(node)),
             "extract": self._extract,
             "hexstring": lambda node: Constant(bytes.fromhex(node.this), BINARY),
@@ -249,13 +250,19 @@ class _Binder:
         path, fields = found
         last = fields[-1]
         sql_type(last.type)
-        if last.type == VOID or (
-            isinstance(last.type, ArrayType) and last.type.element_type in _NOT_IN_ARRAYS
-        ):
+        if VOID in leaf_types(last.type):
             raise refused(f"a value of type {type_name(last.type)}")
-        if has_text_rules(fields):
+        if has_text_rules((*fields, *_members(last.type))):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
         return ColumnRef(path, last.type)
+
+    def _dot(self, node: "exp.Expr") -> Node:
+        """A column by its path, or a member of a value that is none."""
+        if _names(node) is not None:
+            return self._column(node)
+        if node.expression.key != "identifier":
+            raise refused(f"{node.key.upper()} of what is not a column")
+        return field_of(self.bind(node.this), node.expression.name)
 
     def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Fields] | None:
         """The path to a column; None for a function that is called without parentheses."""
@@ -270,6 +277,9 @@ class _Binder:
         name = node.this
         function = find_function(name) if isinstance(name, str) else None
         operands = node.expressions
+        if str(name).lower() == "struct":
+            names = [each.alias if each.key == "alias" else None for each in operands]
+            return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])
         if function is not None:
             return function(name, tuple(map(self.bind, operands)))
         target = _CAST_FUNCTIONS.get(str(name).lower())

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from deltaarrow.schema import DataType, PrimitiveType
-from deltaarrow.stored_expressions.nodes import Constant, Node, call, refused
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.stored_expressions.nested import array_of, with_elements, with_entries, with_members
+from deltaarrow.stored_expressions.nodes import Call, Constant, Node, call, refused
 from deltaarrow.stored_expressions.types import (
     DATE,
     DOUBLE,
@@ -23,6 +24,7 @@ from deltaarrow.stored_expressions.types import (
     VOID,
     as_decimal,
     decimal_of,
+    has_same_shape,
     sql_type,
     type_name,
 )
@@ -44,8 +46,11 @@ _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) //
 
 
 def cast(node: Node, target: DataType, name: str = "cast") -> Node:
-    """The node as a value of `target`; refused for pairs of types that are not on the list."""
-    if node.type == target:
+    """The node as a value of `target`; refused for pairs of types that are not on the list.
+
+    The members of a struct are cast one after the other, whatever their names.
+    """
+    if has_same_shape(node.type, target):
         return node
     if isinstance(node, Constant):
         folded = _folded(node.value, node.type, target)
@@ -54,6 +59,16 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     if node.type == VOID or (isinstance(node, Constant) and node.value is None):
         sql_type(target)
         return Constant(None, target)
+    if isinstance(node.type, ArrayType) and isinstance(target, ArrayType):
+        if isinstance(node, Call) and node.name == "array":
+            return array_of([cast(each, target.element_type) for each in node.operands], target.element_type)
+        return with_elements(node, target, cast)
+    if isinstance(node.type, MapType) and isinstance(target, MapType):
+        return with_entries(node, target, cast)
+    if isinstance(node.type, StructType) and isinstance(target, StructType):
+        if len(node.type.fields) != len(target.fields):
+            raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
+        return with_members(node, node.type.fields, target, cast)
     make = _CASTS.get((_kind(node.type), _kind(target)))
     found = make(node.type, target) if make else None
     if found is None:

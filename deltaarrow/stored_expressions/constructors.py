@@ -1,21 +1,16 @@
-"""Defaults of arrays, maps and structs: values that are put together of others, which are expressions.
+"""Arrays, maps and structs that are put together of other values, which are expressions.
 
-``array(1, 2)``, ``map('a', 1)``, ``struct(1, 'x')`` and ``named_struct('a', 1)`` are understood, one inside
-the other. As in Spark the values of an array are made to be of one type, the least that takes all of them,
-and so are the keys and the values of a map. No value is narrowed to the type of the column, and the members
-of a struct go by their places, whatever their names.
+As in Spark the values of an array are made to be of one type, the least that takes all of them, and so are
+the keys and the values of a map.
 """
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
 
-from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.stored_expressions.casts import cast
-from deltaarrow.stored_expressions.function import literal_text
-from deltaarrow.stored_expressions.nodes import Constant, Node, refused
+from deltaarrow.stored_expressions.function import Function, literal_text
+from deltaarrow.stored_expressions.nested import array_of, leaf_types, map_of, struct_of
+from deltaarrow.stored_expressions.nodes import ColumnRef, Node, refused
 from deltaarrow.stored_expressions.types import (
     DATE,
     DOUBLE,
@@ -23,6 +18,7 @@ from deltaarrow.stored_expressions.types import (
     INTEGRAL,
     STRING,
     TIMESTAMPS,
+    VARIANT,
     VOID,
     as_decimal,
     decimal_of,
@@ -30,37 +26,10 @@ from deltaarrow.stored_expressions.types import (
     wider_type,
 )
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-__all__ = ["Constructed", "Value", "assembled", "bind_value", "fitted", "is_assignable", "leaves"]
+__all__ = ["FUNCTIONS", "is_assignable", "struct"]
 
 _PRECEDENCE = (*INTEGRAL, FLOAT, DOUBLE)
 _TIMES = (DATE, *TIMESTAMPS)
-
-
-@dataclass(frozen=True, slots=True)
-class Constructed:
-    """An array of these parts, a map of keys and values in turn, or a struct of its members."""
-
-    type: ArrayType | MapType | StructType
-    parts: tuple["Value", ...]
-
-
-Value: TypeAlias = Node | Constructed
-
-
-def bind_value(tree: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Value:
-    """The value that a tree stands for; `bind` knows what is no constructor."""
-    name = tree.this.lower() if tree.key == "anonymous" and isinstance(tree.this, str) else ""
-    if any(tree.args.get(part) for part in tree.arg_types.keys() - {"this", "expressions"}):
-        return bind(tree)
-    if name == "struct":
-        names = [each.alias or f"col{place}" for place, each in enumerate(tree.expressions, 1)]
-        parts = [each.this if each.key == "alias" else each for each in tree.expressions]
-        return _struct(names, [bind_value(each, bind) for each in parts])
-    construct = _CONSTRUCTORS.get(name)
-    return construct([bind_value(each, bind) for each in tree.expressions]) if construct else bind(tree)
 
 
 def is_assignable(given: DataType, wanted: DataType) -> bool:
@@ -88,119 +57,60 @@ def is_assignable(given: DataType, wanted: DataType) -> bool:
     digits, room = as_decimal(given), as_decimal(wanted)
     if digits is not None and room is not None and decimal_of(wanted) is not None:
         return room[1] >= digits[1] and room[0] - room[1] >= digits[0] - digits[1]
-    return (wanted == STRING and given.type != "variant") or (given in _TIMES and wanted in TIMESTAMPS)
+    return (wanted == STRING and given != VARIANT) or (given in _TIMES and wanted in TIMESTAMPS)
 
 
-def fitted(value: Value, target: DataType) -> Value:
-    """The value as one of another type, each part of it cast; refused where there is no such cast."""
-    if value.type == target:
-        return value
-    if not isinstance(value, Constructed):
-        if isinstance(target, PrimitiveType) and target.type != "variant":
-            return cast(value, target)
-        if _is_null(value):
-            return Constant(None, target)
-    elif isinstance(target, ArrayType):
-        return Constructed(target, tuple(fitted(each, target.element_type) for each in value.parts))
-    elif isinstance(target, MapType):
-        return _entries(target, value.parts)
-    elif isinstance(target, StructType):
-        types = [each.type for each in target.fields]
-        return Constructed(target, tuple(map(fitted, value.parts, types)))
-    raise refused(f"a value of type {type_name(value.type)} as {type_name(target)}")
+def struct(names: Sequence[str | None], parts: Sequence[Node]) -> Node:
+    """A struct; a member without a name has that of its column, or else that of its place."""
+    found = [
+        name or (part.path[-1] if isinstance(part, ColumnRef) else f"col{place}")
+        for place, (name, part) in enumerate(zip(names, parts, strict=True), 1)
+    ]
+    if not found or len({each.lower() for each in found}) < len(found):
+        raise refused("a struct without members, or with two of one name,")
+    return struct_of(parts, StructType([Field(*each) for each in zip(found, _types(parts), strict=True)]))
 
 
-def leaves(value: Value) -> Iterator[Node]:
-    """The expressions in a value that are to be computed, from left to right."""
-    if isinstance(value, Constructed):
-        for part in value.parts:
-            yield from leaves(part)
-    elif not _is_null(value):
-        yield value
+def _struct(*parts: Node) -> Node:
+    return struct([None] * len(parts), parts)
 
 
-def assembled(value: Value, computed: Iterator[Any]) -> Any:
-    """The value as Python objects, given what its `leaves` are, in their order.
-
-    Raises `ConstraintViolationError` where a key of a map is NULL, or two of them are the same.
-    """
-    if not isinstance(value, Constructed):
-        return None if _is_null(value) else next(computed)
-    parts = [assembled(each, computed) for each in value.parts]
-    if isinstance(value.type, StructType):
-        return dict(zip(value.type.names, parts, strict=True))
-    if isinstance(value.type, ArrayType):
-        return parts
-    keys = parts[::2]
-    if None in keys:
-        raise ConstraintViolationError("a key of a map is NULL")
-    if any(key in keys[:place] for place, key in enumerate(keys)):
-        raise ConstraintViolationError("two keys of a map are the same")
-    return list(zip(keys, parts[1::2], strict=True))
-
-
-def _is_null(value: Value) -> bool:
-    return isinstance(value, Constant) and value.value is None
-
-
-def _array(parts: Sequence[Value]) -> Constructed:
-    element = _common_type(parts)
-    return Constructed(ArrayType(element), tuple(fitted(each, element) for each in parts))
-
-
-def _map(parts: Sequence[Value]) -> Constructed:
-    if len(parts) % 2:
-        raise refused("a map with a key that has no value")
-    key = _common_type(parts[::2])
-    if key in (FLOAT, DOUBLE) or isinstance(key, MapType):
-        raise refused(f"a key of type {type_name(key)}")
-    return _entries(MapType(key, _common_type(parts[1::2])), parts)
-
-
-def _entries(target: MapType, parts: Sequence[Value]) -> Constructed:
-    types = itertools.cycle((target.key_type, target.value_type))
-    return Constructed(target, tuple(fitted(part, each) for part, each in zip(parts, types, strict=False)))
-
-
-def _named_struct(parts: Sequence[Value]) -> Constructed:
+def _named_struct(*parts: Node) -> Node:
     if len(parts) % 2:
         raise refused("a struct with a name that has no value")
-    return _struct([_name(each) for each in parts[::2]], parts[1::2])
+    return struct([literal_text(each, "the name of a member") for each in parts[::2]], parts[1::2])
 
 
-def _struct(names: Sequence[str], parts: Sequence[Value]) -> Constructed:
-    fields = [Field(name, each.type) for name, each in zip(names, parts, strict=True)]
-    return Constructed(StructType(fields), tuple(parts))
+def _array(*parts: Node) -> Node:
+    element = _common_type(parts)
+    return array_of([cast(each, element) for each in parts], element)
 
 
-def _name(value: Value) -> str:
-    if isinstance(value, Constructed):
-        raise refused("the name of a member that is not a text literal")
-    return literal_text(value, "the name of a member")
+def _map(*parts: Node) -> Node:
+    if len(parts) % 2:
+        raise refused("a map with a key that has no value")
+    key, value = _common_type(parts[::2]), _common_type(parts[1::2])
+    if any(each in (FLOAT, DOUBLE, VARIANT) for each in leaf_types(key)) or isinstance(key, MapType):
+        raise refused(f"a key of type {type_name(key)}")
+    keys = [cast(each, key) for each in parts[::2]]
+    return map_of(keys, [cast(each, value) for each in parts[1::2]], MapType(key, value))
 
 
-_CONSTRUCTORS: dict[str, Callable[[Sequence[Value]], Constructed]] = {
-    "array": _array,
-    "map": _map,
-    "named_struct": _named_struct,
-}
+def _types(parts: Sequence[Node]) -> list[DataType]:
+    return [each.type for each in parts]
 
 
-def _common_type(values: Sequence[Value]) -> DataType:
+def _common_type(parts: Sequence[Node]) -> DataType:
     common: DataType = VOID
-    for each in values:
-        common = _wider(common, each.type)
+    for each in _types(parts):
+        common = wider_type(common, each)
     return common
 
 
-def _wider(left: DataType, right: DataType) -> DataType:
-    if right in (left, VOID):
-        return left
-    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        return ArrayType(_wider(left.element_type, right.element_type))
-    if isinstance(left, MapType) and isinstance(right, MapType):
-        return MapType(_wider(left.key_type, right.key_type), _wider(left.value_type, right.value_type))
-    if isinstance(left, StructType) and isinstance(right, StructType) and left.names == right.names:
-        pairs = zip(left.fields, right.fields, strict=True)
-        return StructType([Field(one.name, _wider(one.type, two.type)) for one, two in pairs])
-    return wider_type(left, right)
+FUNCTIONS = (
+    Function(("array",), "value, ...", (0, None), _array),
+    Function(("map",), "key, value, ...", (0, None), _map, "keys of no floating type"),
+    Function(("struct",), "value [AS name], ...", (1, None), _struct),
+    Function(("named_struct",), "name, value, ...", (2, None), _named_struct, "names literals"),
+)
+"""The functions of this chapter."""

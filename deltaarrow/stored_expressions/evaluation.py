@@ -1,12 +1,12 @@
 """Stored expressions over batches: one query in the sandbox for all expressions of a table together.
 
 DuckDB is given the columns that the expressions read and nothing else, the fields of structs as columns of
-their own, timestamps as UTC without a zone. Of a column of another type (a struct, a map, a variant) it
-learns only which values are NULL.
+their own, timestamps as UTC without a zone. Of an array, a map, a struct or a variant it learns only which
+values are NULL, unless an expression reads more of it.
 """
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +14,12 @@ import pyarrow.compute as pc
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import quote_identifier, sandbox_cursor
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, to_arrow_type
-from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path, walk
-from deltaarrow.stored_expressions.rendering import to_sandbox_sql
+from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
+from deltaarrow.stored_expressions.native import given_sql
+from deltaarrow.stored_expressions.nested import leaf_types
+from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path, refused, valued, walk
+from deltaarrow.stored_expressions.rendering import to_sql
+from deltaarrow.stored_expressions.types import VOID, type_name
 
 __all__ = ["compute", "evaluate", "values_at"]
 
@@ -61,11 +64,13 @@ def compute(
     references = {
         node.path: node for each in expressions for node in walk(each.root) if isinstance(node, ColumnRef)
     }
+    read = {node.path for each in expressions for node in valued(each.root)}
     names = {path: f"c{place}" for place, path in enumerate(references)}
-    columns = pa.Table.from_batches([_columns(batch, references, names) for batch in batches])
-    types = [to_arrow_type(each.type) for each in expressions]
+    columns = pa.Table.from_batches([_columns(batch, references, read, names) for batch in batches])
+    given = {path: _given_sql(node, names[path], node.path in read) for path, node in references.items()}
+    types = [_computed_type(each.type) for each in expressions]
     listed = ", ".join(
-        f"{to_sandbox_sql(each, names, now_ms=now_ms)} AS {quote_identifier(f'r{place}')}"
+        f"{to_sql(each, given, now_ms=now_ms)} AS {quote_identifier(f'r{place}')}"
         for place, each in enumerate(expressions)
     )
     try:
@@ -85,9 +90,12 @@ def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[st
 
 
 def _columns(
-    batch: pa.RecordBatch, references: Mapping[Path, ColumnRef], names: Mapping[Path, str]
+    batch: pa.RecordBatch,
+    references: Mapping[Path, ColumnRef],
+    read: Collection[Path],
+    names: Mapping[Path, str],
 ) -> pa.RecordBatch:
-    arrays = [_given(_leaf(batch, path), node) for path, node in references.items()]
+    arrays = [_given(_leaf(batch, path), node, path in read) for path, node in references.items()]
     # A relation has a column, also for expressions that read none.
     arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
     return pa.RecordBatch.from_arrays(arrays, names=[*names.values(), "none"])
@@ -103,7 +111,13 @@ def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
     return array
 
 
-def _given(array: pa.Array, node: ColumnRef) -> pa.Array:
+def _given_sql(node: ColumnRef, name: str, is_read: bool) -> str:
+    """The SQL of a column, as expressions have it."""
+    sql = quote_identifier(name)
+    return given_sql(sql, node.type) if is_read and not isinstance(node.type, PrimitiveType) else sql
+
+
+def _given(array: pa.Array, node: ColumnRef, is_read: bool) -> pa.Array:
     """A column as DuckDB is given it."""
     wanted = to_arrow_type(node.type)
     if array.type != wanted and not pa.types.is_nested(wanted):
@@ -114,7 +128,7 @@ def _given(array: pa.Array, node: ColumnRef) -> pa.Array:
         return naive
     if pa.types.is_date32(wanted):
         _ensure_within_years(array, node, _FIRST_DAY, _LAST_DAY)
-    if pa.types.is_nested(wanted) and not isinstance(node.type, ArrayType):
+    if pa.types.is_nested(wanted) and not is_read:
         return pc.if_else(array.is_valid(), True, pa.scalar(None, pa.bool_()))
     return array
 
@@ -128,6 +142,14 @@ def _ensure_within_years(array: pa.Array, node: ColumnRef, least: int, most: int
             " expressions are not evaluated for",
             feature="expression",
         )
+
+
+def _computed_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type of computed values: any member of a struct may be NULL, until rows are checked."""
+    if data_type != VOID and VOID in leaf_types(data_type):
+        raise refused(f"a value of type {type_name(data_type)}")
+    (field,) = as_nullable(Schema([Field("value", data_type)])).fields
+    return to_arrow_type(field.type)
 
 
 def _array(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.Array:

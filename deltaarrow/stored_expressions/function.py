@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaarrow.schema import ArrayType, DataType
+from deltaarrow.schema import DataType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.nodes import Constant, Node, refused
 from deltaarrow.stored_expressions.types import (
@@ -104,6 +104,4 @@ def same_type(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
     common: DataType = VOID
     for node in nodes:
         common = wider_type(common, node.type)
-    if isinstance(common, ArrayType):
-        raise refused("a choice between arrays")
     return tuple(cast(node, common) for node in nodes), common

@@ -12,7 +12,19 @@ from typing import TypeAlias
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import DataType
 
-__all__ = ["Call", "ColumnRef", "Constant", "Expression", "Node", "Path", "call", "refused", "walk"]
+__all__ = [
+    "Call",
+    "ColumnRef",
+    "Constant",
+    "Expression",
+    "Node",
+    "Path",
+    "call",
+    "escaped",
+    "refused",
+    "valued",
+    "walk",
+]
 
 Path: TypeAlias = tuple[str, ...]
 """The names that lead to a column, as the schema spells them."""
@@ -90,12 +102,26 @@ def call(
     return Call(name, operands, data_type, sql, fails or any(each.can_fail for each in operands))
 
 
+def escaped(sql: str) -> str:
+    """SQL as a part of that of a `Call`, a format string."""
+    return sql.replace("{", "{{").replace("}", "}}")
+
+
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, in the order of the text."""
     yield node
     if isinstance(node, Call):
         for operand in node.operands:
             yield from walk(operand)
+
+
+def valued(node: Node) -> Iterator[ColumnRef]:
+    """The columns below a node of which more is read than whether they are NULL."""
+    if isinstance(node, ColumnRef):
+        yield node
+    elif isinstance(node, Call) and not (node.name == "is null" and isinstance(node.operands[0], ColumnRef)):
+        for operand in node.operands:
+            yield from valued(operand)
 
 
 def refused(what: str) -> UnsupportedFeatureError:

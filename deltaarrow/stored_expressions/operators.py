@@ -4,7 +4,7 @@ Numbers overflow with an error, and so does a division by zero, as in Spark's AN
 compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is spelled out in the SQL.
 """
 
-from deltaarrow.schema import ArrayType
+from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.function import same_type
 from deltaarrow.stored_expressions.nodes import ColumnRef, Constant, Node, call, refused, walk
@@ -15,6 +15,7 @@ from deltaarrow.stored_expressions.types import (
     INTEGRAL,
     LONG,
     STRING,
+    VARIANT,
     VOID,
     as_decimal,
     decimal_of,
@@ -226,9 +227,9 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
     return cast(left, common), cast(right, common)
 
 
-def _ensure_comparable(data_type: object) -> None:
-    if isinstance(data_type, ArrayType):
-        raise refused("a comparison of arrays")
+def _ensure_comparable(data_type: DataType) -> None:
+    if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
+        raise refused(f"a comparison of {type_name(data_type)}")
 
 
 def _is_fixed(node: Node) -> bool:

@@ -1,6 +1,6 @@
 """The one list of the functions that stored expressions may call, and the part of the README made of it."""
 
-from deltaarrow.stored_expressions import conditionals, numbers, temporal, texts
+from deltaarrow.stored_expressions import conditionals, constructors, numbers, temporal, texts, variants
 from deltaarrow.stored_expressions.casts import cast_pairs
 from deltaarrow.stored_expressions.function import Function
 
@@ -10,7 +10,11 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.FUNCTIONS,
     "Text": texts.FUNCTIONS,
     "Dates and timestamps (in UTC, years 1 to 9999)": temporal.FUNCTIONS,
-    "Choices and arrays": conditionals.FUNCTIONS,
+    "Choices, arrays, maps, structs and variants": (
+        *conditionals.FUNCTIONS,
+        *constructors.FUNCTIONS,
+        *variants.FUNCTIONS,
+    ),
 }
 """The functions by chapter of the README."""
 
@@ -18,7 +22,7 @@ OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
     *("AND", "OR", "NOT", "!", "IN", "BETWEEN", "LIKE", "RLIKE", "IS [NOT] NULL", "IS [NOT] TRUE"),
     *("IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST", "::", "EXTRACT", "array[place]"),
-    "struct.field",
+    *("map[key]", "struct.field"),
 )
 """The operators, as the README lists them."""
 

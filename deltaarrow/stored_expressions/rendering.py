@@ -8,7 +8,7 @@ from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.stored_expressions.nodes import Call, ColumnRef, Constant, Expression, Node, Path, refused
 from deltaarrow.stored_expressions.types import STRING, VOID, sql_type
 
-__all__ = ["to_sandbox_sql", "to_sql"]
+__all__ = ["rendered", "to_sandbox_sql", "to_sql"]
 
 _MAX_SQL = 400_000
 
@@ -43,16 +43,17 @@ def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int |
         time = f"make_timestamp({now_ms * 1000})"
     elif not expression.is_deterministic:
         raise refused("the time of day without a clock")
-    return f"CAST({_render(expression.root, columns, time)} AS {sql_type(expression.type)})"
+    return f"CAST({rendered(expression.root, columns, time)} AS {sql_type(expression.type)})"
 
 
-def _render(node: Node, columns: Mapping[Path, str], now: str) -> str:
+def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
+    """The SQL of a node, given that of columns and of the time."""
     if isinstance(node, ColumnRef):
         return columns[node.path]
     if isinstance(node, Constant):
         return _literal(node)
     assert isinstance(node, Call)
-    operands = [_render(operand, columns, now) for operand in node.operands]
+    operands = [rendered(operand, columns, now) for operand in node.operands]
     sql = node.sql.format(*operands, now=now)
     if len(sql) > _MAX_SQL:
         raise refused("an expression of this complexity")

@@ -15,15 +15,9 @@ import pyarrow.compute as pc
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
-from deltaarrow.stored_expressions.binding import parse_default, parse_expression
+from deltaarrow.stored_expressions.binding import parse_expression
 from deltaarrow.stored_expressions.casts import cast
-from deltaarrow.stored_expressions.constructors import (
-    Constructed,
-    assembled,
-    fitted,
-    is_assignable,
-    leaves,
-)
+from deltaarrow.stored_expressions.constructors import is_assignable
 from deltaarrow.stored_expressions.evaluation import compute, evaluate, values_at
 from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, refused
 from deltaarrow.stored_expressions.operators import compare
@@ -106,23 +100,18 @@ class DefaultColumn:
             SchemaMismatchError: it reads a column.
             ConstraintViolationError: it does not fit the column.
         """
-        found = parse_default(self.text)
-        if isinstance(found, Constructed):
-            is_taken = is_assignable(found.type, self.type)
-        else:
-            is_taken = self._takes(found.type)
-        if not is_taken:
+        found = parse_expression(self.text, StructType(()))
+        if not self._takes(found.type):
             raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
-        value = fitted(found, self.type)
+        value = Expression(self.text, cast(found.root, self.type))
         one = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
-        if not isinstance(value, Constructed):
-            return evaluate(Expression(self.text, value), one, clock=clock)[0]
-        computed = compute([Expression(self.text, each) for each in leaves(value)], [one], clock=clock)
-        parts = (column[0].as_py() for column in computed.columns)
-        return pa.scalar(assembled(value, parts), to_arrow_type(self.type))
+        (found,) = evaluate(value, one, clock=clock).to_pylist()
+        return pa.scalar(found, to_arrow_type(self.type))
 
     def _takes(self, given: DataType) -> bool:
         """Whether Spark stores a default of that type in the column."""
+        if not isinstance(given, PrimitiveType):
+            return is_assignable(given, self.type)
         if given in (self.type, VOID) or self.type == STRING:
             return True
         if given == STRING:

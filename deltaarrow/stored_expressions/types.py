@@ -1,6 +1,7 @@
 """Spark's rules for the types of operands and results (its ANSI type coercion and decimal arithmetic)."""
 
-from deltaarrow.schema import ArrayType, DataType, PrimitiveType
+from deltaarrow.compute import quote_identifier
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.stored_expressions.nodes import refused
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "TIMESTAMP",
     "TIMESTAMPS",
     "TIMESTAMP_NTZ",
+    "VARIANT",
     "VOID",
     "as_decimal",
     "decimal_of",
     "decimal_type",
+    "has_same_shape",
     "is_numeric",
     "sql_type",
     "type_name",
@@ -32,7 +35,7 @@ BYTE, SHORT, INTEGER, LONG = (PrimitiveType(name) for name in ("byte", "short", 
 FLOAT, DOUBLE = PrimitiveType("float"), PrimitiveType("double")
 STRING, BINARY, BOOLEAN = PrimitiveType("string"), PrimitiveType("binary"), PrimitiveType("boolean")
 DATE, TIMESTAMP, TIMESTAMP_NTZ = (PrimitiveType(name) for name in ("date", "timestamp", "timestamp_ntz"))
-VOID = PrimitiveType("void")
+VOID, VARIANT = PrimitiveType("void"), PrimitiveType("variant")
 
 INTEGRAL = (BYTE, SHORT, INTEGER, LONG)
 TIMESTAMPS = (TIMESTAMP, TIMESTAMP_NTZ)
@@ -51,6 +54,7 @@ _SQL_TYPES = {
     DATE: "DATE",
     TIMESTAMP: "TIMESTAMP",
     TIMESTAMP_NTZ: "TIMESTAMP",
+    VARIANT: "STRUCT(metadata BLOB, value BLOB)",
     VOID: "BOOLEAN",
 }
 _MAX_PRECISION = 38
@@ -65,6 +69,11 @@ def sql_type(data_type: DataType) -> str:
     """The DuckDB type that values of a Delta type are computed in; timestamps are without a zone, in UTC."""
     if isinstance(data_type, ArrayType):
         return f"{sql_type(data_type.element_type)}[]"
+    if isinstance(data_type, MapType):
+        return f"MAP({sql_type(data_type.key_type)}, {sql_type(data_type.value_type)})"
+    if isinstance(data_type, StructType):
+        members = (f"{quote_identifier(each.name)} {sql_type(each.type)}" for each in data_type.fields)
+        return f"STRUCT({', '.join(members)})"
     if isinstance(data_type, PrimitiveType):
         digits = data_type.decimal
         if digits is not None:
@@ -98,23 +107,45 @@ def is_numeric(data_type: DataType) -> bool:
     return data_type in _RANK or decimal_of(data_type) is not None
 
 
+def has_same_shape(one: DataType, other: DataType) -> bool:
+    """Whether types are the same but for what may be NULL and what is noted of members."""
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return one.names == other.names and all(
+            has_same_shape(a.type, b.type) for a, b in zip(one.fields, other.fields, strict=True)
+        )
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return has_same_shape(one.element_type, other.element_type)
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        keys = has_same_shape(one.key_type, other.key_type)
+        return keys and has_same_shape(one.value_type, other.value_type)
+    return one == other
+
+
 def wider_type(left: DataType, right: DataType) -> DataType:
     """The least common type of two operands.
 
     A float with an integral or a decimal makes a double; text becomes what it meets: long beside integral
-    numbers, double beside others. Refused where there is none.
+    numbers, double beside others. Refused where there is none, as between structs of other members.
     """
-    if left == right:
+    if has_same_shape(left, right):
         return left
     if VOID in (left, right):
         return right if left == VOID else left
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return ArrayType(wider_type(left.element_type, right.element_type))
+    if isinstance(left, MapType) and isinstance(right, MapType):
+        keys = wider_type(left.key_type, right.key_type)
+        return MapType(keys, wider_type(left.value_type, right.value_type))
+    if isinstance(left, StructType) and isinstance(right, StructType) and left.names == right.names:
+        pairs = zip(left.fields, right.fields, strict=True)
+        return StructType([Field(one.name, wider_type(one.type, two.type)) for one, two in pairs])
     if STRING in (left, right):
         other = right if left == STRING else left
         if other in INTEGRAL:
             return LONG
         if is_numeric(other):
             return DOUBLE
-        if isinstance(other, PrimitiveType) and other != BINARY:
+        if isinstance(other, PrimitiveType) and other not in (BINARY, VARIANT):
             return other
     elif is_numeric(left) and is_numeric(right):
         if left in _RANK and right in _RANK:

@@ -122,6 +122,9 @@ def _view(path: Path, rivals: Rivals) -> dict[str, Any]:
     version = da.DeltaTable(path).version()
     before = da.DeltaTable(rivals.path).version()
     view: dict[str, Any] = {"version": version, "rows": Counter(rows_of(_read(path)))}
+    if version > before and _is_idle(path, version):
+        # Spark rewrites files for which it cannot rule out a change, and commits that.
+        view["version"], version = before, before
     if rivals.tracking:
         known = {row_id for _, row_id, _ in _row_ids(rivals.path)}
         # The ids of new rows are for each side to choose.
@@ -134,6 +137,13 @@ def _view(path: Path, rivals: Rivals) -> dict[str, Any]:
             feed = da.DeltaTable(path).load_cdf(version, version).read_all()
             view["feed"] = Counter(rows_of(feed.drop_columns(["_commit_timestamp"])))
     return view
+
+
+def _is_idle(path: Path, version: int) -> bool:
+    """Whether a commit is that of a MERGE which has changed no row."""
+    (info,) = (action["commitInfo"] for action in commit(path, version) if "commitInfo" in action)
+    done = [f"numTargetRows{each}" for each in ("Inserted", "Updated", "Deleted")]
+    return info["operation"] == "MERGE" and all(info["operationMetrics"][name] == "0" for name in done)
 
 
 def _row_ids(path: Path) -> list[tuple[str, int, int]]:
@@ -292,7 +302,6 @@ def test_random_statements(spark, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 5))
 @pytest.mark.parametrize("table", TABLES)
-def test_more_random_statements(spark, tmp_path, table, seed):
-    random_statements(spark, tmp_path, table, seed, count=25)
+def test_more_random_statements(spark, tmp_path, table):
+    random_statements(spark, tmp_path, table, seed=2 + list(TABLES).index(table), count=10)

@@ -15,7 +15,15 @@ from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, StructType, resolve_path
 from deltaarrow.write import identity_column
 
-__all__ = ["MakeValue", "assigned_values", "expression", "kept_values", "parse_target"]
+__all__ = [
+    "MakeValue",
+    "assigned_values",
+    "expression",
+    "kept_values",
+    "parse_target",
+    "says_default",
+    "split_names",
+]
 
 _GENERATED = "delta.generationExpression"
 _VOID = PrimitiveType("void")
@@ -29,6 +37,15 @@ def expression(scope: RowScope, text: str) -> MakeValue:
     return lambda data_type: scope.value(text, data_type)
 
 
+def says_default(scope: RowScope, text: object) -> bool:
+    """Whether a value is the word DEFAULT, which no column has for its name."""
+    word = text.strip() if isinstance(text, str) else ""
+    while word.startswith("(") and word.endswith(")"):
+        word = word[1:-1].strip()
+    is_word = word.upper() in ("DEFAULT", "`DEFAULT`")
+    return is_word and all(table.find("DEFAULT") is None for table in scope.tables.values())
+
+
 def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tuple[Field, ...]:
     """Return the fields from a column to the member of it that a text names.
 
@@ -36,15 +53,18 @@ def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tupl
 
     Raises `SchemaMismatchError` for one that is not there.
     """
-    path = _split(name)
+    path = split_names(name)
     is_alias = len(path) > 1 and path[0].lower() in {alias.lower() for alias in aliases}
     if is_alias and schema.find(path[1]) is not None:
         path = path[1:]
     return resolve_path(schema, path)
 
 
-def _split(name: str) -> list[str]:
-    """The names in a text: with dots between them, any of them in backquotes."""
+def split_names(name: str) -> list[str]:
+    """Return the names in a text: with dots between them, any of them in backquotes.
+
+    Raises `SchemaMismatchError` for a text that is not written so.
+    """
     parts, rest = [], name.strip()
     while True:
         if rest.startswith("`"):

@@ -3,8 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from deltaarrow.actions import Action
-from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.operations.dml.assignments import assigned_values, expression, kept_values, parse_target
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.operations.dml.assignments import (
+    assigned_values,
+    expression,
+    kept_values,
+    parse_target,
+    says_default,
+    split_names,
+)
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
@@ -35,7 +42,7 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
     """
     if not statement.merges_schema:
         return WriteTarget.existing(snapshot)
-    wanted = [each for each in source.fields if _is_wanted(each, statement, snapshot.schema, source)]
+    wanted = [each for each in source.fields if _is_wanted(each, statement, source)]
     if not wanted:
         return WriteTarget.existing(snapshot)
     found = evolve(snapshot, to_arrow_schema(Schema(wanted)), schema_mode="merge")
@@ -46,14 +53,14 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
 
 
-def _is_wanted(column: Field, statement: MergeStatement, table: Schema, source: Schema) -> bool:
+def _is_wanted(column: Field, statement: MergeStatement, source: Schema) -> bool:
     """Whether a column of the source becomes one of the table, or its type and members count."""
     for clause in statement.clauses:
         if clause.is_star and column.name.lower() not in {each.lower() for each in clause.except_columns}:
             return True
         for name, text in (clause.values or {}).items():
-            target = name.rpartition(".")[2].strip("`")
-            if table.find(target) is None and target.lower() == column.name.lower():
+            path = [each.lower() for each in split_names(name)]
+            if path in ([column.name.lower()], [statement.target_alias.lower(), column.name.lower()]):
                 alias = statement.source_alias
                 found = parse_column(text, AliasScope({alias: source}))
                 if found is not None and found[0] == (alias, column.name):
@@ -100,6 +107,12 @@ def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict
         fields = parse_target(target.schema, name, [outer.target])
         if clause.kind is ClauseKind.INSERT and len(fields) > 1:
             raise SchemaMismatchError(f"a row that is inserted gives whole columns, not {name!r}")
+        if says_default(outer, text):
+            raise UnsupportedFeatureError(
+                f"DEFAULT as the value of {name!r} is not supported in a MERGE, nor by delta-spark: an INSERT"
+                " that leaves the column out gives it its default",
+                feature="DEFAULT in MERGE",
+            )
         assignments.append((fields, expression(outer, text)))
     return assigned_values(target.schema, assignments, outer)
 
@@ -107,7 +120,12 @@ def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict
 def _star(
     clause: MergeClause, statement: MergeStatement, target: WriteTarget, outer: RowScope, source: Schema
 ) -> dict[str, Value]:
-    """The columns of the table that the source has under the same names, whatever their case."""
+    """The columns of the table that the source has under the same names, whatever their case.
+
+    Where the schema evolves, members of structs that the source does not have stay as they are in a row that
+    is updated.
+    """
+    keeps = statement.merges_schema and clause.kind is ClauseKind.UPDATE
     excepted = _excepted(clause, target.schema, source)
     assigned, lacking = {}, []
     for column in target.schema.fields:
@@ -116,7 +134,8 @@ def _star(
         given = source.find(column.name)
         if given is not None:
             path = (statement.source_alias, given.name)
-            assigned[column.name] = outer.copied(path, given.type, column.type)
+            keeping = column if keeps else None
+            assigned[column.name] = outer.copied(path, given.type, column.type, keeping=keeping)
         elif not (statement.merges_schema or _is_filled(column)):
             lacking.append(column.name)
     if lacking:

@@ -20,13 +20,16 @@ from deltaarrow.expressions import (
     from_sql,
     to_duckdb,
 )
-from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path
+from deltaarrow.schema import DataType, Field, StructType, resolve_path
 from deltaarrow.stored_expressions import (
     AliasScope,
+    ColumnRef,
     Equality,
     Expression,
+    Node,
     Path,
-    converted_sql,
+    assigned,
+    has_same_shape,
     has_text_rules,
     known_equalities,
     known_predicate,
@@ -36,8 +39,6 @@ from deltaarrow.stored_expressions import (
 )
 
 __all__ = ["ALWAYS", "Condition", "RowScope", "TopColumn", "Value"]
-
-_VARIANT, _VOID = PrimitiveType("variant"), PrimitiveType("void")
 
 TopColumn = tuple[str, str]
 """The alias of a table, and the name of one of its columns."""
@@ -81,12 +82,14 @@ class RowScope:
         place: the SQL of a column, by the alias and the name.
         target: the alias of the Delta table.
         now_ms: what ``current_timestamp()`` is.
+        fills: whether members of structs that a value does not have are NULL, as where the schema evolves.
     """
 
     tables: Mapping[str, StructType]
     place: Callable[[str, str], str]
     target: str
     now_ms: int
+    fills: bool = False
 
     @cached_property
     def _scope(self) -> AliasScope:
@@ -154,21 +157,28 @@ class RowScope:
             path, field = found
             if not has_text_rules(resolve_path(self.tables[path[0]], path[1:])):
                 return self.copied(path, field.type, data_type)
-        # The types that expressions compute values of are fewer than those that can be NULL.
-        is_computed = isinstance(data_type, PrimitiveType) and data_type != _VARIANT
-        if not is_computed and parse_expression(text, self._scope).type == _VOID:
-            return Value(text, "NULL")
-        expression = parse_expression(text, self._scope, data_type)
-        return Value(text, self._sql(expression), _top(expression.columns))
+        return self._value(parse_expression(text, self._scope), data_type)
 
-    def copied(self, path: Path, source: DataType, data_type: DataType) -> Value:
-        """Return the value of a column, or of a member of one, as one of another column."""
+    def copied(
+        self, path: Path, source: DataType, data_type: DataType, *, keeping: Field | None = None
+    ) -> Value:
+        """Return the value of a column, or of a member of one, as one of another column.
+
+        With `keeping`, a column of the target, members that the value does not have are as they are there.
+        """
         text = ".".join(path)
+        if has_same_shape(source, data_type):
+            return Value(text, self.column(path), _top([path]))
+        present = None if keeping is None else ColumnRef((self.target, keeping.name), keeping.type)
+        return self._value(Expression(text, ColumnRef(path, source)), data_type, present)
+
+    def _value(self, found: Expression, data_type: DataType, present: Node | None = None) -> Value:
         try:
-            sql = converted_sql(self.column(path), source, data_type)
+            root = assigned(found.root, data_type, fills=self.fills, present=present)
+            value = Expression(found.text, root)
         except SchemaMismatchError as error:
-            raise SchemaMismatchError(f"{text}: {error}") from error
-        return Value(text, sql, _top([path]))
+            raise SchemaMismatchError(f"{found.text}: {error}") from error
+        return Value(found.text, self._sql(value), _top(value.columns))
 
     def kept(self, column: Field) -> Value:
         """Return the value of a column of the target as it is."""

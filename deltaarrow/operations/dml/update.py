@@ -15,6 +15,7 @@ from deltaarrow.operations.dml.assignments import (
     expression,
     kept_values,
     parse_target,
+    says_default,
 )
 from deltaarrow.operations.dml.operation import (
     TARGET,
@@ -63,7 +64,8 @@ def update_rows(
     for name, value in (updates or new_values or {}).items():
         fields = parse_target(operation.schema, name, [TARGET])
         if updates:
-            make = expression(outer, _default(operation, fields) if _is_default(inner, value) else value)
+            is_default = len(fields) == 1 and says_default(inner, value)
+            make = expression(outer, _default(operation, fields[0]) if is_default else value)
         else:
             make = _constant(given, name, value)
         assignments.append((fields, make))
@@ -109,16 +111,10 @@ def update_rows(
     }
 
 
-def _is_default(scope: RowScope, text: Any) -> bool:
-    """Whether a value is the word DEFAULT, which no column has for its name."""
-    is_word = isinstance(text, str) and text.strip().upper() == "DEFAULT"
-    return is_word and scope.tables[TARGET].find("DEFAULT") is None
-
-
-def _default(operation: RowOperation, fields: tuple[Field, ...]) -> str:
+def _default(operation: RowOperation, column: Field) -> str:
     """The expression of the default of a column; NULL where it has none."""
     has_defaults = is_supported(operation.target.protocol, "allowColumnDefaults")
-    return str(fields[-1].metadata.get("CURRENT_DEFAULT", "NULL")) if has_defaults else "NULL"
+    return str(column.metadata.get("CURRENT_DEFAULT", "NULL")) if has_defaults else "NULL"
 
 
 def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
