@@ -6,6 +6,7 @@ them alike; figures are medians over the rounds, and ratios are ratios of median
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -98,6 +99,8 @@ def perform_in_fresh_process(task: Task) -> Any:
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks.measure", task.to_json()],
         cwd=Path(__file__).parent.parent,
+        # An installed package has its bytecode beside it, a checkout after its first import.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         capture_output=True,
         text=True,
         check=False,

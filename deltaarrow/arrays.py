@@ -1,7 +1,7 @@
-"""Arrow arrays made of numpy's, nothing copied, or of one value.
+"""Arrow arrays made of numpy's, nothing copied, and the other way round.
 
-`pyarrow.array` and `pyarrow.scalar` would import pandas where it is installed, which takes longer than many
-statements.
+`pyarrow.array`, `pyarrow.scalar` and `to_numpy` would import pandas where it is installed, which takes longer
+than many statements.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["booleans", "integers", "repeated_text", "texts"]
+__all__ = ["booleans", "integers", "numbers_of", "repeated_text", "texts"]
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
@@ -30,6 +30,19 @@ def integers(numbers: np.ndarray | Sequence[int], data_type: pa.DataType | None 
     """
     values = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
     return pa.Array.from_buffers(data_type or pa.int64(), len(numbers), [None, values], 0)
+
+
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Return the numbers of a column without NULLs; copied where it has several chunks.
+
+    >>> numbers_of(pa.chunked_array([[1, 2], [3]]))
+    array([1, 2, 3])
+    """
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    found = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate(found) if found else np.empty(0, column.type.to_pandas_dtype())
 
 
 def texts(values: Sequence[str]) -> pa.Array:

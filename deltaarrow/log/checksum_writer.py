@@ -27,6 +27,7 @@ from deltaarrow.actions import (
     SetTransaction,
     render_action,
 )
+from deltaarrow.arrays import numbers_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checksums import FileSizeHistogram, VersionChecksum
 
@@ -96,9 +97,11 @@ class _Totals:
     @classmethod
     def of_files(cls, files: pa.Table) -> Self:
         """Count live files, given with the columns `size` and `deletion_vector`."""
-        sizes = files.column("size").to_numpy()
+        sizes = numbers_of(files.column("size"))
         vectors = files.column("deletion_vector").combine_chunks()
-        deleted = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy(zero_copy_only=False)
+        marked = numbers_of(pc.struct_field(vectors.drop_null(), "cardinality"))
+        deleted = np.zeros(len(sizes), np.int64)
+        deleted[: len(marked)] = marked  # in whatever order
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
         # Summed as integers: weights would make doubles of them.
         totals = np.zeros(len(_SIZE_BINS), np.int64)

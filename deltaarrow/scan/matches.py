@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from deltaarrow.arrays import integers
+from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, columns_of, to_duckdb
@@ -116,8 +116,8 @@ def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterat
 
 
 def _collect(batch: pa.RecordBatch, found: dict[int, BitMap64]) -> None:
-    files = batch.column(0).cast(pa.int64()).to_numpy()
-    rows = batch.column(1).cast(pa.uint64()).to_numpy()
+    files = numbers_of(batch.column(0).cast(pa.int64()))
+    rows = numbers_of(batch.column(1).cast(pa.uint64()))
     ends = np.flatnonzero(np.diff(files)) + 1
     for run in np.split(np.arange(len(files)), ends):
         if len(run):

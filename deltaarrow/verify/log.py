@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.arrays import numbers_of
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaError
@@ -178,9 +179,9 @@ def _checksum_differences(checksum: VersionChecksum, snapshot: Snapshot, files: 
         )
     if checksum.domains is not None:
         yield from domain_differences(checksum.domains, snapshot.domains)
-    sizes = files.column("size").to_numpy()
+    sizes = numbers_of(files.column("size"))
     vectors = files.column("deletion_vector").combine_chunks()
-    deleted = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy()
+    deleted = numbers_of(pc.fill_null(pc.struct_field(vectors, "cardinality"), 0))
     dated = snapshot.configuration.get(properties.ENABLE_IN_COMMIT_TIMESTAMPS.name, "").lower() == "true"
     in_commit_timestamp = snapshot.timestamp_ms if dated and snapshot.segment.last_commit else None
     for key, said, actual in (

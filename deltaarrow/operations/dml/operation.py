@@ -228,6 +228,8 @@ class RowOperation:
         self.transaction.metrics.update({name: str(value) for name, value in said.items()})
         with self.transaction:
             pass
+        # Arrow would keep what the rows took, and the next statement would take as much again from DuckDB.
+        pa.default_memory_pool().release_unused()
 
     @property
     def elapsed_ms(self) -> int:
