@@ -60,9 +60,12 @@ class CommitTimes:
     """The first version whose in-commit timestamp counts; None when none does."""
 
     @classmethod
-    def load(cls, store: Store, configuration: Mapping[str, str]) -> "CommitTimes":
-        """List the commits; `configuration` is that of the newest version."""
-        commits = tuple(file for file in list_log(store) if file.kind is LogFileKind.COMMIT)
+    def load(cls, store: Store, configuration: Mapping[str, str], first: int = 0) -> "CommitTimes":
+        """List the commits from version `first` on; `configuration` is that of the newest version.
+
+        Times of files are made to increase from the first commit in the list on.
+        """
+        commits = tuple(file for file in list_log(store, first) if file.kind is LogFileKind.COMMIT)
         # A log that was cleaned up may keep older commits that nothing leads to any more.
         for i in range(len(commits) - 1, 0, -1):
             if commits[i].version != commits[i - 1].version + 1:

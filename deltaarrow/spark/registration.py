@@ -38,6 +38,22 @@ def register(spark: "SparkSession") -> None:
     Spark hands no filter and no wanted columns to a source in Python, so ``where`` and ``select`` do not
     make it read less: the options do. A frame, or a temporary view, keeps the version that it was made with.
 
+    A stream begins with all rows of the newest version, and goes on with what commits add. It takes
+    ``filter``, ``columns``, ``maxPartitionBytes`` and ``storageOptions`` as well::
+
+        spark.readStream.format("deltaarrow").option("maxFilesPerTrigger", 100).load(path)
+
+        startingVersion               the commit to begin with; "latest" is the next one
+        startingTimestamp             the first commit that is not older
+        maxFilesPerTrigger            files of a batch, of which one is always taken; 1000 without
+        maxBytesPerTrigger            bytes of a batch, such as "64mb"
+        skipChangeCommits             "true": commits that delete or change rows are left out,
+        ignoreDeletes                 or those that only delete, or
+        ignoreChanges                 all their new files are shown; else they stop the stream
+        readChangeFeed                "true": all changes; first the rows that are there, as inserts
+
+    A stream stops at a commit that changes the columns. Loaded again, it goes on if columns were added.
+
     Writing, with ``append`` or ``overwrite``::
 
         frame.write.format("deltaarrow").mode("append").save(path)

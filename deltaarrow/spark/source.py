@@ -1,7 +1,7 @@
 """The data source itself: what Spark makes for ``format("deltaarrow")``.
 
 Spark calls each method in a Python process of its own on the driver, and pickles the source in between. The
-first that opens the table pins its version.
+first that opens the table pins its version: what a read shows, and the columns of a stream.
 """
 
 from collections.abc import MutableMapping
@@ -18,8 +18,11 @@ from pyspark.sql.types import StructType
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.operations import DistributedWrite, find_table
-from deltaarrow.spark.options import ReadOptions, SinkOptions, StreamSinkOptions
+from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.reader import SplitReader
+from deltaarrow.spark.stream_options import StreamOptions, StreamSinkOptions
+from deltaarrow.spark.stream_reader import StreamReader
+from deltaarrow.spark.stream_scan import StreamScan
 from deltaarrow.spark.stream_writer import StreamWriter
 from deltaarrow.spark.table_scan import TableScan
 from deltaarrow.spark.types import FrameColumns
@@ -35,6 +38,7 @@ class DeltaSource(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         self._pinned: ReadOptions | None = None
+        self._version: int | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -42,8 +46,8 @@ class DeltaSource(DataSource):
         return "deltaarrow"
 
     def schema(self) -> StructType:
-        """The columns that a read of these options has."""
-        scan = self._open()
+        """The columns that a read of these options has, or a stream."""
+        scan = self._open_stream() if StreamOptions.are_meant(self.options) else self._open()
         return scan.columns.spark_schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -52,9 +56,7 @@ class DeltaSource(DataSource):
         Raises `SchemaMismatchError` for a schema of the caller's own that is not the one of the read.
         """
         scan = self._open()
-        own, asked = scan.columns.spark_schema.simpleString(), schema.simpleString()
-        if asked != own:
-            raise SchemaMismatchError(f"the columns of the table are {own}, and not {asked}; name no schema")
+        _ensure_own_columns(scan.columns, schema)
         return SplitReader(scan.split_scan, [InputPartition(tasks) for tasks in scan.splits()])
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -64,12 +66,13 @@ class DeltaSource(DataSource):
         return FrameWriter(_plan(options, columns), columns)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Refuse: streams are written and not read yet."""
-        raise UnsupportedFeatureError(
-            'format("deltaarrow") is not read as a stream yet; read the change feed between two versions, or'
-            " the stream of delta-spark",
-            feature="readStream",
-        )
+        """Plan reading the table as a stream.
+
+        Raises `SchemaMismatchError` as `reader` does.
+        """
+        scan = self._open_stream()
+        _ensure_own_columns(scan.columns, schema)
+        return StreamReader(scan.split_scan, scan)
 
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
@@ -89,8 +92,19 @@ class DeltaSource(DataSource):
 
     def _open(self) -> TableScan:
         scan = TableScan.open(self._pinned or ReadOptions.parse(self.options))
-        self._pinned = scan.pinned
+        self._pinned, self._version = scan.pinned, scan.version
         return scan
+
+    def _open_stream(self) -> StreamScan:
+        scan = StreamScan.open(StreamOptions.parse(self.options), self._version)
+        self._version = scan.version
+        return scan
+
+
+def _ensure_own_columns(columns: FrameColumns, schema: StructType) -> None:
+    own, asked = columns.spark_schema.simpleString(), schema.simpleString()
+    if asked != own:
+        raise SchemaMismatchError(f"the columns of the table are {own}, and not {asked}; name no schema")
 
 
 def _plan(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:

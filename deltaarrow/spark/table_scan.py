@@ -1,25 +1,33 @@
 """What a read asks for, opened on the driver: `TableScan`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.conditions import row_condition, row_predicate
-from deltaarrow.engines import DeltaDataset
+from deltaarrow.conditions import parse_moment, row_condition, row_predicate
+from deltaarrow.engines import ChangeDataset, DeltaDataset
 from deltaarrow.engines.dataset import LogDataset
 from deltaarrow.engines.scanner import DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import to_arrow
-from deltaarrow.scan import FileTask, scan_schema
+from deltaarrow.scan import (
+    FileTask,
+    feed_layout,
+    plan_changes,
+    resolve_versions,
+    scan_schema,
+    table_layout,
+)
 from deltaarrow.schema import Schema
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.table import DeltaTable
 
-__all__ = ["SplitScan", "TableScan"]
+__all__ = ["SplitScan", "TableScan", "frame_columns", "split_tasks"]
 
 _OPEN_BYTES = 4 << 20
 """What opening a file counts for, as ``spark.sql.files.openCostInBytes`` has it."""
@@ -46,13 +54,14 @@ class SplitScan:
 class TableScan:
     """What a read shows; `pinned` are the options that repeat it when the table has changed.
 
-    No file is listed before the scanner is asked for.
+    `version` is the one whose columns it has. No file is listed before the dataset is asked for.
     """
 
     pinned: ReadOptions
-    dataset: LogDataset
+    version: int
     condition: pc.Expression | None
     columns: FrameColumns
+    open_dataset: Callable[[], LogDataset]
 
     @classmethod
     def open(cls, options: ReadOptions) -> "TableScan":
@@ -61,6 +70,14 @@ class TableScan:
         Raises what `deltaarrow.DeltaTable`, its `to_pyarrow_table` and its `load_cdf` raise.
         """
         return _feed_scan(options) if options.is_feed else _table_scan(options)
+
+    @cached_property
+    def dataset(self) -> LogDataset:
+        """The rows of the read and more: neither its condition nor its columns are applied.
+
+        Raises what `DeltaTable.change_data_feed` raises for versions that cannot be read together.
+        """
+        return self.open_dataset()
 
     @cached_property
     def scanner(self) -> DeltaScanner:
@@ -79,21 +96,33 @@ class TableScan:
 
         Without a word of the options there are 16 parts, as long as each is of 16 to 128 MiB.
         """
-        tasks = self.scanner.plan.tasks
-        limit = self.pinned.partition_bytes
-        if limit is None:
-            total = sum(task.size + _OPEN_BYTES for task in tasks)
-            limit = min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
-        splits: list[list[FileTask]] = []
-        room = 0
-        for task in (part for each in tasks for part in each.parts(max(limit, _LEAST_PART))):
-            cost = task.span_size + _OPEN_BYTES
-            if not splits or cost > room:
-                splits.append([])
-                room = limit
-            splits[-1].append(task)
-            room -= cost
-        return [tuple(split) for split in splits]
+        return split_tasks(self.scanner.plan.tasks, self.pinned.partition_bytes)
+
+
+def split_tasks(tasks: Sequence[FileTask], partition_bytes: int | None) -> list[tuple[FileTask, ...]]:
+    """Put tasks into splits of about so many bytes, or of as many as `TableScan.splits` says.
+
+    No split holds a file twice: a reader takes the deletion vectors of its files by their paths.
+    """
+    limit = partition_bytes
+    if limit is None:
+        total = sum(task.size + _OPEN_BYTES for task in tasks)
+        limit = min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
+    splits: list[list[FileTask]] = []
+    room, paths = 0, set[str]()
+    for task in _parts(tasks, max(limit, _LEAST_PART)):
+        cost = task.span_size + _OPEN_BYTES
+        if not splits or cost > room or task.path in paths:
+            splits.append([])
+            room, paths = limit, set()
+        splits[-1].append(task)
+        room -= cost
+        paths.add(task.path)
+    return [tuple(split) for split in splits]
+
+
+def _parts(tasks: Sequence[FileTask], size: int) -> Iterable[FileTask]:
+    return (part for task in tasks for part in task.parts(size))
 
 
 def _table_scan(options: ReadOptions) -> TableScan:
@@ -102,22 +131,22 @@ def _table_scan(options: ReadOptions) -> TableScan:
     condition = row_condition(snapshot, None, options.filter)
     pinned = replace(options, version=table.version())
     wanted = snapshot.schema.names if options.columns is None else options.columns
-    columns = _frame_columns(scan_schema(snapshot), wanted)
-    return TableScan(pinned, DeltaDataset(snapshot), condition, columns)
+    columns = frame_columns(scan_schema(snapshot), wanted)
+    return TableScan(pinned, table.version(), condition, columns, lambda: DeltaDataset(snapshot))
 
 
 def _feed_scan(options: ReadOptions) -> TableScan:
-    table = DeltaTable(options.path, storage_options=dict(options.storage_options))
-    feed = table.change_data_feed(
+    newest = DeltaTable(options.path, storage_options=dict(options.storage_options)).snapshot
+    since, until = options.starting_timestamp, options.ending_timestamp
+    versions = resolve_versions(
+        newest,
         options.starting_version,
         options.ending_version,
-        options.starting_timestamp,
-        options.ending_timestamp,
+        None if since is None else parse_moment(since, later=True),
+        None if until is None else parse_moment(until),
     )
-    schema = feed.logical_schema
-    condition = None if options.filter is None else to_arrow(row_predicate(options.filter, schema))
-    pinned = options
-    if versions := feed.versions:
+    pinned, last = options, newest
+    if versions:
         pinned = replace(
             options,
             starting_version=versions[0],
@@ -125,11 +154,25 @@ def _feed_scan(options: ReadOptions) -> TableScan:
             starting_timestamp=None,
             ending_timestamp=None,
         )
+        if versions[-1] < newest.version:
+            last = Snapshot.load(newest.store, versions[-1])
+    schema = feed_layout(table_layout(last)).schema
+    condition = None if options.filter is None else to_arrow(row_predicate(options.filter, schema))
     wanted = schema.names if options.columns is None else options.columns
-    return TableScan(pinned, feed, condition, _frame_columns(schema, wanted))
+    return TableScan(
+        pinned,
+        last.version,
+        condition,
+        frame_columns(schema, wanted),
+        lambda: ChangeDataset(plan_changes(newest, versions)),
+    )
 
 
-def _frame_columns(schema: Schema, wanted: Sequence[str]) -> FrameColumns:
+def frame_columns(schema: Schema, wanted: Sequence[str]) -> FrameColumns:
+    """Return the columns of a frame that shows those of a schema by the wanted names.
+
+    Raises `SchemaMismatchError` for a name that is not there or comes twice.
+    """
     if len(set(wanted)) < len(wanted):
         raise SchemaMismatchError(f"a column is asked for twice: {', '.join(wanted)}")
     return FrameColumns.of_table(Schema([schema.field(name) for name in wanted]))

@@ -10,6 +10,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions
 from deltaarrow.spark.options import ReadOptions, SinkOptions
+from deltaarrow.spark.stream_options import StreamOptions
 from deltaarrow.spark.table_scan import TableScan
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.spark.writer import FrameWriter
@@ -53,6 +54,51 @@ def test_storage_options_are_a_json_object():
 def test_refused_options_of_reads(options, said):
     with pytest.raises(ValueError, match=said):
         ReadOptions.parse(options)
+
+
+def test_options_of_streams_limit_batches_as_those_of_delta_spark():
+    for options, limits in [
+        ({}, (1000, None)),
+        ({"maxfilespertrigger": "7"}, (7, None)),
+        ({"maxbytespertrigger": "64mb"}, (None, 64 << 20)),
+        ({"maxfilespertrigger": "7", "maxbytespertrigger": "10"}, (7, 10)),
+    ]:
+        parsed = StreamOptions.parse({"path": "t", **options})
+        assert (parsed.max_files, parsed.max_bytes) == limits
+    assert StreamOptions.parse({"path": "t", "startingVersion": "Latest"}).starting_version == "latest"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "no path"),
+        ({"path": "t", "versionAsOf": "1"}, "'versionAsOf' is none of the options"),
+        ({"path": "t", "failOnDataLoss": "false"}, "'failOnDataLoss' is none of the options"),
+        ({"path": "t", "startingVersion": "first"}, "startingVersion is an integer"),
+        ({"path": "t", "startingVersion": "1", "startingTimestamp": "2026-01-01"}, "exclude one another"),
+        ({"path": "t", "maxFilesPerTrigger": "0"}, "maxFilesPerTrigger is at least 1"),
+        ({"path": "t", "maxBytesPerTrigger": "much"}, "maxBytesPerTrigger is a number of bytes"),
+        ({"path": "t", "maxBytesPerTrigger": "0"}, "maxBytesPerTrigger is a number of bytes"),
+        ({"path": "t", "skipChangeCommits": "yes"}, "true or false"),
+        ({"path": "t", "readChangeFeed": "true", "ignoreDeletes": "true"}, "does not go with readChangeFeed"),
+    ],
+)
+def test_refused_options_of_streams(options, said):
+    with pytest.raises(ValueError, match=said):
+        StreamOptions.parse(options)
+
+
+def test_options_tell_a_stream_from_a_read():
+    for options, is_stream in [
+        ({}, False),
+        ({"filter": "id = 1"}, False),
+        ({"readChangeFeed": "true", "startingVersion": "1"}, False),
+        ({"startingVersion": "1"}, True),
+        ({"readChangeFeed": "true"}, True),
+        ({"maxfilespertrigger": "none"}, True),
+        ({"versionAsOff": "1"}, False),
+    ]:
+        assert StreamOptions.are_meant({"path": "t", **options}) == is_stream
 
 
 def test_options_of_writes_are_those_of_the_writer():

@@ -1,0 +1,136 @@
+"""What ``option(...)`` says to a stream, parsed: `StreamOptions` to read, `StreamSinkOptions` to write."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+from deltaarrow.spark.option_texts import (
+    is_true,
+    known_options,
+    parse_bytes,
+    parse_names,
+    parse_number,
+    parse_storage_options,
+    table_path,
+)
+from deltaarrow.spark.options import SHARED_OPTIONS, ReadOptions, SinkOptions
+
+__all__ = ["StreamOptions", "StreamSinkOptions"]
+
+_STREAM_SINK_OPTIONS = ("txnappid", "checkpointlocation")
+_STREAM_OPTIONS = (
+    "filter",
+    "columns",
+    "readChangeFeed",
+    "startingVersion",
+    "startingTimestamp",
+    "maxPartitionBytes",
+)
+_STREAM_ONLY_OPTIONS = (
+    "maxFilesPerTrigger",
+    "maxBytesPerTrigger",
+    "skipChangeCommits",
+    "ignoreDeletes",
+    "ignoreChanges",
+)
+_CHANGE_OPTIONS = ("skipChangeCommits", "ignoreDeletes", "ignoreChanges")
+_FILES_PER_TRIGGER = 1000
+"""What delta-spark has where neither files nor bytes are given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """What a stream shows of which table.
+
+    It begins with the files of the newest version; or with the commit of `starting_version`, ``latest`` for
+    the one that is yet to come, or with the first one at `starting_timestamp` or after. `max_files` and
+    `max_bytes` are those of one batch, None for any number. Of the commits that delete or change rows, each
+    of which stops a stream, the last three let all pass without their rows, those that only delete, or all
+    with whatever rows their new files hold.
+    """
+
+    path: str
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    filter: str | None = None
+    columns: Sequence[str] | None = None
+    is_feed: bool = False
+    starting_version: int | Literal["latest"] | None = None
+    starting_timestamp: str | None = None
+    partition_bytes: int | None = None
+    max_files: int | None = _FILES_PER_TRIGGER
+    max_bytes: int | None = None
+    skips_changes: bool = False
+    ignores_deletes: bool = False
+    ignores_changes: bool = False
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Self:
+        """Parse the options of a stream that is read from a table.
+
+        Raises `ValueError` as `ReadOptions.parse` does.
+        """
+        given = known_options(options, (*SHARED_OPTIONS, *_STREAM_OPTIONS, *_STREAM_ONLY_OPTIONS))
+        if "startingVersion" in given and "startingTimestamp" in given:
+            raise ValueError("startingVersion and startingTimestamp exclude one another")
+        is_feed = is_true(given, "readChangeFeed")
+        skips, deletes, changes = (is_true(given, name) for name in _CHANGE_OPTIONS)
+        if is_feed and (unfit := [name for name in _CHANGE_OPTIONS if name in given]):
+            raise ValueError(f"{unfit[0]} does not go with readChangeFeed, which shows all changes")
+        is_latest = given.get("startingVersion", "").lower() == "latest"
+        max_bytes = parse_bytes(given, "maxBytesPerTrigger")
+        max_files = parse_number(given, "maxFilesPerTrigger", least=1)
+        if max_files is None and max_bytes is None:
+            max_files = _FILES_PER_TRIGGER
+        return cls(
+            path=table_path(given),
+            storage_options=parse_storage_options(given),
+            filter=given.get("filter"),
+            columns=parse_names(given, "columns"),
+            is_feed=is_feed,
+            starting_version="latest" if is_latest else parse_number(given, "startingVersion"),
+            starting_timestamp=given.get("startingTimestamp"),
+            partition_bytes=parse_number(given, "maxPartitionBytes", least=1),
+            max_files=max_files,
+            max_bytes=max_bytes,
+            skips_changes=skips,
+            ignores_deletes=deletes,
+            ignores_changes=changes,
+        )
+
+    @staticmethod
+    def are_meant(options: Mapping[str, str]) -> bool:
+        """Tell whether a stream takes the options and a read does not, as Spark does not say which it is."""
+        only = {name.lower() for name in _STREAM_ONLY_OPTIONS}
+        if any(name.lower() in only for name in options):
+            return True
+        try:
+            ReadOptions.parse(options)
+        except ValueError:
+            with contextlib.suppress(ValueError):
+                StreamOptions.parse(options)
+                return True
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSinkOptions:
+    """How the batches of a stream are written; the progress of `application` is the number of the batch."""
+
+    sink: SinkOptions
+    application: str
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str], mode: str) -> Self:
+        """Parse the options of a stream that is written to a table.
+
+        Raises `ValueError` as `ReadOptions.parse` does.
+        """
+        given = {name: text for name, text in options.items() if name.lower() not in _STREAM_SINK_OPTIONS}
+        named = [text for name, text in options.items() if name.lower() == "txnappid"]
+        if not named:
+            raise ValueError(
+                "a stream needs txnAppId, a name of its own: by it, and by the number of a batch, the table"
+                " tells what it has already"
+            )
+        return cls(sink=SinkOptions.parse(given, mode), application=named[0])

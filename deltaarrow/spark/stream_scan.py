@@ -1,0 +1,98 @@
+"""What a stream shows of a table, whichever files its batches bring: `StreamScan`.
+
+The columns are those of the table when the stream was loaded. Files of other versions are read with them as
+long as those versions had the same columns, or fewer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow.compute as pc
+
+from deltaarrow.actions import FILE_SCHEMA
+from deltaarrow.conditions import row_predicate
+from deltaarrow.engines import ChangeDataset, DeltaDataset
+from deltaarrow.engines.dataset import LogDataset
+from deltaarrow.expressions import Predicate, from_arrow, to_arrow
+from deltaarrow.scan import (
+    PLAN_COLUMNS,
+    ChangePlan,
+    FileTask,
+    ScanPlan,
+    TableLayout,
+    feed_layout,
+    matching_tasks,
+    table_layout,
+)
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark.stream_options import StreamOptions
+from deltaarrow.spark.table_scan import SplitScan, frame_columns, split_tasks
+from deltaarrow.spark.types import FrameColumns
+from deltaarrow.storage import open_store
+
+__all__ = ["StreamScan"]
+
+
+@dataclass(frozen=True)
+class StreamScan:
+    """The columns and the condition of a stream, at the version of a table whose schema it has."""
+
+    options: StreamOptions
+    snapshot: Snapshot
+    layout: TableLayout
+    condition: pc.Expression | None
+    columns: FrameColumns
+
+    @classmethod
+    def open(cls, options: StreamOptions, version: int | None = None) -> "StreamScan":
+        """Open the table at a version, or at its newest one.
+
+        Raises what `deltaarrow.DeltaTable` raises, `InvalidPredicateError` for a filter that is not
+        understood, and `SchemaMismatchError` for a column that is not there.
+        """
+        snapshot = Snapshot.load(open_store(options.path, dict(options.storage_options)), version)
+        layout = table_layout(snapshot)
+        if options.is_feed:
+            layout = feed_layout(layout)
+        condition = None
+        if options.filter is not None:
+            condition = to_arrow(row_predicate(options.filter, layout.schema, snapshot.partition_columns))
+        wanted = layout.schema.names if options.columns is None else options.columns
+        return cls(options, snapshot, layout, condition, frame_columns(layout.schema, wanted))
+
+    @property
+    def version(self) -> int:
+        """The version whose columns it has."""
+        return self.snapshot.version
+
+    @cached_property
+    def split_scan(self) -> SplitScan:
+        """What executors do."""
+        dataset: LogDataset = _NoFiles(self.snapshot)
+        if self.options.is_feed:
+            dataset = ChangeDataset(self._change_plan(()))
+        scanner = dataset.scanner(self.columns.schema.names, self.condition)
+        _ = scanner.projected_schema  # raises for a condition that cannot be evaluated
+        return SplitScan(scanner, self.columns)
+
+    def splits(self, tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
+        """Put the tasks whose files may hold rows of the stream into splits."""
+        if self.condition is not None:
+            predicate = from_arrow(self.condition)
+            if self.options.is_feed:
+                tasks = self._change_plan(tasks).narrow(predicate).tasks
+            else:
+                tasks = matching_tasks(tasks, self.layout, predicate)
+        return split_tasks(tasks, self.options.partition_bytes)
+
+    def _change_plan(self, tasks: Sequence[FileTask]) -> ChangePlan:
+        return ChangePlan(self.layout, range(0), tuple(self.layout.schema.names), tuple(tasks))
+
+
+class _NoFiles(DeltaDataset):
+    """A snapshot without its files; those that are read come with the tasks."""
+
+    def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
+        files = FILE_SCHEMA.empty_table().select(PLAN_COLUMNS)
+        return ScanPlan(table_layout(self._snapshot), self._snapshot.version, tuple(columns), files)
