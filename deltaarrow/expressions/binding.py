@@ -43,6 +43,14 @@ _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": "
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _FLOATS = ("float", "double")
 _EXACT_IN_DOUBLE = 2**53
+_KINDS = dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time")
+_LITERAL_KINDS: dict[str, type | tuple[type, ...]] = {
+    "boolean": bool,
+    "number": (int, float, Decimal),
+    "string": str,
+    "binary": bytes,
+    "time": datetime.date,
+}
 
 
 def bind(predicate: Predicate, schema: StructType) -> Predicate:
@@ -68,9 +76,11 @@ type=DataType(date32[day])))
             return bind(Compare(_MIRRORED[op], right, left), schema)
         case Compare(op, left, right):
             left_operand, left_type = _bind_operand(left, schema)
-            right_operand, _ = _bind_operand(right, schema)
+            right_operand, right_type = _bind_operand(right, schema)
             if isinstance(right_operand, Literal) and left_type is not None:
                 right_operand = _bound_literal(right_operand, left_type, left_operand)
+            else:
+                _ensure_same_kind(left_operand, left_type, right_operand, right_type)
             return Compare(op, left_operand, right_operand)
         case IsIn(column, values, arrow_type):
             column, data_type = _bind_column(column, schema)
@@ -90,7 +100,12 @@ type=DataType(date32[day])))
             assert isinstance(beside, Column | VariantGet)
             return StartsWith(beside, prefix)
         case IsNan(column):
-            return IsNan(_bind_column(column, schema)[0])
+            column, data_type = _bind_column(column, schema)
+            if _kind(column, data_type) != "number":
+                raise InvalidPredicateError(
+                    f"column {_shown(column)} is {_named(data_type)}, and not a number"
+                )
+            return IsNan(column)
         case IsNull(operand):
             if isinstance(operand, Column):
                 return IsNull(_bind_column(operand, schema, comparable=False)[0])
@@ -197,6 +212,28 @@ def _bound_literal(literal: Literal, data_type: DataType, beside: Operand) -> Li
             f"column {_shown(beside)} is {_named(data_type)} and cannot be compared with {literal.value!r}"
         )
     return found
+
+
+def _ensure_same_kind(
+    left: Operand, left_type: DataType | None, right: Operand, right_type: DataType | None
+) -> None:
+    """Raise where a comparison would cast one of two columns, or of two literals, as the engine sees fit."""
+    kinds = {_kind(left, left_type), _kind(right, right_type)} - {None}
+    if len(kinds) > 1:
+        raise InvalidPredicateError(f"{_shown(left)} cannot be compared with {_shown(right)} without a cast")
+
+
+def _kind(operand: Operand, data_type: DataType | None) -> str | None:
+    """What an operand is compared as; None for what is not known, or fits anything."""
+    if isinstance(operand, Literal):
+        for kind, types in _LITERAL_KINDS.items():
+            if isinstance(operand.value, types):
+                return kind
+        return None
+    if not isinstance(data_type, PrimitiveType):
+        return None
+    is_number = data_type.decimal or data_type.type in (*_INTEGER_BITS, *_FLOATS)
+    return "number" if is_number else _KINDS.get(data_type.type, data_type.type)
 
 
 def _shown(operand: Operand) -> str:

@@ -108,7 +108,7 @@ def _text(pattern: str, sql: str) -> _Cast:
     """A cast of text of one grammar."""
     checked = (
         f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
-        " ELSE error('a text that is no {type}') END"
+        " ELSE error('the text ' || {0} || ' is no {type}') END"
     )
     return _raising(checked)
 
@@ -203,7 +203,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
         f"CASE WHEN {{0}} IS NULL THEN NULL"
         f" WHEN lower({_TRIMMED}) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
         f" WHEN lower({_TRIMMED}) IN ('f', 'false', 'n', 'no', '0') THEN FALSE"
-        " ELSE error('a text that is no boolean') END"
+        " ELSE error('the text ' || {0} || ' is no BOOLEAN') END"
     ),
     ("string", "binary"): _always("encode({0})"),
     ("binary", "string"): _raising(

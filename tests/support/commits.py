@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["commit", "comparable"]
+__all__ = ["commit", "comparable", "rewrite_configuration"]
 
 BY_NATURE = {
     "commitInfo": {"timestamp", "inCommitTimestamp", "engineInfo", "txnId"},
@@ -19,6 +19,18 @@ def commit(path: Any, version: int) -> list[dict]:
     """The actions of a version, as they stand in the log."""
     text = (Path(path) / "_delta_log" / f"{version:020d}.json").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def rewrite_configuration(path: Any, version: int, configuration: dict[str, str]) -> None:
+    """Give the metadata of a version properties that nobody may set, and forget its checksum."""
+    log = Path(path) / "_delta_log"
+    actions = commit(path, version)
+    for action in actions:
+        if "metaData" in action:
+            action["metaData"]["configuration"] |= configuration
+    text = "".join(f"{json.dumps(action)}\n" for action in actions)
+    (log / f"{version:020d}.json").write_text(text, encoding="utf-8")
+    (log / f"{version:020d}.crc").unlink(missing_ok=True)
 
 
 def comparable(actions: list[dict]) -> list[tuple[str, list[str], dict]]:

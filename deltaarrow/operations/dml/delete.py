@@ -82,7 +82,7 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condi
         return ChangeQuery(
             rows_sql(rows, condition, ids, names),
             operation.schema,
-            [Clause(ClauseKind.DELETE)],
+            [Clause(ClauseKind.DELETE, condition)],
             has_row_ids=bool(ids),
             old={name: f"j.{exported_name('t', name)}" for name in names},
         )

@@ -82,6 +82,13 @@ class ChangeQuery:
     old: Mapping[str, str]
 
     @property
+    def texts(self) -> list[str]:
+        """The conditions and values that may fail, as users have written them."""
+        conditions = [each.condition.text for each in self.clauses if each.condition.can_fail]
+        values = [value for each in self.clauses for value in each.values.values()]
+        return list(dict.fromkeys(conditions + [each.text for each in values if each.can_fail]))
+
+    @property
     def sql(self) -> str:
         """The whole query; `rows` goes by the name ``j`` in it."""
         columns = ["clause", "file", "row", *(["row_id", "row_version"] if self.has_row_ids else [])]
@@ -172,10 +179,10 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Ite
         for batch in cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS):
             yield from _by_clause(query, batch)
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise _raised(error) from error
+        raise _raised(error, query) from error
     except OSError as error:
         if str(error).startswith(_NOT_COMPUTED):
-            raise _raised(error) from error
+            raise _raised(error, query) from error
         raise
 
 
@@ -189,13 +196,14 @@ def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
         return True
 
 
-def _raised(error: Exception) -> Exception:
+def _raised(error: Exception, query: ChangeQuery) -> Exception:
+    within = f" in {'; '.join(query.texts)}" if query.texts else ""
     message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
     if message.startswith(_UNSUPPORTED):
         return UnsupportedFeatureError(
-            f"{message.removeprefix(_UNSUPPORTED)} is not supported in an expression", feature="expression"
+            f"{message.removeprefix(_UNSUPPORTED)} is not supported{within}", feature="expression"
         )
-    return ConstraintViolationError(f"rows cannot be computed: {message}")
+    return ConstraintViolationError(f"rows cannot be computed{within}: {message}")
 
 
 def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]:

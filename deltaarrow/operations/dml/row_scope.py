@@ -10,7 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.errors import DeltaError, InvalidPredicateError, SchemaMismatchError
+from deltaarrow.errors import (
+    DeltaError,
+    InvalidPredicateError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.expressions import (
     TRUE,
     Predicate,
@@ -66,11 +71,15 @@ ALWAYS = Condition("true", "true")
 
 @dataclass(frozen=True)
 class Value:
-    """What a column is assigned, as SQL of the column's type, and the columns that it reads."""
+    """What a column is assigned, as SQL of the column's type, and the columns that it reads.
+
+    It `can_fail` on rows that it cannot be computed for.
+    """
 
     text: str
     sql: str
     columns: frozenset[TopColumn] = frozenset()
+    can_fail: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,7 @@ class RowScope:
         return Condition(text, sql, read, predicate)
 
     def _spelled_out(self, text: str) -> Condition:
-        expression = parse_expression(text, self._scope)
+        expression = self._parsed(text)
         if getattr(expression.type, "type", None) not in ("boolean", "void"):
             raise InvalidPredicateError(f"{text!r} is no condition: its values are {expression.type!r}")
         pruning: Predicate = TRUE
@@ -143,6 +152,12 @@ class RowScope:
             equalities = known_equalities(expression, self.target)
         sql, columns = self._sql(expression), _top(expression.columns)
         return Condition(text, sql, columns, pruning, tuple(equalities), can_fail=True)
+
+    def _parsed(self, text: str) -> Expression:
+        try:
+            return parse_expression(text, self._scope)
+        except UnsupportedFeatureError as error:
+            raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
 
     def value(self, text: str, data_type: DataType) -> Value:
         """Return what a column of a type is assigned.
@@ -157,7 +172,7 @@ class RowScope:
             path, field = found
             if not has_text_rules(resolve_path(self.tables[path[0]], path[1:])):
                 return self.copied(path, field.type, data_type)
-        return self._value(parse_expression(text, self._scope), data_type)
+        return self._value(self._parsed(text), data_type)
 
     def copied(
         self, path: Path, source: DataType, data_type: DataType, *, keeping: Field | None = None
@@ -178,7 +193,9 @@ class RowScope:
             value = Expression(found.text, root)
         except SchemaMismatchError as error:
             raise SchemaMismatchError(f"{found.text}: {error}") from error
-        return Value(found.text, self._sql(value), _top(value.columns))
+        except UnsupportedFeatureError as error:
+            raise UnsupportedFeatureError(f"in {found.text!r}: {error}", feature=error.feature) from error
+        return Value(found.text, self._sql(value), _top(value.columns), value.root.can_fail)
 
     def kept(self, column: Field) -> Value:
         """Return the value of a column of the target as it is."""

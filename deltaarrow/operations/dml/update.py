@@ -70,8 +70,8 @@ def update_rows(
             make = _constant(given, name, value)
         assignments.append((fields, make))
     assigned = assigned_values(operation.schema, assignments, outer)
-    clause = Clause(ClauseKind.UPDATE, ALWAYS, kept_values(operation.target, outer, assigned))
     condition = ALWAYS if predicate is None else inner.condition(predicate)
+    clause = Clause(ClauseKind.UPDATE, condition, kept_values(operation.target, outer, assigned))
     writes_changes = operation.has_change_feed
     read = {name for value in clause.values.values() for _, name in value.columns}
     old = {}
