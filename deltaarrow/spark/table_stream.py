@@ -6,7 +6,7 @@ changes the schema: what came before is delivered first, and then the error says
 shows all changes, those of the first version as inserts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deltaarrow.actions import Metadata, Protocol
@@ -48,12 +48,20 @@ _ANEW = "begin a new stream, with a checkpoint of its own"
 
 @dataclass(frozen=True)
 class _Part:
-    """All files of a commit, or of the initial snapshot, in the order of their numbers."""
+    """All files of a commit, or of the initial snapshot, in the order of their numbers, given by their bytes.
+
+    Tasks are made for those alone that a batch takes: a snapshot may have a million.
+    """
 
     version: int
-    tasks: Sequence[FileTask]
+    sizes: Sequence[int]
+    tasks: Callable[[slice], Sequence[FileTask]]
     is_divisible: bool = True
     is_initial_snapshot: bool = False
+
+    @classmethod
+    def of_commit(cls, version: int, tasks: Sequence[FileTask], *, is_divisible: bool = True) -> "_Part":
+        return cls(version, [task.size for task in tasks], tasks.__getitem__, is_divisible)
 
     def holds(self, offset: StreamOffset) -> bool:
         """Whether an offset is between these files."""
@@ -126,14 +134,14 @@ class TableStream:
         try:
             for part in self._parts(start, last):
                 first = start.index + 1 if part.holds(start) else 0
-                sizes = [task.size for task in part.tasks[first:]]
+                sizes = part.sizes[first:]
                 taken = limit.take(sizes, divisible=part.is_divisible)
                 if taken < len(sizes):
                     if taken:
                         end = _between(start, part, first + taken - 1)
                     break
                 # What has no files is looked at again: a commit of that kind alone makes no batch.
-                is_done = part.is_initial_snapshot or bool(part.tasks)
+                is_done = part.is_initial_snapshot or bool(part.sizes)
                 end = start.at(part.version + 1 if is_done else part.version)
                 if limit.is_full:
                     break
@@ -157,10 +165,10 @@ class TableStream:
         tasks: list[FileTask] = []
         for part in self._parts(begin, last):
             first = begin.index + 1 if part.holds(begin) else 0
-            stop = end.index + 1 if part.holds(end) else len(part.tasks)
-            if stop > len(part.tasks):
+            stop = end.index + 1 if part.holds(end) else len(part.sizes)
+            if stop > len(part.sizes):
                 raise CorruptLogError(f"version {part.version} has no file {stop - 1}, as a checkpoint says")
-            tasks += part.tasks[first:stop]
+            tasks += part.tasks(slice(first, stop))
         return self._scan.splits(tasks)
 
     # --- the table --------------------------------------------------------------------------------
@@ -201,11 +209,15 @@ class TableStream:
             self._is_begin_checked = True
             files = snapshot.files(columns=[*PLAN_COLUMNS, "modification_time"])
             ensure_distinct_files(snapshot.store, files)
-            tasks = file_tasks(files.sort_by([("modification_time", "ascending"), ("path", "ascending")]))
-            if self.options.is_feed:
-                said = feed_values(version, snapshot.timestamp_ms, "insert")
-                tasks = [replace(task, partition_values={**task.partition_values, **said}) for task in tasks]
-            self._initial = _Part(version, tasks, is_initial_snapshot=True)
+            files = files.sort_by([("modification_time", "ascending"), ("path", "ascending")])
+            said = feed_values(version, snapshot.timestamp_ms, "insert") if self.options.is_feed else {}
+
+            def tasks(places: slice) -> list[FileTask]:
+                found = file_tasks(files.slice(places.start, places.stop - places.start))
+                return [replace(task, partition_values={**task.partition_values, **said}) for task in found]
+
+            sizes = files.column("size").to_pylist()
+            self._initial = _Part(version, sizes, tasks, is_initial_snapshot=True)
         return self._initial
 
     def _commits(self, first: int, last: int) -> Iterator[_Part]:
@@ -239,14 +251,14 @@ class TableStream:
             for change in commit.files
         )
         tasks = commit_tasks(commit, self._scan.layout, commit_timestamp(times, commit))
-        return _Part(commit.version, tasks, is_divisible)
+        return _Part.of_commit(commit.version, tasks, is_divisible=is_divisible)
 
     def _part(self, commit: CommitChanges) -> _Part:
         options = self.options
         if commit.removed is None:
-            return _Part(commit.version, commit_tasks(commit, self._scan.layout))
+            return _Part.of_commit(commit.version, commit_tasks(commit, self._scan.layout))
         if options.skips_changes:
-            return _Part(commit.version, ())
+            return _Part.of_commit(commit.version, ())
         if not options.ignores_changes and (commit.files or not options.ignores_deletes):
             raise UnsupportedFeatureError(
                 f"version {commit.version} {'changes' if commit.files else 'deletes'} rows: it removes"
@@ -254,7 +266,7 @@ class TableStream:
                 " it leaves out such versions, and with readChangeFeed it shows all changes",
                 feature="skipChangeCommits",
             )
-        return _Part(commit.version, commit_tasks(commit, self._scan.layout))
+        return _Part.of_commit(commit.version, commit_tasks(commit, self._scan.layout))
 
     def _snapshot(self, version: int) -> Snapshot:
         for known in (self._newest, self._scan.snapshot):
