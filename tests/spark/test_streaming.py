@@ -180,6 +180,18 @@ def test_stream_goes_on_after_each_kind_of_commit(spark, tmp_path):
 
 
 @pytest.mark.slow
+def test_first_batch_is_repeated_as_it_was_whatever_came_meanwhile(spark, tmp_path):
+    table, checkpoint = tmp_path / "table", tmp_path / "checkpoint"
+    da.write_deltalake(table, pa.table({"id": [1, 2]}))
+    [first] = run(load(spark, table), checkpoint)
+    forget(checkpoint / "commits")
+    da.write_deltalake(table, pa.table({"id": [3]}), mode="append")
+    repeated, following = run(load(spark, table), checkpoint)
+    assert_same_rows(repeated, first)
+    assert following["id"].to_pylist() == [3]
+
+
+@pytest.mark.slow
 def test_stream_that_runs_on_takes_in_what_comes(spark, tmp_path):
     table = tmp_path / "table"
     spark.range(3).write.format("deltaarrow").mode("append").save(str(table))
