@@ -123,10 +123,10 @@ class PlannedDeletion:
             transaction.add_files(changes)
         rewritten = write_files(write_plan, lost.copied(), clock=transaction.clock)
         transaction.add_files(rewritten)
-        losses = lost.stage()
+        lost.stage()
         return Deletion(
-            removed_files=losses.removed_files,
-            removed_bytes=losses.removed_bytes,
+            removed_files=len(lost.removed),
+            removed_bytes=sum(task.size for task in lost.removed),
             rewritten=rewritten,
             marked_files=len(lost.marked),
             deleted_rows=lost.lost_rows,

@@ -8,7 +8,7 @@
 Chapters "Deletion Vectors", "Add File and Remove File" and "Row Tracking" of the protocol.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
+from deltaarrow.actions import Action, AddFile, RemoveFile
 from deltaarrow.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
 from deltaarrow.operations.row_tracking import hidden_columns
@@ -30,15 +31,34 @@ _MOST_DEAD = 0.5
 """The part of a file's rows that may be marked as deleted: it is what reading the others costs more."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class FileLosses:
-    """What became of files."""
+    """What became of files that have lost rows."""
 
     removed_files: int = 0
     removed_bytes: int = 0
     vectors_added: int = 0
     vectors_updated: int = 0
     vectors_removed: int = 0
+
+    @classmethod
+    def of(cls, actions: Iterable[Action]) -> "FileLosses":
+        """What the actions of a commit say: a file that is added again has got a larger vector."""
+        actions = list(actions)
+        kept = {each.path for each in actions if isinstance(each, AddFile)}
+        losses = cls()
+        for each in actions:
+            if not isinstance(each, RemoveFile):
+                continue
+            if each.path not in kept:
+                losses.removed_files += 1
+                losses.removed_bytes += each.size or 0
+                losses.vectors_removed += each.deletion_vector is not None
+            elif each.deletion_vector is None:
+                losses.vectors_added += 1
+            else:
+                losses.vectors_updated += 1
+        return losses
 
 
 def hidden_columns_of(transaction: OptimisticTransaction, plan: scan.ScanPlan) -> tuple[Field, ...]:
@@ -115,6 +135,12 @@ class LostRows:
         return [place for place, left in self.left.items() if left and place not in marked]
 
     @property
+    def removed(self) -> list[scan.FileTask]:
+        """The files that go, their other rows copied if there are any."""
+        marked = set(self.marked)
+        return [self.plan.tasks[place] for place in self.left if place not in marked]
+
+    @property
     def lost_rows(self) -> int:
         """How many rows go."""
         return sum(self.live.values()) - sum(self.left.values())
@@ -151,7 +177,7 @@ class LostRows:
             tasks.append(task)
         return live_rows(self.plan, self.hidden, tasks)
 
-    def stage(self) -> FileLosses:
+    def stage(self) -> None:
         """Stage what the files lose; what is copied of them is staged by the caller."""
         by_row = set(self.marked) | set(self._emptied_by_row)
         whole = [place for place in self.left if place not in by_row]
@@ -160,15 +186,6 @@ class LostRows:
             rows = self.gone[place]
             assert rows is not None
             self.transaction.remove_rows(self._counted_file(place), rows)
-        removed = [self.plan.tasks[place] for place in self.left if place not in set(self.marked)]
-        updated = sum(self.plan.tasks[place].deletion_vector is not None for place in self.marked)
-        return FileLosses(
-            removed_files=len(removed),
-            removed_bytes=sum(task.size for task in removed),
-            vectors_added=len(self.marked) - updated,
-            vectors_updated=updated,
-            vectors_removed=sum(task.deletion_vector is not None for task in removed),
-        )
 
     @property
     def _emptied_by_row(self) -> list[int]:

@@ -66,6 +66,8 @@ class OptimisticTransaction:
         operation: what history shows.
         parameters: the parameters of the operation, for history.
         metrics: its metrics, for history.
+        metrics_of: more of them, by the actions that are committed in the end: where others were first, these
+            are not all that was staged.
         tags: the tags of `commitInfo`; that of row tracking is set by the commit unless it is here.
         commit_metadata: further keys of `commitInfo`.
         max_commit_retries: how often a commit is tried again after another writer was first.
@@ -78,6 +80,7 @@ class OptimisticTransaction:
     operation: str = "Manual Update"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: dict[str, str] = field(default_factory=dict)
+    metrics_of: Callable[[Sequence[Action]], Mapping[str, str]] | None = None
     tags: dict[str, str] = field(default_factory=dict)
     commit_metadata: Mapping[str, Any] = field(default_factory=dict)
     max_commit_retries: int = DEFAULT_MAX_COMMIT_RETRIES
@@ -366,7 +369,7 @@ class OptimisticTransaction:
             read_version=None if self.snapshot is None else self.snapshot.version,
             isolation_level=isolation.value,
             is_blind_append=only_adds and not self.read.has_files,
-            operation_metrics=self.metrics,
+            operation_metrics={**self.metrics, **(self.metrics_of(actions) if self.metrics_of else {})},
             tags=self._tags(newest) or None,
             engine_info=ENGINE_INFO,
             txn_id=self._id,

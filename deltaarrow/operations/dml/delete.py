@@ -42,10 +42,8 @@ def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any
     deleted = staged.rows([0])
     operation.commit(
         {"predicate": predicates_parameter(predicate)},
-        {
-            "numDeletedRows": deleted,
-            **file_metrics(staged),
-        },
+        staged,
+        lambda: {"numDeletedRows": deleted, **file_metrics(staged)},
     )
     return {
         "num_added_files": len(staged.added),
@@ -68,7 +66,8 @@ def _whole_files(plan: scan.ScanPlan, condition: Condition) -> list[int] | None:
 
 def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> StagedRows:
     lost = LostRows(operation.transaction, plan, dict.fromkeys(places))
-    return StagedRows(by_clause={0: lost.lost_rows}, losses=lost.stage())
+    lost.stage()
+    return StagedRows(by_clause={0: lost.lost_rows})
 
 
 def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condition) -> StagedRows:

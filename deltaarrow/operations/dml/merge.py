@@ -137,8 +137,10 @@ class _Merge:
         )
         stage_marks(operation.transaction, operation.target, numbering.marks)
         files, _ = operation.snapshot.totals()
+        operation.commit(
+            merge_parameters(statement), staged, lambda: merge_metrics(statement, staged, source_rows)
+        )
         metrics = merge_metrics(statement, staged, source_rows)
-        operation.commit(merge_parameters(statement), metrics)
         return {
             "num_source_rows": source_rows,
             "num_target_rows_inserted": metrics["numTargetRowsInserted"],

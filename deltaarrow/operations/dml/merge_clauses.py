@@ -17,7 +17,16 @@ from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.evolution import evolve
 from deltaarrow.operations.target import WriteTarget
-from deltaarrow.schema import Field, PrimitiveType, Schema, to_arrow_schema
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    Schema,
+    StructType,
+    to_arrow_schema,
+)
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.stored_expressions import AliasScope, parse_column
 from deltaarrow.write import identity_column
@@ -32,6 +41,10 @@ _PRESENT: dict[When, Callable[[MergeStatement], str | None]] = {
 }
 """The one table that rows of a clause have a row of; None where they have one of both."""
 
+_KINDS = {
+    **dict.fromkeys(("byte", "short", "integer", "long", "float", "double"), "number"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time"),
+}
 _FILLED_KEYS = ("delta.generationExpression", "CURRENT_DEFAULT")
 
 
@@ -45,12 +58,40 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
     wanted = [each for each in source.fields if _is_wanted(each, statement, source)]
     if not wanted:
         return WriteTarget.existing(snapshot)
-    found = evolve(snapshot, to_arrow_schema(Schema(wanted)), schema_mode="merge")
+    fitting = [
+        each if (column := snapshot.schema.find(each.name)) is None else _fitting(each, column)
+        for each in wanted
+    ]
+    found = evolve(snapshot, to_arrow_schema(Schema(fitting)), schema_mode="merge")
     if found is None:
         return WriteTarget.existing(snapshot)
     metadata, protocol = found
     changes: list[Action] = [metadata] if protocol is None else [metadata, protocol]
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
+
+
+def _fitting(given: Field, column: Field) -> Field:
+    """A column of the source with the table's type for values of another kind, which are cast to that."""
+    return Field(given.name, _fitting_type(given.type, column.type), given.nullable)
+
+
+def _fitting_type(given: DataType, own: DataType) -> DataType:
+    if isinstance(given, StructType) and isinstance(own, StructType):
+        pairs = [(each, own.find(each.name)) for each in given.fields]
+        return StructType([each if column is None else _fitting(each, column) for each, column in pairs])
+    if isinstance(given, ArrayType) and isinstance(own, ArrayType):
+        return ArrayType(_fitting_type(given.element_type, own.element_type))
+    if isinstance(given, MapType) and isinstance(own, MapType):
+        key = _fitting_type(given.key_type, own.key_type)
+        return MapType(key, _fitting_type(given.value_type, own.value_type))
+    if isinstance(given, PrimitiveType) and isinstance(own, PrimitiveType) and _kind(given) != _kind(own):
+        return own
+    return given
+
+
+def _kind(data_type: PrimitiveType) -> str:
+    """Types of one kind may be widened to one another."""
+    return "number" if data_type.decimal else _KINDS.get(data_type.type, data_type.type)
 
 
 def _is_wanted(column: Field, statement: MergeStatement, source: Schema) -> bool:

@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 
 import deltaarrow.scan as scan
+from deltaarrow.actions import Action
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate, columns_of
@@ -26,6 +27,7 @@ from deltaarrow.operations.dml.query import (
 )
 from deltaarrow.operations.dml.row_scope import Condition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
+from deltaarrow.operations.lost_rows import FileLosses
 from deltaarrow.operations.row_tracking import tracking_of
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction, is_replay
@@ -218,14 +220,28 @@ class RowOperation:
             rows = scan.located_rows(cursor, plan, "deltaarrow_target")
             return stage.stage(read_changes(cursor, query(cursor, rows)))
 
-    def commit(self, parameters: Mapping[str, Any], metrics: Mapping[str, int]) -> None:
-        """Commit what is staged, if anything is, with what history tells of it."""
+    def commit(
+        self,
+        parameters: Mapping[str, Any],
+        staged: StagedRows,
+        metrics: Callable[[], Mapping[str, int]],
+    ) -> None:
+        """Commit what is staged, if anything is, with what history tells of it.
+
+        Files may have lost other rows meanwhile: `metrics` is asked when it is known what becomes of them,
+        and `staged` tells.
+        """
         if self.is_replay:
             self.transaction.abort()
             return
         self.transaction.parameters = dict(parameters)
-        said = {**metrics, "executionTimeMs": self.elapsed_ms}
-        self.transaction.metrics.update({name: str(value) for name, value in said.items()})
+
+        def metrics_of(actions: Sequence[Action]) -> dict[str, str]:
+            staged.losses = FileLosses.of(actions)
+            said = {**metrics(), "executionTimeMs": self.elapsed_ms}
+            return {name: str(value) for name, value in said.items()}
+
+        self.transaction.metrics_of = metrics_of
         with self.transaction:
             pass
         # Arrow would keep what the rows took, and the next statement would take as much again from DuckDB.

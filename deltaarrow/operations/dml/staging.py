@@ -38,7 +38,7 @@ _TAKEN = {ClauseKind.UPDATE: ChangeType.UPDATE_PREIMAGE, ClauseKind.DELETE: Chan
 
 @dataclass
 class StagedRows:
-    """What was staged: rows by the number of their clause, and what becomes of files.
+    """What was staged: rows by the number of their clause, and, once it is committed, what became of files.
 
     `scan_seconds` is the time that finding rows took, `seconds` that of all.
     """
@@ -107,7 +107,7 @@ class RowStage:
                 # Of files that are added alone readers know that all of their rows are new.
                 staged.change_files = changes.finish()
                 self.transaction.add_files(staged.change_files)
-            staged.losses = self._take_away()
+            self._take_away()
         staged.seconds = time.perf_counter() - begun
         return staged
 
@@ -135,12 +135,12 @@ class RowStage:
         self._staged.copied_rows = self._lost.copied_rows
         yield from self._lost.copied()
 
-    def _take_away(self) -> FileLosses:
+    def _take_away(self) -> None:
         """Stage what the files lose, and what the commit relies on."""
         for place, positions in self._kept.items() if self.relies_on_kept else ():
             self.transaction.read_rows({"path": self.plan.tasks[place].path}, positions)
         assert self._lost is not None
-        return self._lost.stage()
+        self._lost.stage()
 
     def _timed(self, found: Iterable[FoundRows]) -> Iterator[FoundRows]:
         stream = iter(found)

@@ -100,7 +100,8 @@ def update_rows(
     updated = staged.rows([0])
     operation.commit(
         {"predicate": predicates_parameter(predicate)},
-        {"numUpdatedRows": updated, **file_metrics(staged)},
+        staged,
+        lambda: {"numUpdatedRows": updated, **file_metrics(staged)},
     )
     return {
         "num_added_files": len(staged.added),

@@ -225,6 +225,33 @@ def test_threads_that_change_rows_of_one_file_lose_none(table):
     assert seen(DeltaTable(table.table_uri)) == expected | dict.fromkeys(range(4), 2) | {19: 4}
 
 
+@pytest.mark.parametrize("statement", ["delete", "update", "merge"])
+def test_metrics_are_those_of_what_was_committed(table, statement):
+    first = DeltaTable(table.table_uri)
+    metrics = delete(first, range(5))
+    assert vector_metrics(first) == {"Added": 1, "Updated": 0, "Removed": 0, "files": 0}
+    assert metrics["num_removed_files"] == 0
+    if statement == "delete":
+        # The rest of the file: it is not known at first that others have taken what was left of it.
+        metrics = table.delete("id between 5 and 19 or id = 20")
+        assert metrics["num_removed_files"] == 1
+        assert vector_metrics(table) == {"Added": 1, "Updated": 0, "Removed": 1, "files": 1}
+    elif statement == "update":
+        update(table, [7, 20])
+        assert vector_metrics(table) == {"Added": 1, "Updated": 1, "Removed": 0, "files": 0}
+    else:
+        upsert(table, [7, 20])
+        assert vector_metrics(table) == {"Added": 1, "Updated": 1, "Removed": 0, "files": 0}
+
+
+def vector_metrics(table) -> dict[str, int]:
+    """What history tells of deletion vectors and of files that went, in the newest commit."""
+    said = table.history(1)[0]["operationMetrics"]
+    target = "Target" if "numTargetRowsUpdated" in said else ""
+    found = {kind: int(said[f"num{target}DeletionVectors{kind}"]) for kind in ("Added", "Updated", "Removed")}
+    return found | {"files": int(said["numTargetFilesRemoved" if target else "numRemovedFiles"])}
+
+
 # --- rows that come -----------------------------------------------------------------------------------
 
 

@@ -152,3 +152,20 @@ def test_members_that_a_source_does_not_have(tmp_path):
     assert values(table, "st") == kept
     merge(merge_schema=True).when_matched_update({"st": "s.st"}).execute()
     assert values(table, "st") == [{"a": 5, "b": None, "c": 6}] * 2 + [None]
+
+
+@pytest.mark.parametrize("assigns", ["all", "each"])
+def test_values_of_another_kind_are_cast_where_the_schema_evolves(tmp_path, assigns):
+    rows = pa.table({"id": [1, 2], "s": ["x", "y"], "st": [{"a": "u"}, None], "xs": [["v"], None]})
+    write_deltalake(tmp_path, rows)
+    table = DeltaTable(tmp_path)
+    source = pa.table({"id": [1], "s": [5], "st": [{"a": 6, "b": 7}], "xs": [[8]], "new": [9]})
+    merge = table.merge(source, "t.id = s.id", "s", "t", merge_schema=True)
+    if assigns == "all":
+        merge.when_matched_update_all().execute()
+    else:
+        merge.when_matched_update({name: f"s.{name}" for name in source.schema.names}).execute()
+    assert table.to_pyarrow_table().sort_by("id").to_pylist() == [
+        {"id": 1, "s": "5", "st": {"a": "6", "b": 7}, "xs": ["8"], "new": 9},
+        {"id": 2, "s": "y", "st": None, "xs": None, "new": None},
+    ]
