@@ -23,21 +23,21 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionNotFoundError,
 )
-from deltaarrow.features import TableFeatures
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
-from deltaarrow.merger import TableMerger
-from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
-from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
-from deltaarrow.table import DeltaTable
-from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.version import VERSION
-from deltaarrow.write import ColumnProperties, WriterProperties
-from deltaarrow.writer import write_deltalake
 
 if TYPE_CHECKING:
     from deltaarrow.engines import DeltaDataset, explain, register, scan_delta
+    from deltaarrow.features import TableFeatures
+    from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
+    from deltaarrow.merger import TableMerger
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
     from deltaarrow.scan import Explanation
+    from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
+    from deltaarrow.table import DeltaTable
+    from deltaarrow.transaction import OptimisticTransaction
+    from deltaarrow.write import ColumnProperties, WriterProperties
+    from deltaarrow.writer import write_deltalake
 
 __version__ = VERSION
 
@@ -86,10 +86,34 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "ArrayType": "deltaarrow.schema.types",
+        "Catalog": "deltaarrow.log.catalog",
+        "ColumnProperties": "deltaarrow.write.properties",
+        "CommitProperties": "deltaarrow.operations.commit_properties",
         "DeltaDataset": "deltaarrow.engines.dataset",
+        "DeltaTable": "deltaarrow.table",
         "Explanation": "deltaarrow.scan.explain",
-        "explain": "deltaarrow.engines.explain",
+        "Field": "deltaarrow.schema.types",
+        "MapType": "deltaarrow.schema.types",
+        "OptimisticTransaction": "deltaarrow.transaction.transaction",
+        "PostCommitHookProperties": "deltaarrow.operations.commit_properties",
+        "PrimitiveType": "deltaarrow.schema.types",
+        "RatifiedCommit": "deltaarrow.log.catalog",
+        "RatifiedCommits": "deltaarrow.log.catalog",
+        "Schema": "deltaarrow.schema.schema",
+        "StructType": "deltaarrow.schema.types",
+        "TableFeatures": "deltaarrow.features.names",
+        "TableMerger": "deltaarrow.merger",
+        "Transaction": "deltaarrow.operations.commit_properties",
+        "WriterProperties": "deltaarrow.write.properties",
+        "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
+        "write_deltalake": "deltaarrow.writer",
     },
 )
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that nothing has asked for yet."""
+    return sorted([*__all__, "__version__"])

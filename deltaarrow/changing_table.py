@@ -4,16 +4,21 @@ The part of `deltaarrow.table.DeltaTable` that changes rows, with the names and 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import deltaarrow.operations as operations
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.merger import TableMerger
+from deltaarrow.lazy import lazy_attributes
 from deltaarrow.opened_table import OpenedTable
-from deltaarrow.operations import CommitProperties, PostCommitHookProperties
-from deltaarrow.write import WriterProperties
+
+if TYPE_CHECKING:
+    from deltaarrow.merger import TableMerger
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+    from deltaarrow.write import WriterProperties
 
 __all__ = ["ChangingTable", "refuse_arguments"]
+
+_load = lazy_attributes(__name__, {"TableMerger": "deltaarrow.merger"})
 
 
 def refuse_arguments(arguments: Mapping[str, Any]) -> None:
@@ -29,10 +34,10 @@ class ChangingTable(OpenedTable):
     def delete(
         self,
         predicate: str | None = None,
-        writer_properties: WriterProperties | None = None,
+        writer_properties: "WriterProperties | None" = None,
         *,
-        commit_properties: CommitProperties | None = None,
-        post_commithook_properties: PostCommitHookProperties | None = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
     ) -> dict[str, Any]:
         """Delete rows and commit.
@@ -81,11 +86,11 @@ class ChangingTable(OpenedTable):
         updates: Mapping[str, str] | None = None,
         new_values: Mapping[str, Any] | None = None,
         predicate: str | None = None,
-        writer_properties: WriterProperties | None = None,
+        writer_properties: "WriterProperties | None" = None,
         error_on_type_mismatch: bool = True,
         *,
-        commit_properties: CommitProperties | None = None,
-        post_commithook_properties: PostCommitHookProperties | None = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
     ) -> dict[str, Any]:
         """Update rows and commit.
@@ -144,15 +149,15 @@ class ChangingTable(OpenedTable):
         target_alias: str | None = None,
         merge_schema: bool = False,
         error_on_type_mismatch: bool = True,
-        writer_properties: WriterProperties | None = None,
+        writer_properties: "WriterProperties | None" = None,
         streamed_exec: bool = True,
         max_spill_size: int | None = None,
         max_temp_directory_size: int | None = None,
         *,
-        commit_properties: CommitProperties | None = None,
-        post_commithook_properties: PostCommitHookProperties | None = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
-    ) -> TableMerger:
+    ) -> "TableMerger":
         """Begin to merge a source into the table; `TableMerger` adds clauses to it and executes it.
 
         Args:
@@ -189,7 +194,7 @@ class ChangingTable(OpenedTable):
         refuse_arguments({"max_temp_directory_size": max_temp_directory_size})
         if memory_limit is None and max_spill_size is not None:
             memory_limit = f"{max_spill_size}B"
-        return TableMerger(
+        merger: TableMerger = _load("TableMerger")(
             self,
             source,
             predicate,
@@ -201,3 +206,4 @@ class ChangingTable(OpenedTable):
             commit_properties,
             post_commithook_properties,
         )
+        return merger

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+import deltaarrow.stored_expressions as stored_expressions
 from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import And, Predicate, variant_paths
@@ -33,7 +34,6 @@ from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
-from deltaarrow.stored_expressions import derived_predicate
 
 __all__ = ["Snapshot"]
 
@@ -207,7 +207,8 @@ class Snapshot:
 
     def _pruning(self, predicate: Predicate) -> Pruning:
         if is_supported(self.protocol, "generatedColumns"):
-            predicate = And((predicate, derived_predicate(predicate, self.schema, self.partition_columns)))
+            derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
+            predicate = And((predicate, derived))
         return functools.partial(
             skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
         )

@@ -15,25 +15,28 @@ import deltaarrow.engines as engines
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
-from deltaarrow.alterer import TableAlterer
 from deltaarrow.changing_table import ChangingTable, refuse_arguments
 from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
 from deltaarrow.expressions import Filters, to_arrow
-from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+from deltaarrow.lazy import lazy_attributes
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.storage import open_store
-from deltaarrow.transaction import OptimisticTransaction
-from deltaarrow.verify import VerifyReport
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow.compute as pc
 
+    from deltaarrow.alterer import TableAlterer
     from deltaarrow.engines import ChangeDataset, DeltaDataset
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+    from deltaarrow.transaction import OptimisticTransaction
+    from deltaarrow.verify import VerifyReport
 
 __all__ = ["DeltaTable"]
+
+_load = lazy_attributes(__name__, {"TableAlterer": "deltaarrow.alterer"})
 
 
 class DeltaTable(ChangingTable):
@@ -76,7 +79,7 @@ class DeltaTable(ChangingTable):
         configuration: Mapping[str, str | None] | None = None,
         storage_options: Mapping[str, str] | None = None,
         *,
-        commit_properties: CommitProperties | None = None,
+        commit_properties: "CommitProperties | None" = None,
         cluster_by: Sequence[str] | str | None = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
@@ -279,9 +282,9 @@ class DeltaTable(ChangingTable):
         self,
         operation: str = "Manual Update",
         *,
-        commit_properties: CommitProperties | None = None,
-        post_commithook_properties: PostCommitHookProperties | None = None,
-    ) -> OptimisticTransaction:
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+    ) -> "OptimisticTransaction":
         """Begin a transaction on the open version. Leaving its ``with`` block commits, and moves to it.
 
         Args:
@@ -301,13 +304,14 @@ class DeltaTable(ChangingTable):
         )
 
     @property
-    def alter(self) -> TableAlterer:
+    def alter(self) -> "TableAlterer":
         """Changes of properties, features, columns and of what the table says of itself."""
-        return TableAlterer(self)
+        alterer: TableAlterer = _load("TableAlterer")(self)
+        return alterer
 
     # --- maintaining ------------------------------------------------------------------------------
 
-    def verify(self, *, deep: bool = False) -> VerifyReport:
+    def verify(self, *, deep: bool = False) -> "VerifyReport":
         """Look for what is wrong with the open version, and report it; nothing is changed.
 
         The log is held against itself (checkpoints, version checksum), against storage (files, deletion

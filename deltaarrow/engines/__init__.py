@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
     from deltaarrow.engines.duckdb import register
-    from deltaarrow.engines.explain import explain
+    from deltaarrow.engines.explaining import explain
     from deltaarrow.engines.polars import scan_delta
 
 __all__ = [
@@ -30,7 +30,7 @@ __getattr__ = lazy_attributes(
         "ChangeDataset": "deltaarrow.engines.changes",
         "DeltaDataset": "deltaarrow.engines.dataset",
         "DeltaFragment": "deltaarrow.engines.dataset",
-        "explain": "deltaarrow.engines.explain",
+        "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
     },

@@ -30,7 +30,7 @@ from deltaarrow.features import (
     upgraded_protocol,
     with_materialized_columns,
 )
-from deltaarrow.operations.clustering_columns import ensure_clustering_kept
+from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.row_tracking import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction

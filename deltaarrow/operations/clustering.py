@@ -6,7 +6,7 @@ from deltaarrow.actions import DomainMetadata
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import FEATURES, is_supported
 from deltaarrow.operations.alteration import Alteration
-from deltaarrow.operations.clustering_columns import (
+from deltaarrow.operations.clustering_domain import (
     CLUSTERING_DOMAIN,
     clustering_columns,
     parse_clustering_columns,

@@ -19,7 +19,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration
-from deltaarrow.operations.clustering_columns import physical_clustering_columns
+from deltaarrow.operations.clustering_domain import physical_clustering_columns
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     ArrayType,

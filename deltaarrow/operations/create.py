@@ -27,7 +27,7 @@ from deltaarrow.features import (
 )
 from deltaarrow.log import list_segment
 from deltaarrow.operations.checksum import write_checksum
-from deltaarrow.operations.clustering_columns import (
+from deltaarrow.operations.clustering_domain import (
     CLUSTERING_DOMAIN,
     parse_clustering_columns,
     render_clustering,

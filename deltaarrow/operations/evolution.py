@@ -21,7 +21,7 @@ from deltaarrow.features import (
     supported_features,
     upgraded_protocol,
 )
-from deltaarrow.operations.clustering_columns import ensure_clustering_kept
+from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     Schema,

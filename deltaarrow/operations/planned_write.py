@@ -17,7 +17,7 @@ from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable, is_supported
-from deltaarrow.operations.clustering_columns import (
+from deltaarrow.operations.clustering_domain import (
     CLUSTERING_DOMAIN,
     clustering_columns,
     parse_clustering_columns,

@@ -7,11 +7,20 @@ Everything is reported and nothing repaired.
 from typing import TYPE_CHECKING
 
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.verify.report import Check, Finding, Severity, VerifyReport
 
 if TYPE_CHECKING:
+    from deltaarrow.verify.report import Check, Finding, Severity, VerifyReport
     from deltaarrow.verify.verification import verify_snapshot
 
 __all__ = ["Check", "Finding", "Severity", "VerifyReport", "verify_snapshot"]
 
-__getattr__ = lazy_attributes(__name__, {"verify_snapshot": "deltaarrow.verify.verification"})
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "Check": "deltaarrow.verify.report",
+        "Finding": "deltaarrow.verify.report",
+        "Severity": "deltaarrow.verify.report",
+        "VerifyReport": "deltaarrow.verify.report",
+        "verify_snapshot": "deltaarrow.verify.verification",
+    },
+)

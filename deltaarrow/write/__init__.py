@@ -5,26 +5,31 @@ Implements *Data Files*, *Change Data Files* and *Per-file Statistics* of PROTOC
 log and no snapshot.
 """
 
-from deltaarrow.write.change_files import (
-    ChangeFileWriter,
-    with_change_type,
-    write_change_files,
-    write_inserts,
-)
-from deltaarrow.write.completion import complete_rows, ensure_completable
-from deltaarrow.write.data import to_reader
-from deltaarrow.write.files import write_files
-from deltaarrow.write.identity import (
-    HIGH_WATER_MARK_KEY,
-    IdentityColumn,
-    RowNumbering,
-    ensure_identity_columns_declarable,
-    identity_column,
-    with_marks,
-)
-from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
-from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
-from deltaarrow.write.variants import read_variants
+from typing import TYPE_CHECKING
+
+from deltaarrow.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from deltaarrow.write.change_files import (
+        ChangeFileWriter,
+        with_change_type,
+        write_change_files,
+        write_inserts,
+    )
+    from deltaarrow.write.completion import complete_rows, ensure_completable
+    from deltaarrow.write.data import to_reader
+    from deltaarrow.write.files import write_files
+    from deltaarrow.write.identity import (
+        HIGH_WATER_MARK_KEY,
+        IdentityColumn,
+        RowNumbering,
+        ensure_identity_columns_declarable,
+        identity_column,
+        with_marks,
+    )
+    from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
+    from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
+    from deltaarrow.write.variants import read_variants
 
 __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
@@ -48,3 +53,29 @@ __all__ = [
     "write_files",
     "write_inserts",
 ]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "BloomFilterProperties": "deltaarrow.write.properties",
+        "ChangeFileWriter": "deltaarrow.write.change_files",
+        "ColumnProperties": "deltaarrow.write.properties",
+        "DEFAULT_TARGET_FILE_SIZE": "deltaarrow.write.plan",
+        "HIGH_WATER_MARK_KEY": "deltaarrow.write.identity",
+        "IdentityColumn": "deltaarrow.write.identity",
+        "RowNumbering": "deltaarrow.write.identity",
+        "WritePlan": "deltaarrow.write.plan",
+        "WriterProperties": "deltaarrow.write.properties",
+        "complete_rows": "deltaarrow.write.completion",
+        "ensure_completable": "deltaarrow.write.completion",
+        "ensure_identity_columns_declarable": "deltaarrow.write.identity",
+        "identity_column": "deltaarrow.write.identity",
+        "read_variants": "deltaarrow.write.variants",
+        "to_reader": "deltaarrow.write.data",
+        "with_change_type": "deltaarrow.write.change_files",
+        "with_marks": "deltaarrow.write.identity",
+        "write_change_files": "deltaarrow.write.change_files",
+        "write_files": "deltaarrow.write.files",
+        "write_inserts": "deltaarrow.write.change_files",
+    },
+)

@@ -42,3 +42,14 @@ def test_all_is_true(module):
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     public = {node.name for node in module.tree.body if isinstance(node, kinds) and node.name[0] != "_"}
     assert public - set(listed) == set(), "public, but not in __all__"
+
+
+@every_module
+def test_what_is_imported_at_first_use_is_not_named_as_a_module_beside_it(module):
+    """A module that is imported becomes an attribute of its package, which then asks for no name like it."""
+    if module.is_package:
+        imports = [node for node in module.tree.body if isinstance(node, ast.ImportFrom)]
+        bound = {alias.name for node in imports for alias in node.names}
+        names = {f"{module.name}.{name}" for name in importlib.import_module(module.name).__all__}
+        lazy = names - {f"{module.name}.{name}" for name in bound}
+        assert lazy.isdisjoint(each.name for each in modules())
