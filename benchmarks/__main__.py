@@ -24,6 +24,7 @@ from benchmarks.runner import (
 __all__ = ["main"]
 
 _PEERS = ("deltalake", "polars")
+_PEERS_ON_SPARK = ("pyspark", "delta")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for suite, case in chosen:
             print(f"{suite:17} {case.name}  ({'; '.join(case.engines)})")
         return 0
-    if missing := [name for name in _PEERS if importlib.util.find_spec(name) is None]:
-        print(f"{', '.join(missing)} not installed: pip install 'deltaarrow[bench]'", file=sys.stderr)
+    peers = (*_PEERS, *_PEERS_ON_SPARK) if "spark_source" in suites else _PEERS
+    if missing := [name for name in peers if importlib.util.find_spec(name) is None]:
+        print(f"{', '.join(missing)} not installed: pip install 'deltaarrow[bench,spark]'", file=sys.stderr)
         return 2
     options.data.mkdir(parents=True, exist_ok=True)
     settings = Settings(options.scale, options.data.resolve(), options.rounds, options.repeats)

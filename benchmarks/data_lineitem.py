@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "DELETED",
     "MERGED",
     "VECTORS",
     "lineitem_batches",
     "write_lineitem_file",
     "write_lineitem_table",
+    "write_lineitem_tables",
 ]
 
 VECTORS = "vectors"
 """The folder of the log that lets its table have deletion vectors, beside the one that does not."""
+DELETED = "deleted"
+"""The folder of the log of a table with the same files, each with a deletion vector."""
 MERGED = "source.arrows"
 """The file of the rows that are merged."""
 
@@ -82,6 +86,34 @@ def write_lineitem_table(folder: Path, rows: int, files: int, source_rows: int) 
     with pa.ipc.new_stream(folder / MERGED, pending.schema) as writer:
         for batch in _merged(rows, source_rows):
             writer.write_batch(batch)
+
+
+def write_lineitem_tables(folder: Path, rows: int, files: int, deleted_percent: int) -> None:
+    """Write a table of equal files, and one of the same rows with so many of each file deleted.
+
+    Both are folders, of names that are given here: `VECTORS` has all rows, and `DELETED` has not.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from tests.support.tables import TableBuilder
+
+    whole, deleted = TableBuilder(folder / VECTORS), TableBuilder(folder / DELETED)
+    each = rows // files
+    table = pa.Table.from_batches(lineitem_batches(rows))
+    for builder in (whole, deleted):
+        enabled = {"delta.enableDeletionVectors": "true"}
+        builder.features("deletionVectors").metadata(table.schema, configuration=enabled)
+        adds = []
+        for number in range(files):
+            part = table.slice(number * each, each)
+            vector = None
+            if builder is deleted:
+                random = np.random.default_rng(number)
+                positions = random.choice(each, each * deleted_percent // 100, replace=False)
+                vector = builder.deletion_vector(positions.astype(np.uint64))
+            adds.append(builder.add_file(part, name=f"part-{number:05d}.parquet", deletion_vector=vector))
+        builder.commit(adds)
 
 
 def _merged(rows: int, source_rows: int) -> "Iterator[pa.RecordBatch]":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import checkpoint, commit, constraints, dml, scan, snapshot_load, write
+from benchmarks.cases import checkpoint, commit, constraints, dml, scan, snapshot_load, spark_source, write
 
 __all__ = ["SUITES"]
 
@@ -16,4 +16,5 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "checkpoint": checkpoint.cases,
     "dml": dml.cases,
     "dml_selectivity": dml.selectivity_cases,
+    "spark_source": spark_source.cases,
 }

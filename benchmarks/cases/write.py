@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.case import OURS, Case, Dataset, Engine, Scale, short
 from benchmarks.data_lineitem import write_lineitem_file
 
-__all__ = ["cases"]
+__all__ = ["cases", "describe_rows"]
 
 _PARTITIONED = "l_quantity"
 """A column of 50 values."""
@@ -31,20 +31,20 @@ def cases(scale: Scale) -> list[Case]:
     partitioned = {"partition_by": [_PARTITIONED]}
     name = f"lineitem_rows_{short(rows)}"
     return [
-        Case(f"{name}_from_memory", dataset, _delta_engines() | memory, _describe_rows),
-        Case(f"{name}_from_stream", dataset, _delta_engines(times=1), _describe_rows),
+        Case(f"{name}_from_memory", dataset, _delta_engines() | memory, describe_rows),
+        Case(f"{name}_from_stream", dataset, _delta_engines(times=1), describe_rows),
         Case(
             f"{name}_from_stream_partitions_50",
             dataset,
             _delta_engines(times=1, options=partitioned),
-            _describe_rows,
+            describe_rows,
         ),
         *(
             Case(
                 f"lineitem_rows_{short(more)}_from_stream",
                 dataset,
                 _delta_engines(times=more // rows),
-                _describe_rows,
+                describe_rows,
             )
             for more in scale.streamed_rows
         ),
@@ -129,7 +129,8 @@ def _polars() -> Write:
 # --- answers ---------------------------------------------------------------------------------------
 
 
-def _describe_rows(folder: Path) -> dict[str, Any]:
+def describe_rows(folder: Path) -> dict[str, Any]:
+    """Return sums over the rows of ``lineitem`` that a folder holds, a table or bare files."""
     import pyarrow.compute as pc
     import pyarrow.dataset as pads
 

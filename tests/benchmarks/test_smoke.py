@@ -14,6 +14,8 @@ from benchmarks.report import render_table, results_json
 from benchmarks.runner import Settings, WrongAnswerError, run_case
 
 CASES = [(suite, case) for suite, cases in SUITES.items() for case in cases(SCALES["tiny"])]
+ON_SPARK = [case for suite, case in CASES if suite == "spark_source"]
+ON_ONE_NODE = [(suite, case) for suite, case in CASES if suite != "spark_source"]
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +23,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("benchmarks")
 
 
-@pytest.mark.parametrize(("suite", "case"), CASES, ids=[case.name for _, case in CASES])
+@pytest.mark.parametrize(("suite", "case"), ON_ONE_NODE, ids=[case.name for _, case in ON_ONE_NODE])
 def test_engines_agree_and_are_compared(suite: str, case: Case, root: Path) -> None:
+    check(suite, case, root)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("case", ON_SPARK, ids=[case.name for case in ON_SPARK])
+def test_sources_of_spark_agree_and_are_compared(case: Case, root: Path) -> None:
+    check("spark_source", case, root)
+
+
+def check(suite: str, case: Case, root: Path) -> None:
     done: list[tuple[str, str]] = []
 
     def here(task: Task) -> object:
