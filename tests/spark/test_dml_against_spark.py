@@ -304,4 +304,4 @@ def test_random_statements(spark, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_more_random_statements(spark, tmp_path, table):
-    random_statements(spark, tmp_path, table, seed=2 + list(TABLES).index(table), count=10)
+    random_statements(spark, tmp_path, table, seed=2 + list(TABLES).index(table), count=8)
