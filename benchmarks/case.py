@@ -74,6 +74,7 @@ class Scale:
         appends: how many small appends.
         merged_rows: rows of sources that are merged into tables ten times as large.
         deleted_percents: how much of a table is deleted.
+        tpch: the scale factor of TPC-H.
     """
 
     checkpoint_adds: tuple[int, ...]
@@ -85,13 +86,14 @@ class Scale:
     appends: int
     merged_rows: tuple[int, ...]
     deleted_percents: tuple[float, ...]
+    tpch: float
 
 
 _PERCENTS = (0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 40, 60, 90)
 
 SCALES = {
-    "tiny": Scale((1_000,), 400, 8_000, 2_000, (), 40, 5, (200,), (1, 90)),
-    "normal": Scale((100_000,), 20_000, 2_000_000, 6_000_000, (), 2_000, 200, (), _PERCENTS),
+    "tiny": Scale((1_000,), 400, 8_000, 2_000, (), 40, 5, (200,), (1, 90), 0.01),
+    "normal": Scale((100_000,), 20_000, 2_000_000, 6_000_000, (), 2_000, 200, (), _PERCENTS, 1),
     "full": Scale(
         (100_000, 1_000_000),
         20_000,
@@ -102,6 +104,7 @@ SCALES = {
         200,
         (6_000_000,),
         _PERCENTS,
+        1,
     ),
 }
 

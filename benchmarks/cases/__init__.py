@@ -3,13 +3,24 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
-from benchmarks.cases import checkpoint, commit, constraints, dml, scan, snapshot_load, spark_source, write
+from benchmarks.cases import (
+    checkpoint,
+    commit,
+    constraints,
+    dml,
+    scan,
+    snapshot_load,
+    spark_source,
+    tpch,
+    write,
+)
 
 __all__ = ["SUITES"]
 
 SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "snapshot_load": snapshot_load.cases,
     "scan": scan.cases,
+    "tpch": tpch.cases,
     "write": write.cases,
     "constraints": constraints.cases,
     "commit": commit.cases,
