@@ -75,8 +75,9 @@ def register(spark: "SparkSession") -> None:
 
     Spark has no other modes for sources in Python, and its default is ``errorifexists``: say ``append``, and
     ask `deltaarrow.DeltaTable.is_deltatable` first where a table is not to be there. Spark also refuses
-    ``partitionBy`` as a method; here it is an option. Identity columns are numbered on one node alone, by
-    `deltaarrow.write_deltalake`; here they are refused.
+    ``partitionBy`` as a method; here it is an option. In a thread that a program starts itself, it finds no
+    source in Python before the session is active there, which any ``spark.createDataFrame`` brings about.
+    Identity columns are numbered on one node alone, by `deltaarrow.write_deltalake`; here they are refused.
     """
     require("pyspark")
     spark.dataSource.register(_load("DeltaSource"))
