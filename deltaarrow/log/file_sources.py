@@ -14,7 +14,8 @@ from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, read_file_actions
-from deltaarrow.log.replay import LogState, LogTail
+from deltaarrow.log.replay import LogState
+from deltaarrow.log.tail import LogTail
 
 if TYPE_CHECKING:
     import duckdb
