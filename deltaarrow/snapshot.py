@@ -14,7 +14,7 @@ import pyarrow as pa
 import deltaarrow.stored_expressions as stored_expressions
 from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import And, Predicate, variant_paths
+from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, variant_paths
 from deltaarrow.features import ensure_readable, is_supported
 from deltaarrow.log import (
     CommitTimes,
@@ -31,7 +31,7 @@ from deltaarrow.log import (
 )
 from deltaarrow.log.replay import Pruning
 from deltaarrow.notebook import html_table
-from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
+from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_physical_schema
 from deltaarrow.statistics import skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
 
@@ -203,15 +203,32 @@ class Snapshot:
 
         It is over the columns of `files`; a checkpoint may be asked for better evidence than these.
         """
-        return self._pruning(predicate)(stats="stats", partition_values="partition_values")
+        pruning = self._pruning(self._derived(predicate))
+        return pruning(stats="stats", partition_values="partition_values")
+
+    def _derived(self, predicate: Predicate) -> Predicate:
+        """The predicate, and what follows from it for generated columns."""
+        if not is_supported(self.protocol, "generatedColumns"):
+            return predicate
+        derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
+        return And((predicate, derived))
 
     def _pruning(self, predicate: Predicate) -> Pruning:
-        if is_supported(self.protocol, "generatedColumns"):
-            derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
-            predicate = And((predicate, derived))
         return functools.partial(
             skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
         )
+
+    def _pruning_by_partition(self, predicate: Predicate) -> dict[str, Pruning]:
+        """What conjuncts say of one partition column alone, by its physical name."""
+        parts: dict[str, list[Predicate]] = {}
+        for part in conjuncts(predicate):
+            names = {path[0] for path in columns_of(part)}
+            if len(names) == 1 and names <= set(self.partition_columns):
+                parts.setdefault(names.pop(), []).append(part)
+        return {
+            physical_name(self.schema.field(name), self.mapping_mode): self._pruning(And(tuple(found)))
+            for name, found in parts.items()
+        }
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
@@ -221,11 +238,13 @@ class Snapshot:
         """
         if predicate is None:
             return self._state.query_files(columns)
-        pruning = self._pruning(predicate)
+        known = self._derived(predicate)
+        pruning, partitions = self._pruning(known), self._pruning_by_partition(known)
         if not variant_paths(predicate):
-            return self._state.query_files(columns, pruning)
+            return self._state.query_files(columns, pruning, partitions)
         names = list(FILE_SCHEMA.names if columns is None else columns)
-        files = self._state.query_files([*dict.fromkeys([*names, "stats", "partition_values"])], pruning)
+        wanted = [*dict.fromkeys([*names, "stats", "partition_values"])]
+        files = self._state.query_files(wanted, pruning, partitions)
         kept = skip_by_variants(files, predicate, self.schema, self.mapping_mode, self.partition_columns)
         return kept.select(names)
 

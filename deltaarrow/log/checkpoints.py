@@ -21,6 +21,7 @@ from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
+from deltaarrow.log.partition_texts import PartitionTexts
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
@@ -53,12 +54,14 @@ class CheckpointFiles:
         place = struct.get_field_index(name)
         return None if place < 0 or pa.types.is_null(struct.field(place).type) else struct.field(place).type
 
-    def sql(self, store: Store, action: str, columns: Sequence[str], types: pa.Schema) -> str | None:
+    def sql(
+        self, store: Store, action: str, columns: Sequence[str], types: pa.Schema, told_by: str = "path"
+    ) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
         `columns` are names out of `types`, ``deletion_vector_id`` or, where there is a
         `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as an
-        absent field of the JSON form is.
+        absent field of the JSON form is. `told_by` is a field that every such action has.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -71,7 +74,7 @@ class CheckpointFiles:
         # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
-            f" WHERE {action}.path IS NOT NULL"
+            f" WHERE {action}.{told_by} IS NOT NULL"
         )
 
 
@@ -145,6 +148,7 @@ class CheckpointHead:
     sidecars: list[Sidecar] = field(default_factory=list)
     json_actions: list[dict[str, Any]] = field(default_factory=list)
     files: list[CheckpointFiles] = field(default_factory=list)
+    partition_texts: dict[tuple[str, ...], PartitionTexts] = field(default_factory=dict, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
         """Take in one action, given as its key and the inside of its object."""

@@ -16,7 +16,8 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -46,11 +47,18 @@ from deltaarrow.log.checksums import (
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import checksum_name
+from deltaarrow.log.partition_texts import PartitionTexts
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
 
+if TYPE_CHECKING:
+    import duckdb
+
 __all__ = ["LogState", "Pruning", "replay"]
+
+_LARGE_CHECKPOINT = 1 << 20
+"""So many bytes of Parquet hold tens of thousands of files; fewer are judged one by one in no time."""
 
 
 class Pruning(typing.Protocol):
@@ -173,14 +181,20 @@ class LogState:
         """Return the tombstones that no Parquet checkpoint has, likewise."""
         return self._tail.removes.values()
 
-    def query_files(self, columns: Sequence[str] | None = None, pruning: Pruning | None = None) -> pa.Table:
+    def query_files(
+        self,
+        columns: Sequence[str] | None = None,
+        pruning: Pruning | None = None,
+        partitions: Mapping[str, Pruning] = MappingProxyType({}),
+    ) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
 
         A file for which `pruning` is false is left out. Files of a checkpoint with statistics as a struct
-        are judged by these, without parsing a text.
+        are judged by these, without parsing a text. `partitions` are, by the physical names of
+        partition columns, the parts of the condition that look at nothing else.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
-        return self._query("add", self._added, FILE_SCHEMA, names, pruning)
+        return self._query("add", self._added, FILE_SCHEMA, names, pruning, partitions)
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
@@ -194,7 +208,13 @@ class LogState:
         self._blame_checkpoint(action, [*dict.fromkeys([*schema.names, *KEY_COLUMNS])], schema)
 
     def _query(
-        self, action: str, tail: pa.Table, schema: pa.Schema, names: list[str], pruning: Pruning | None
+        self,
+        action: str,
+        tail: pa.Table,
+        schema: pa.Schema,
+        names: list[str],
+        pruning: Pruning | None,
+        partitions: Mapping[str, Pruning] = MappingProxyType({}),
     ) -> pa.Table:
         result_schema = pa.schema([schema.field(name) for name in names])
         # Pruning may look at columns that are not asked for.
@@ -205,7 +225,7 @@ class LogState:
             condition, more = _pruning_of(files, pruning)
             sql = files.sql(self.store, action, [*keyed, *more], schema)
             if sql is not None:
-                checkpoint.append((sql, condition))
+                checkpoint.append((files, sql, condition))
         condition = None if pruning is None else pruning(stats="stats", partition_values="partition_values")
         if not checkpoint and condition is None:
             return tail.select(names)
@@ -219,9 +239,14 @@ class LogState:
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
             unseen = [f"NOT EXISTS (FROM newer WHERE {match_keys})"] if keys else []
             listed = ", ".join(quote_identifier(name) for name in names)
-            branches = [_select(listed, f"({sql}) older", [*unseen, kept]) for sql, kept in checkpoint]
-            query = " UNION ALL ".join([*branches, _select(listed, "tail", [condition])])
             try:
+                branches = [
+                    _select(
+                        listed, f"({sql}) older", [*unseen, *self._among(cursor, files, partitions), kept]
+                    )
+                    for files, sql, kept in checkpoint
+                ]
+                query = " UNION ALL ".join([*branches, _select(listed, "tail", [condition])])
                 table: pa.Table = cursor.sql(query).to_arrow_table()
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
@@ -233,6 +258,20 @@ class LogState:
         if checkpoint and not _is_complete(table, action):
             self._blame_checkpoint(action, keyed, schema)
         return table.cast(result_schema)
+
+    def _among(
+        self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, partitions: Mapping[str, Pruning]
+    ) -> Iterable[str | None]:
+        """The conditions that files of a large checkpoint have one of few texts as a partition value."""
+        # Sizes are read sooner than paths.
+        source = files.sql(self.store, AddFile.KEY, ["partition_values"], FILE_SCHEMA, told_by="size")
+        if not partitions or source is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
+            return []
+        texts = self._head.partition_texts.setdefault(files.names, PartitionTexts())
+        return [
+            texts.condition(cursor, source, column, part(stats=None, partition_values="partition_values"))
+            for column, part in partitions.items()
+        ]
 
     def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:
         """Raise `CorruptLogError` naming the file of the checkpoint whose file actions cannot be read."""
