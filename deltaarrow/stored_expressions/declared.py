@@ -24,6 +24,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.stored_expressions.rules import GeneratedColumn, TableRules
 from deltaarrow.stored_expressions.text_limits import text_limits
 from deltaarrow.stored_expressions.types import type_name
+from deltaarrow.variant import holds_variant
 
 __all__ = ["CONSTRAINT_PREFIX", "declared_rules", "ensure_rules_declarable"]
 
@@ -81,7 +82,7 @@ def ensure_rules_declarable(schema: StructType, configuration: Mapping[str, str]
 
     Raises:
         SchemaMismatchError: a generated column reads itself or another one, is of another type than its
-            expression, or has a default as well; or a default does not fit its column.
+            expression or a variant, or has a default as well; or a default does not fit its column.
         UnsupportedFeatureError: as `declared_rules`, also for defaults.
     """
     rules = declared_rules(schema, configuration)
@@ -112,6 +113,10 @@ def _ensure_generable(column: GeneratedColumn, generated: set[str]) -> None:
         raise SchemaMismatchError(
             f"generated column {column.name!r} is {type_name(column.type)}, and its expression ({text}) is"
             f" {type_name(column.expression.type)}"
+        )
+    if holds_variant(column.type):
+        raise SchemaMismatchError(
+            f"generated column {column.name!r} is {type_name(column.type)}; a variant cannot be generated"
         )
 
 
