@@ -27,7 +27,7 @@ from deltaarrow.lazy import lazy_attributes
 from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
-    from deltaarrow.engines import DeltaDataset, explain, register, scan_delta
+    from deltaarrow.engines import DeltaDataset, connect, explain, register, scan_delta
     from deltaarrow.features import TableFeatures
     from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
     from deltaarrow.merger import TableMerger
@@ -77,6 +77,7 @@ __all__ = [
     "UnsupportedFeatureError",
     "VersionNotFoundError",
     "WriterProperties",
+    "connect",
     "explain",
     "register",
     "scan_delta",
@@ -106,6 +107,7 @@ __getattr__ = lazy_attributes(
         "TableMerger": "deltaarrow.merger",
         "Transaction": "deltaarrow.operations.commit_properties",
         "WriterProperties": "deltaarrow.write.properties",
+        "connect": "deltaarrow.engines.duckdb_connection",
         "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
     from deltaarrow.engines.duckdb import register
+    from deltaarrow.engines.duckdb_connection import DeltaConnection, connect
     from deltaarrow.engines.explaining import explain
     from deltaarrow.engines.polars import scan_delta
 
 __all__ = [
     "ChangeDataset",
+    "DeltaConnection",
     "DeltaDataset",
     "DeltaFragment",
+    "connect",
     "explain",
     "register",
     "scan_delta",
@@ -28,8 +31,10 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "ChangeDataset": "deltaarrow.engines.changes",
+        "DeltaConnection": "deltaarrow.engines.duckdb_connection",
         "DeltaDataset": "deltaarrow.engines.dataset",
         "DeltaFragment": "deltaarrow.engines.dataset",
+        "connect": "deltaarrow.engines.duckdb_connection",
         "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",

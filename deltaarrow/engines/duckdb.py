@@ -20,7 +20,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.scan import ROW_TRACKING_COLUMNS, plan_scan
+from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltaarrow.engines.dataset import LogDataset
     from deltaarrow.engines.duckdb_dataset import DatasetForDuckDB
 
-__all__ = ["ShownFiles", "query", "register", "shown_views"]
+__all__ = ["ShownFiles", "create_parts", "planned_relation", "query", "register", "shown_views", "unregister"]
 
 _HELPER = "__deltaarrow"
 
@@ -93,9 +93,19 @@ def _relation(
     """The SQL of a view over the data files, and the files; `BeyondDuckDBError` where that cannot be."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
-    count, store = plan.files.num_rows, snapshot.store
     if not plan.columns:
         raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
+    return planned_relation(connection, plan, parts_name), plan.files.select(
+        ["path", "size", "deletion_vector"]
+    )
+
+
+def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, parts_name: str) -> Relation:
+    """Return a plan as SQL that a connection can run, once the table of files is made (`create_parts`).
+
+    Raises `BeyondDuckDBError` where that cannot be.
+    """
+    count, store = plan.files.num_rows, plan.store
     limit = _MOST_FILES if store.is_local else _MOST_REMOTE_FILES
     if count > limit:
         raise BeyondDuckDBError(f"the table has {count} files; DuckDB is given {limit} at most")
@@ -105,7 +115,7 @@ def _relation(
     relation = relation_sql(plan, parts_name)
     if count and not store.is_local:
         _reach(connection, store, [task.path for task in plan.tasks])
-    return relation, plan.files.select(["path", "size", "deletion_vector"])
+    return relation
 
 
 def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[str]) -> None:
@@ -198,11 +208,22 @@ def register(
         _views.get(connection, {}).pop(name, None)
     else:
         _show_snapshot(connection, name, helper, snapshot_of(table), native=native, row_tracking=row_tracking)
-    for old, is_table in earlier:
+    _drop(connection, earlier)
+
+
+def unregister(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Drop the temporary view that `register` made under a name, and what belongs to it."""
+    connection.execute(f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}")
+    _drop(connection, _helpers(connection, f"{_HELPER}:{name}:"))
+    _views.get(connection, {}).pop(name, None)
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, helpers: Sequence[tuple[str, bool]]) -> None:
+    for name, is_table in helpers:
         if is_table:
-            connection.execute(f"DROP TABLE temp.main.{quote_identifier(old)}")
+            connection.execute(f"DROP TABLE temp.main.{quote_identifier(name)}")
         else:
-            connection.unregister(old)
+            connection.unregister(name)
 
 
 def _show_snapshot(
@@ -249,13 +270,7 @@ def _show_changes(
 
 
 def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, relation: Relation) -> None:
-    if relation.parts is not None:
-        source = f"{helper}:arrow"
-        connection.register(source, relation.parts)
-        try:
-            connection.execute(relation.create_parts(source))
-        finally:
-            connection.unregister(source)
+    create_parts(connection, relation, helper)
     try:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {relation.select}")
     except duckdb.Error as error:
@@ -264,6 +279,18 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
         if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
             raise CorruptDataFileError(f"the data files cannot be read: {error}") from error
         raise
+
+
+def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:
+    """Make the temporary table of files that a relation reads, if it reads one."""
+    if relation.parts is None:
+        return
+    source = f"{name}:arrow"
+    connection.register(source, relation.parts)
+    try:
+        connection.execute(relation.create_parts(source))
+    finally:
+        connection.unregister(source)
 
 
 def _show_dataset(

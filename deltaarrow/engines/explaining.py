@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from deltaarrow.engines.duckdb_connection import DeltaConnection
 from deltaarrow.engines.duckdb_explain import explain_sql
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.scan import Explanation
@@ -18,7 +19,7 @@ _of_polars = lazy_attributes(__name__, {"explain_frame": "deltaarrow.engines.pol
 
 
 def explain(
-    query: "pl.LazyFrame | duckdb.DuckDBPyConnection | ModuleType", sql: str | None = None
+    query: "pl.LazyFrame | DeltaConnection | duckdb.DuckDBPyConnection | ModuleType", sql: str | None = None
 ) -> list[Explanation]:
     """Return which files of Delta tables a query of Polars or DuckDB reads, and why not the others.
 
@@ -31,10 +32,12 @@ def explain(
     notes. Those are more than it needs by one for each group of alike files, whose columns it looks up,
     and by some of a group in which no partition matches.
 
+    On a connection that `connect` made nothing is run: which files are left out is known beforehand.
+
     For pyarrow there are `DeltaTable.explain` and `DeltaDataset.explain`.
 
     Args:
-        query: the lazy frame, or the DuckDB connection; ``duckdb`` itself stands for the default one.
+        query: the lazy frame, or the connection; ``duckdb`` itself stands for the default one.
         sql: the query, where DuckDB runs it; one SELECT.
 
     Returns:
@@ -54,10 +57,10 @@ def explain(
     """
     if query is duckdb:
         query = duckdb.default_connection()
-    if isinstance(query, duckdb.DuckDBPyConnection):
+    if isinstance(query, DeltaConnection | duckdb.DuckDBPyConnection):
         if sql is None:
             raise TypeError("explain(connection, sql) needs the query as SQL text")
-        return explain_sql(query, sql)
+        return query.explain(sql) if isinstance(query, DeltaConnection) else explain_sql(query, sql)
     is_of_polars = type(query).__module__.partition(".")[0] == "polars"
     if sql is None and is_of_polars and hasattr(query, "collect_schema"):
         found: list[Explanation] = _of_polars("explain_frame")(query)

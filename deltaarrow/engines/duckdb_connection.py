@@ -1,0 +1,230 @@
+"""A DuckDB connection that knows Delta tables by name, and opens of them the files that a query needs."""
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+
+from deltaarrow.engines.duckdb import register
+from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
+from deltaarrow.engines.duckdb_pruning import Rewriter
+from deltaarrow.engines.source import HasChanges
+from deltaarrow.scan import Explanation
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["DeltaConnection", "connect"]
+
+_READS_BY_NAME = frozenset({"get_table_names", "table", "view"})
+"""What takes the name of a table outside of a statement."""
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+def connect(
+    database: str | os.PathLike[str] | duckdb.DuckDBPyConnection = ":memory:",
+    read_only: bool = False,
+    config: Mapping[str, Any] | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+) -> "DeltaConnection":
+    """Connect to a DuckDB database in whose statements Delta tables stand by name.
+
+    A statement reads a table as ``delta.'/data/orders'`` (a path or URI, at its newest version), by a name
+    that it was registered under, or as ``lake.orders`` where the folder ``/data`` is attached as ``lake``.
+    Its conditions on the table, in WHERE and ON, leave out the files that cannot hold a matching row,
+    by partition values and statistics, before DuckDB plans; DuckDB sees no column that the statement does
+    not mention. That goes for queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO``
+    and ``EXPLAIN`` of one; of what is not understood all files are read. The values of parameters count.
+
+    Args:
+        database: a file of DuckDB's or ``":memory:"``; or a connection, which is used as it is.
+        read_only: open the file for reading.
+        config: settings of DuckDB's. Without the setting ``python_scan_all_frames`` it is switched on, as
+            otherwise statements would not see the variables of the caller.
+        storage_options: for places and folders that statements and `DeltaConnection.attach` name.
+
+    >>> import deltaarrow, tempfile, pyarrow as pa
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in (2025, 2026):
+    ...     rows = pa.table({"year": [year], "id": [year * 2]})
+    ...     _ = deltaarrow.write_deltalake(folder, rows, mode="append")
+    >>> con = deltaarrow.connect()
+    >>> con.sql(f"SELECT id FROM delta.'{folder}' WHERE year = 2026").fetchall()
+    [(4052,)]
+    >>> [found] = con.explain(f"SELECT id FROM delta.'{folder}' WHERE year = 2026")
+    >>> found.left_files, found.files
+    (1, 2)
+    """
+    if isinstance(database, duckdb.DuckDBPyConnection):
+        return DeltaConnection(database, Catalog(storage_options))
+    connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))
+    if "python_scan_all_frames" not in (config or {}):
+        connection.execute("SET python_scan_all_frames = true")
+    return DeltaConnection(connection, Catalog(storage_options))
+
+
+class DeltaConnection:
+    """A DuckDB connection as `connect` makes it; what is not here is done by `connection` as always.
+
+    Like that it is for one thread at a time; `cursor` makes another of the same database and names.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+        self.connection = connection
+        self._catalog = catalog
+        self._rewriter = Rewriter(connection, catalog)
+
+    # --- statements ---
+
+    def sql(self, query: Any, *, alias: str = "", params: Parameters | None = None) -> Any:
+        """Return a query as a relation of DuckDB's, which is run when its rows are asked for.
+
+        It keeps the files that it was planned with. Anything else than a query is run at once.
+        """
+        return self.connection.sql(self._last(query, params), alias=alias, params=params)
+
+    query = sql
+    from_query = sql
+
+    def execute(self, query: Any, parameters: Parameters | None = None) -> Self:
+        """Run statements, the last one with parameters, and return the connection, to fetch the rows from."""
+        self.connection.execute(self._last(query, parameters), parameters)
+        return self
+
+    def executemany(self, query: Any, parameters: Any = None) -> Self:
+        """Run a statement with several sets of parameters. These leave out no files."""
+        self.connection.executemany(self._last(query, None), parameters)
+        return self
+
+    def explain(self, query: str, params: Parameters | None = None) -> list[Explanation]:
+        """Return which files of each Delta table a statement reads, and why not the others.
+
+        Nothing is run; the plan of DuckDB is told by ``EXPLAIN``. `ValueError` for what is no query.
+        """
+        return self._rewriter.explain(query, params or ())
+
+    def _last(self, query: Any, parameters: Parameters | None) -> Any:
+        """Run all statements of a text but the last one, and return that as DuckDB is to run it."""
+        if not isinstance(query, str):
+            self._rewriter.show_registered()
+            return query
+        *first, last = self._rewriter.split(query)
+        for statement in first:
+            self.connection.execute(self._rewriter.rewrite(statement))
+        return self._rewriter.rewrite(last, parameters or ())
+
+    # --- names ---
+
+    def register(self, view_name: str, python_object: Any) -> Self:
+        """Let statements call a Delta table by a name; anything else is registered as DuckDB does.
+
+        Args:
+            view_name: the name, which hides tables of the same name in DuckDB's databases.
+            python_object: a `DeltaTable`, a `Snapshot`, or the place of a table; it stays at its version
+                until it is refreshed. Or a change data feed, or what DuckDB registers.
+        """
+        self.unregister(view_name)
+        if isinstance(python_object, str | os.PathLike | Snapshot) or _has_snapshot(python_object):
+            self._catalog.pin(view_name, python_object)
+        elif isinstance(python_object, HasChanges):
+            register(self.connection, view_name, python_object)  # type: ignore[arg-type]
+        else:
+            self.connection.register(view_name, python_object)
+        return self
+
+    def unregister(self, view_name: str) -> Self:
+        """Forget what was registered under a name, if anything."""
+        if self._catalog.unpin(view_name):
+            self._rewriter.drop_registered(view_name)
+        else:
+            self.connection.unregister(view_name)
+        return self
+
+    def refresh(self, view_name: str | None = None) -> Self:
+        """Let a registered Delta table, or each of them, stand for its newest version from now on.
+
+        `KeyError` for a name that is not that of a Delta table.
+        """
+        self._catalog.refresh(view_name)
+        return self
+
+    def attach(
+        self,
+        folder: str | os.PathLike[str],
+        name: str,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Let statements call the Delta tables in a folder ``name.table``, by the names of their folders.
+
+        `ValueError` for ``delta``, and for the name of a database or schema of DuckDB's.
+
+        >>> import deltaarrow, tempfile, pyarrow as pa
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = deltaarrow.write_deltalake(f"{folder}/orders", pa.table({"id": [1, 2]}))
+        >>> con = connect().attach(folder, "lake")
+        >>> con.sql("SELECT sum(id) FROM lake.orders").fetchall()
+        [(3,)]
+        """
+        if self._rewriter.is_schema(name) or name.lower() == PLACES:
+            raise ValueError(f"{name!r} is the name of a schema already")
+        self._catalog.attach(folder, name, storage_options)
+        return self
+
+    def detach(self, name: str) -> Self:
+        """Forget an attached folder. `KeyError` for a name that is not that of one."""
+        self._catalog.detach(name)
+        return self
+
+    # --- the connection ---
+
+    def cursor(self) -> "DeltaConnection":
+        """Return another connection to the same database, which knows the same Delta tables."""
+        return DeltaConnection(self.connection.cursor(), self._catalog)
+
+    duplicate = cursor
+
+    def rollback(self) -> Self:
+        """Undo the changes of a transaction."""
+        self._rewriter.forget()
+        self.connection.rollback()
+        return self
+
+    def begin(self) -> Self:
+        """Begin a transaction."""
+        self.connection.begin()
+        return self
+
+    def commit(self) -> Self:
+        """Commit a transaction."""
+        self.connection.commit()
+        return self
+
+    def close(self) -> None:
+        """Close the connection, not its cursors."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        """Return the connection."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """What DuckDB's connection has under a name."""
+        if name in _READS_BY_NAME:
+            self._rewriter.show_registered()
+        return getattr(self.connection, name)
+
+
+def _has_snapshot(value: object) -> bool:
+    return isinstance(getattr(value, "snapshot", None), Snapshot)

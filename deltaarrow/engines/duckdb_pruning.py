@@ -1,0 +1,265 @@
+"""Statements over Delta tables put into ones over those data files that may matter to them.
+
+Each table that a statement reads is replaced, in the text and by nothing else, with a subquery over the
+files that its own conditions leave (`deltaarrow.engines.duckdb_references`), of the columns that the
+statement mentions. So DuckDB plans over three files where a view would have it plan over the whole table,
+which costs 5 to 9 microseconds a file. All conditions stay where they are, and DuckDB evaluates them.
+
+A short list of files goes into the text, which then depends on nothing. Where a table of files is needed
+beside it (partition values that differ, deleted rows), or the list is long, temporary objects are made;
+they are kept for later statements, the last `_MOST_HELPERS` of them.
+"""
+
+import functools
+import secrets
+import weakref
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.engines.duckdb import create_parts, planned_relation, register, unregister
+from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
+from deltaarrow.engines.duckdb_references import Reference, Settings, Statement, fold, parse_statement
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.expressions import Predicate
+from deltaarrow.lazy import lazy_attributes
+from deltaarrow.scan import Explanation, plan_scan
+from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["Rewriter"]
+
+_MOST_LISTED = 64
+"""Files of a list that goes into the text: DuckDB parses it anew at each query."""
+_MOST_HELPERS = 256
+_MOST_PLANS = 64
+_HELPER = "__deltaarrow"
+
+_lazily = lazy_attributes(
+    __name__,
+    {
+        "DatasetForDuckDB": "deltaarrow.engines.duckdb_dataset",
+        "explain_scan": "deltaarrow.scan.explain",
+    },
+)
+
+_parsed = functools.lru_cache(maxsize=256)(parse_statement)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """One reference of a statement to a Delta table, and what is needed of that."""
+
+    reference: Reference
+    snapshot: Snapshot
+    predicate: Predicate | None
+    columns: tuple[str, ...]
+
+
+class Rewriter:
+    """What puts the statements of one DuckDB connection, or cursor, over the files of Delta tables."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+        self._connection = connection
+        self._catalog = catalog
+        self._plans: weakref.WeakKeyDictionary[Snapshot, OrderedDict[Hashable, str]]
+        self._plans = weakref.WeakKeyDictionary()
+        self._helpers: OrderedDict[str, str] = OrderedDict()
+        self._views: dict[str, tuple[Snapshot, int]] = {}
+
+    # --- statements ---
+
+    def split(self, text: str) -> list[str]:
+        """Return the statements of a text that names tables of the catalog; any other text as it is."""
+        if ";" not in text.rstrip().rstrip(";") or not self._catalog.is_mentioned(fold(text)):
+            return [text]
+        try:
+            return [statement.query for statement in self._connection.extract_statements(text)]
+        except duckdb.Error:
+            return [text]  # DuckDB says what is wrong with it when it is run.
+
+    def rewrite(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> str:
+        """Return one statement as DuckDB is to run it.
+
+        Raises `TableNotFoundError` where no table is at a place, and what opening a table and planning
+        a scan of it raise.
+        """
+        folded = fold(text)
+        if "rollback" in folded or "abort" in folded:
+            self.forget()
+        if not self._catalog.is_mentioned(folded):
+            return text
+        statement = _parsed(text)
+        if statement is None or statement.is_definition:
+            if statement is not None:
+                self._ensure_lasting(statement)
+            self.show_registered(folded)
+            return text
+        for name in self._catalog.pinned:
+            if any(fold(name) in other for other in statement.others):
+                self.show_registered(fold(name))
+        edits: set[tuple[int, int, str]] = set()
+        for use in self._uses(statement, parameters):
+            source = self._source(use)
+            reference = use.reference
+            alias = "" if reference.alias is not None else f" AS {quote_identifier(reference.names[-1])}"
+            edits.add((*reference.span, source + alias))
+            if len(reference.names) > 1:
+                edits |= {(*prefix, "") for prefix in statement.schema_prefixes(reference)}
+        for start, end, replacement in sorted(edits, reverse=True):
+            text = text[:start] + replacement + text[end:]
+        return text
+
+    def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
+        """Return which files of the Delta tables in a statement are read, in the order of the text."""
+        statement = _parsed(text)
+        if statement is None:
+            raise ValueError(f"a statement that reads tables is explained, not {text!r}")
+        uses = sorted(self._uses(statement, parameters), key=lambda use: use.reference.span)
+        return [_lazily("explain_scan")(use.snapshot, use.predicate, use.columns) for use in uses]
+
+    def forget(self) -> None:
+        """Rely on no temporary object any more: they may be gone with a transaction."""
+        self._plans.clear()
+        self._helpers.clear()
+        self._views.clear()
+
+    def show_registered(self, folded: str | None = None) -> None:
+        """Make views of the registered tables that a text, folded, names, for what is not rewritten."""
+        for name, snapshot in self._catalog.pinned.items():
+            if folded is not None and fold(quote_identifier(name))[1:-1] not in folded:
+                continue
+            known = self._views.get(name)
+            if (known is not None and known[0] is snapshot) or fold(name) in self._foreign():
+                continue
+            register(self._connection, name, snapshot)
+            self._views[name] = snapshot, self._temporary()[fold(name)]
+
+    def drop_registered(self, name: str) -> None:
+        """Drop the view of a registered table, if one was made."""
+        if self._views.pop(name, None) is not None:
+            unregister(self._connection, name)
+
+    # --- names ---
+
+    def _temporary(self) -> dict[str, int]:
+        """The temporary views and tables of the connection, by their names, folded."""
+        rows = self._connection.execute(
+            "SELECT view_name, view_oid FROM duckdb_views() WHERE temporary AND NOT internal"
+            " UNION ALL SELECT table_name, table_oid FROM duckdb_tables() WHERE temporary"
+        ).fetchall()
+        return {fold(name): number for name, number in rows}
+
+    def _foreign(self) -> set[str]:
+        """The names, folded, of temporary views and tables that hide registered ones."""
+        own = {fold(name): number for name, (_, number) in self._views.items()}
+        return {name for name, number in self._temporary().items() if own.get(name) != number}
+
+    def _schemas(self) -> set[str]:
+        """The names, folded, of schemas and databases that hide those of the catalog."""
+        rows = self._connection.execute(
+            "SELECT schema_name FROM duckdb_schemas() UNION SELECT database_name FROM duckdb_databases()"
+        ).fetchall()
+        return {fold(name) for (name,) in rows}
+
+    def is_schema(self, name: str) -> bool:
+        """Whether DuckDB has a schema or a database of a name."""
+        return fold(name) in self._schemas()
+
+    def _settings(self) -> Settings:
+        rows = self._connection.execute(
+            "SELECT current_setting('TimeZone'), current_setting('default_collation')"
+        ).fetchall()
+        return Settings(str(rows[0][0]), bool(rows[0][1]))
+
+    def _ensure_lasting(self, statement: Statement) -> None:
+        for reference in statement.references:
+            if self._catalog.schema_of(reference.names) is not None:
+                name = ".".join(map(quote_identifier, reference.names))
+                raise UnsupportedFeatureError(
+                    f"DuckDB keeps the text of a view or macro, and does not know {name}: register the table",
+                    feature="views over places",
+                )
+
+    def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[_Use]:
+        """The references to Delta tables, each table at one version."""
+        found: dict[tuple[str, ...], Snapshot | None] = {}
+        hidden: dict[bool, set[str]] = {}
+        settings = None
+        for reference in statement.references:
+            is_pinned = self._catalog.is_pinned(reference.names)
+            schema = self._catalog.schema_of(reference.names)
+            if not is_pinned and schema is None:
+                continue
+            if is_pinned not in hidden:
+                hidden[is_pinned] = self._foreign() if is_pinned else self._schemas()
+            if fold(reference.names[0]) in hidden[is_pinned]:
+                continue
+            key = reference.names if schema == PLACES else tuple(map(fold, reference.names))
+            if key not in found:
+                found[key] = self._catalog.find(reference.names)
+            snapshot = found[key]
+            if snapshot is None:
+                continue
+            settings = self._settings() if settings is None else settings
+            predicate = statement.condition(reference, snapshot.schema, parameters, settings)
+            columns = statement.columns(reference, snapshot.schema)
+            if set(columns) <= set(snapshot.partition_columns):
+                columns = snapshot.schema.names  # DuckDB reads no file without one of its columns.
+            yield _Use(reference, snapshot, predicate, tuple(columns))
+
+    # --- sources ---
+
+    def _source(self, use: _Use) -> str:
+        """What stands in FROM for a table: a subquery, or the name of a view."""
+        plans = self._plans.setdefault(use.snapshot, OrderedDict())
+        key = use.predicate, use.columns
+        if key not in plans:
+            plans[key] = self._planned(use)
+            if len(plans) > _MOST_PLANS:
+                plans.popitem(last=False)
+        plans.move_to_end(key)
+        return plans[key]
+
+    def _planned(self, use: _Use) -> str:
+        if not use.columns:
+            raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
+        plan = plan_scan(use.snapshot, use.predicate, use.columns)
+        parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
+        try:
+            relation = planned_relation(self._connection, plan, parts)
+        except BeyondDuckDBError:
+            return self._dataset(use.snapshot)
+        if relation.parts is not None:
+            create_parts(self._connection, relation, parts)
+            self._keep(parts, f"DROP TABLE IF EXISTS temp.main.{quote_identifier(parts)}")
+        if plan.files.num_rows <= _MOST_LISTED:
+            return f"({relation.select})"
+        view = quote_identifier(f"{_HELPER}:files:{secrets.token_hex(8)}")
+        self._connection.execute(f"CREATE TEMP VIEW {view} AS {relation.select}")
+        self._keep(view, f"DROP VIEW IF EXISTS temp.main.{view}")
+        return view
+
+    def _dataset(self, snapshot: Snapshot) -> str:
+        """The Arrow dataset, which is asked with the columns and filters of each query."""
+        plans = self._plans.setdefault(snapshot, OrderedDict())
+        if "dataset" not in plans:
+            name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
+            self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
+            self._keep(name, f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}")
+            plans["dataset"] = quote_identifier(name)
+        return plans["dataset"]
+
+    def _keep(self, helper: str, drop: str) -> None:
+        """Keep a temporary object, and let go of the oldest where there are many."""
+        self._helpers[helper] = drop
+        if len(self._helpers) > _MOST_HELPERS:
+            oldest, drop = self._helpers.popitem(last=False)
+            for plans in self._plans.values():
+                for key in [key for key, source in plans.items() if oldest in source]:
+                    del plans[key]
+            self._connection.execute(drop)

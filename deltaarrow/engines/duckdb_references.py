@@ -1,0 +1,385 @@
+"""The tables in a statement of DuckDB's SQL, and which of its conditions are on each of them.
+
+A condition may choose the files of a table where a row of which it is not TRUE changes nothing in the
+result. With ``S`` the SELECT that names the table in FROM:
+
+* A condition in WHERE of ``S`` may. Where an outer join adds NULLs for the table, leaving out rows of it
+  makes others of the other side appear with such NULLs; so there it may if it is not TRUE on NULLs.
+* A condition in ON of the join that brings the table in may, unless the join keeps the unmatched rows of
+  the table (RIGHT, FULL).
+* A condition in ON of a later join may, where that drops unmatched rows of its left side (INNER, RIGHT,
+  SEMI), if it is not TRUE on NULLs where these are added.
+
+Nothing is concluded where ``S`` has a sample, a pivot, or a join of another kind, such as ASOF, in which
+one row stands in for another.
+"""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
+from deltaarrow.expressions import And, Column, Predicate
+from deltaarrow.schema import DataType, Field, StructType
+
+if TYPE_CHECKING:
+    from sqlglot import Dialect, exp
+
+__all__ = ["Reference", "Settings", "Statement", "fold", "parse_statement"]
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
+
+_QUESTION = re.compile(
+    r"\s*(?:EXPLAIN\b\s*(?:ANALYZE\b\s*)?(?:\((?:[^()']|'[^']*')*\)\s*)?|(?:DESCRIBE|SUMMARIZE)\b)",
+    re.IGNORECASE,
+)
+"""What may stand before a query to ask for something else than its rows."""
+_BEGINNING = re.compile(
+    r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|FROM|INSERT|CREATE|COPY)\b", re.IGNORECASE | re.DOTALL
+)
+
+_READING = ("select", "union", "intersect", "except", "subquery", "insert", "create", "copy")
+_PARTS_OF_SELECT = {
+    "expressions", "from_", "joins", "where", "group", "having", "qualify", "windows", "distinct",
+    "order", "limit", "offset", "with_",
+}  # fmt: skip
+_PARTS_OF_TABLE = {"this", "db", "catalog", "alias"}
+_PARTS_OF_JOIN = {"this", "side", "kind", "on", "using", "method"}
+_KEEPS_RIGHT = ("RIGHT", "FULL")
+_KEEPS_LEFT = ("LEFT", "FULL")
+_SIDES = ("", "LEFT", "RIGHT", "FULL")
+_KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
+
+
+def fold(name: str) -> str:
+    """Return a name as DuckDB compares names: the letters of ASCII in lower case.
+
+    >>> fold("Größe"), fold("ÄRA")
+    ('größe', 'Ära')
+    """
+    return name.translate(_LOWER)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A table that a statement reads: `names` as they are spelled, in the text at `span`."""
+
+    names: tuple[str, ...]
+    span: tuple[int, int]
+    alias: str | None
+    node: "exp.Table" = field(repr=False, compare=False)
+
+    @property
+    def known_as(self) -> str:
+        """The name, folded, by which the statement calls its columns."""
+        return fold(self.alias if self.alias is not None else self.names[-1])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What of the connection decides what a condition means."""
+
+    time_zone: str
+    has_collation: bool
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A parsed statement that reads tables.
+
+    Args:
+        tree: what sqlglot makes of it.
+        references: the tables that it reads by name, but those that are none (common table expressions).
+        words: the texts of all tokens, folded.
+        qualifiers: all names, folded, that may stand before the name of a column.
+        others: names that it may use for tables otherwise: where only a name may stand, and in texts.
+        unnamed: the placeholders ``?``, in their order.
+        hides_columns: it reads columns without mentioning them, as ``*`` does.
+        is_definition: it makes a view or a macro, which keeps the text.
+    """
+
+    tree: "exp.Expr" = field(repr=False)
+    references: tuple[Reference, ...]
+    words: frozenset[str] = field(repr=False)
+    qualifiers: frozenset[str]
+    others: frozenset[str] = field(repr=False)
+    unnamed: tuple[str, ...]
+    hides_columns: bool
+    is_definition: bool
+
+    def columns(self, reference: Reference, schema: StructType) -> list[str]:
+        """Return the columns of a table that the statement may read: those it mentions, or all."""
+        names = [each.name for each in schema.fields]
+        is_usual = not _extra(reference.node, {*_PARTS_OF_TABLE, "joins"}) and not _renames(reference.node)
+        if self.hides_columns or not is_usual or reference.known_as in self._bare_columns:
+            return names
+        return [name for name in names if fold(name) in self.words]
+
+    @functools.cached_property
+    def _bare_columns(self) -> frozenset[str]:
+        """The columns without qualifier; one that is called as a table is a struct of its row."""
+        from sqlglot import exp
+
+        return frozenset(fold(c.name) for c in self.tree.find_all(exp.Column) if not c.args.get("table"))
+
+    def schema_prefixes(self, reference: Reference) -> Iterator[tuple[int, int]]:
+        """Yield where in the text columns are called by schema and table, as in ``s.t.c``: the ``s.``."""
+        from sqlglot import exp
+
+        wanted = [fold(name) for name in reference.names[-2:]]
+        for column in self.tree.find_all(exp.Column):
+            db, table = column.args.get("db"), column.args.get("table")
+            if db is not None and table is not None and [fold(db.name), fold(table.name)] == wanted:
+                yield db.meta["start"], table.meta["start"]
+
+    def condition(
+        self,
+        reference: Reference,
+        schema: StructType,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        settings: Settings,
+    ) -> Predicate | None:
+        """Return the condition by which files of a table may be left out, None where there is none."""
+        scope = _Scope.of(reference)
+        if scope is None:
+            return None
+        if isinstance(parameters, Mapping):
+            values = {fold(str(name)): value for name, value in parameters.items()}
+        else:
+            values = {str(number): value for number, value in enumerate(parameters, 1)}
+            values |= dict(zip(self.unnamed, parameters, strict=False))
+        resolve = functools.partial(self._resolve, reference, scope, schema)
+        conditions = Conditions(resolve, values, settings.time_zone, settings.has_collation)
+        usable = []
+        for node, meets_nulls in scope.conditions():
+            found = conditions.read(node)
+            if is_telling(found) and not (meets_nulls and may_keep_nulls(found)):
+                usable.append(found)
+        return And(tuple(usable)) if usable else None
+
+    def _resolve(
+        self, reference: Reference, scope: "_Scope", schema: StructType, node: "exp.Expr"
+    ) -> Found | None:
+        path = _path(node.unnest())
+        if not path:
+            return None
+        if len(path) == 1:
+            return None if fold(path[0]) in scope.merged else _column(schema, path)
+        if fold(path[0]) == reference.known_as:
+            return _column(schema, path[1:]) if scope.names[reference.known_as] == 1 else None
+        return None if fold(path[0]) in self.qualifiers else _column(schema, path)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """A SELECT that has a table in FROM: by itself (`place` -1), or as that one of the joins.
+
+    `merged` are the columns of USING, of which the name alone may stand for either side; `names` how
+    often something in FROM is called so.
+    """
+
+    select: "exp.Select"
+    joins: "list[exp.Join]"
+    place: int
+    merged: frozenset[str]
+    names: "Counter[str]"
+
+    @classmethod
+    def of(cls, reference: Reference) -> "_Scope | None":
+        """The scope of a reference; None for one that is not understood wholly."""
+        from sqlglot import exp
+
+        table = reference.node
+        source: Any = table.parent
+        if isinstance(source, exp.Join) and isinstance(source.parent, exp.Table):
+            first: Any = source.parent.parent
+        else:
+            first = source if isinstance(source, exp.From) else source.parent.args.get("from_")
+        if not isinstance(first, exp.From) or not isinstance(first.parent, exp.Select):
+            return None
+        select = first.parent
+        # Where FROM comes before SELECT, or there is none, sqlglot puts the joins below the first table.
+        inner = first.this.args.get("joins") if isinstance(first.this, exp.Table) else None
+        joins = [*(inner or []), *(select.args.get("joins") or [])]
+        place = -1 if source is first else next((n for n, join in enumerate(joins) if join is source), None)
+        known = {*_PARTS_OF_TABLE, "joins"} if source is first else _PARTS_OF_TABLE
+        if place is None or _extra(table, known) or _renames(table) or _extra(select, _PARTS_OF_SELECT):
+            return None
+        if not all(map(_is_usual_join, joins)):
+            return None
+        merged = frozenset(fold(name.name) for join in joins for name in join.args.get("using") or [])
+        sources = [first, *(select.args.get("joins") or [])]
+        return cls(
+            select, joins, place, merged, Counter(name for each in sources for name in _qualifiers(each))
+        )
+
+    def conditions(self) -> "Iterator[tuple[exp.Expr, bool]]":
+        """The conditions that may choose files; those with True if they are not TRUE on NULLs."""
+        own = self.joins[self.place] if self.place >= 0 else None
+        later = self.joins[self.place + 1 :]
+        meets_nulls = own is not None and own.side in _KEEPS_LEFT
+        meets_nulls = meets_nulls or any(join.side in _KEEPS_RIGHT for join in later)
+        if own is not None and own.side not in _KEEPS_RIGHT and own.args.get("on") is not None:
+            yield from ((node, False) for node in _conjuncts(own.args["on"]))
+        if own is not None and own.kind in ("SEMI", "ANTI"):
+            return  # What follows does not see the table, and means another's column by the same name.
+        where = self.select.args.get("where")
+        if where is not None:
+            yield from ((node, meets_nulls) for node in _conjuncts(where.this))
+        for join in later:
+            if join.side not in _KEEPS_LEFT and join.kind != "ANTI" and join.args.get("on") is not None:
+                yield from ((node, meets_nulls) for node in _conjuncts(join.args["on"]))
+
+
+# --- parsing ---------------------------------------------------------------------------------------
+
+
+def parse_statement(text: str) -> Statement | None:
+    """Parse a statement that reads tables; None for anything else, and for what sqlglot does not parse."""
+    question = _QUESTION.match(text)
+    offset = 0 if question is None else question.end()
+    if _BEGINNING.match(text, offset) is None:
+        return None
+    from sqlglot.errors import SqlglotError
+
+    dialect = _dialect()()
+    # What stands before is blanked, so that positions are those in the text.
+    text = " " * offset + text[offset:]
+    try:
+        tokens = dialect.tokenize(text)
+        trees = dialect.parser().parse(tokens, text)
+        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens)
+    except (SqlglotError, RecursionError):
+        return None
+
+
+@functools.cache
+def _dialect() -> "type[Dialect]":
+    """DuckDB's dialect in which placeholders without a name know their place."""
+    from sqlglot import exp
+    from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.tokenizer_core import TokenType
+
+    def unnamed(parser: Any) -> Any:
+        return parser.expression(exp.Placeholder(this=f"?{parser._prev.start}"))
+
+    class DuckDBWithPlaces(DuckDB):
+        class Parser(DuckDB.Parser):  # type: ignore[valid-type,misc]
+            PLACEHOLDER_PARSERS = {  # noqa: RUF012 - sqlglot reads a class attribute
+                **DuckDB.Parser.PLACEHOLDER_PARSERS,
+                TokenType.PLACEHOLDER: unnamed,
+            }
+
+    return DuckDBWithPlaces
+
+
+def _statement(tree: "exp.Expr", tokens: Sequence[Any]) -> Statement | None:
+    from sqlglot import exp
+
+    if tree.key not in _READING:
+        return None
+    defined = {fold(each.alias) for each in tree.find_all(exp.CTE)}
+    references = []
+    for table in tree.find_all(exp.Table):
+        parts = table.parts
+        if not all(isinstance(part, exp.Identifier) and "end" in part.meta for part in parts):
+            continue
+        if _extra(table, {*_PARTS_OF_TABLE, "joins", "sample", "pivots"}):
+            continue
+        is_read = table.parent is not None and table.parent.key in ("from", "join", "subquery")
+        if is_read and (len(parts) > 1 or fold(parts[0].name) not in defined):
+            span = parts[0].meta["start"], parts[-1].meta["end"] + 1
+            names = tuple(part.name for part in parts)
+            references.append(Reference(names, span, table.alias or None, table))
+    own = {id(reference.node) for reference in references}
+    if tree.key in ("create", "insert"):
+        own.add(id(tree.this.find(exp.Table)))
+    others = {fold(each.name) for each in tree.find_all(exp.Table) if id(each) not in own}
+    others |= {fold(each.name) for each in tree.find_all(exp.Literal) if each.is_string}
+    unnamed = [p.name for p in tree.find_all(exp.Placeholder) if str(p.name).startswith("?")]
+    return Statement(
+        tree,
+        tuple(references),
+        frozenset(fold(token.text) for token in tokens),
+        frozenset(_qualifiers(tree)),
+        frozenset(others),
+        tuple(sorted(unnamed, key=lambda name: int(name[1:]))),
+        _hides_columns(tree),
+        tree.key == "create" and tree.args.get("kind") != "TABLE",
+    )
+
+
+def _qualifiers(tree: "exp.Expr") -> Iterator[str]:
+    """The names that tables have, and those of their schemas and databases."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Table, exp.TableAlias):
+        if node.key == "tablealias":
+            yield fold(node.name)
+        elif isinstance(node, exp.Table):
+            own = [] if node.alias else [node.parts[-1]]
+            yield from (fold(part.name) for part in [*node.parts[:-1], *own])
+
+
+def _hides_columns(tree: "exp.Expr") -> bool:
+    from sqlglot import exp
+
+    # A macro of the user's may read columns that are not among its arguments.
+    if tree.find(exp.Columns, exp.PositionalColumn, exp.Pivot, exp.Anonymous) is not None:
+        return True
+    if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+        return True
+    return any(join.method == "NATURAL" for join in tree.find_all(exp.Join))
+
+
+def _extra(node: "exp.Expr", known: set[str]) -> bool:
+    """Whether a node has parts beside the known ones."""
+    return not {name for name, part in node.args.items() if part} <= known
+
+
+def _renames(table: "exp.Table") -> bool:
+    alias = table.args.get("alias")
+    return alias is not None and _extra(alias, {"this"})
+
+
+def _is_usual_join(join: "exp.Join") -> bool:
+    is_known = join.side in _SIDES and join.kind in _KINDS and not join.method
+    return is_known and not _extra(join, _PARTS_OF_JOIN)
+
+
+def _conjuncts(node: "exp.Expr") -> "Iterator[exp.Expr]":
+    node = node.unnest()
+    if node.key == "and":
+        yield from _conjuncts(node.this)
+        yield from _conjuncts(node.expression)
+    else:
+        yield node
+
+
+def _path(node: "exp.Expr") -> tuple[str, ...]:
+    """The names of a column, or of a member of a struct; none for anything else."""
+    if node.key == "column":
+        parts = [node.args.get(key) for key in ("catalog", "db", "table", "this")]
+        names = [part for part in parts if part is not None]
+        return tuple(part.name for part in names) if all(part.key == "identifier" for part in names) else ()
+    if node.key == "dot" and node.expression.key == "identifier":
+        inner = _path(node.this.unnest())
+        return (*inner, node.expression.name) if inner else ()
+    return ()
+
+
+def _column(schema: StructType, path: Sequence[str]) -> Found | None:
+    found: list[Field] = []
+    within: DataType = schema
+    for name in path:
+        fields = within.fields if isinstance(within, StructType) else ()
+        matches = [each for each in fields if fold(each.name) == fold(name)]
+        if len(matches) != 1:
+            return None
+        found += matches
+        within = matches[0].type
+    return Column(tuple(each.name for each in found)), within

@@ -1,0 +1,313 @@
+"""A connection that knows Delta tables: names, versions, settings, and the files that it opens."""
+
+import json
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow import DeltaTable, UnsupportedFeatureError, connect, write_deltalake
+from deltaarrow.errors import TableNotFoundError
+from deltaarrow.storage.local import LocalStore
+from tests.support.tables import TableBuilder
+
+SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.int64()), ("s", pa.string())])
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """The table `numbers` of ten files, a partition each, with rows 10 p to 10 p + 9."""
+    table = TableBuilder(tmp_path / "lake/numbers").protocol().metadata(SCHEMA, ["p"])
+    adds = []
+    for p in range(10):
+        rows = pa.table({"id": range(10 * p, 10 * p + 10), "s": [f"{p}{n}" for n in range(10)]})
+        adds.append(table.add_file(rows, {"p": str(p)}))
+    table.commit(adds)
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def con(lake):
+    with connect() as connection:
+        connection.register("numbers", DeltaTable(lake / "numbers"))
+        yield connection.attach(lake, "lake")
+
+
+def opened(con, sql, params=None):
+    """How many data files DuckDB opens for a query."""
+    plan = json.loads(con.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}", params).fetchall()[0][1])
+    nodes, count = [plan], 0
+    while nodes:
+        node = nodes.pop()
+        nodes += node.get("children", []) + node.get("operator", [])
+        count += int(node.get("extra_info", {}).get("Total Files Read", 0))
+    return count
+
+
+def append(lake, ids):
+    rows = pa.table({"id": ids, "p": ids, "s": ["new"] * len(ids)}, schema=SCHEMA)
+    write_deltalake(lake / "numbers", rows, mode="append")
+
+
+# --- the files that are opened ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "files"),
+    [
+        ("p = 3", 1),
+        ("P = 3 AND NUMBERS.p = 3", 1),
+        ('"P" in (3, 4)', 2),
+        ("id BETWEEN 35 AND 44", 2),
+        ("p = 3 OR id = 77", 2),
+        ("NOT (id < 80)", 2),
+        ("s LIKE '4%'", 1),
+        ("p = 3 AND random() < 2", 1),
+        ("p + 0 = 3", 10),
+        ("p = 3 OR id % 2 = 5", 10),
+    ],
+)
+def test_the_files_are_those_that_the_conditions_leave(con, where, files):
+    sql = f"SELECT count(*) FROM numbers WHERE {where}"
+    (found,) = con.explain(sql)
+    assert (found.left_files, found.files) == (files, 10)
+    assert opened(con, sql) <= files
+    wanted = f"SELECT count(*) FROM rows AS numbers WHERE {where}"
+    con.register("rows", DeltaTable(con.explain(sql)[0].table).to_pyarrow_table())
+    assert con.sql(sql).fetchall() == con.sql(wanted).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("sql", "files"),
+    [
+        ("FROM numbers WHERE p = 1 UNION ALL FROM numbers WHERE p > 7", [1, 2]),
+        (
+            "WITH c AS (FROM numbers WHERE p = 1) FROM c WHERE id IN (FROM numbers SELECT id WHERE p < 3)",
+            [1, 3],
+        ),
+        ("FROM numbers a LEFT JOIN numbers b ON a.id = b.id AND a.p = 1 AND b.p = 1", [10, 1]),
+        ("FROM numbers a LEFT JOIN numbers b USING (id) WHERE a.p = 1 AND b.p IS NULL", [1, 10]),
+        ("FROM numbers a LEFT JOIN numbers b USING (id) WHERE b.p = 1", [10, 1]),
+        ("FROM numbers a FULL JOIN numbers b ON a.p = 1 WHERE b.p = 1", [10, 1]),
+        ("FROM numbers a SEMI JOIN numbers b ON a.id = b.id AND b.p = 1 WHERE p = 1", [1, 1]),
+        ("FROM numbers a ASOF JOIN numbers b ON a.id >= b.id WHERE b.p = 1", [10, 10]),
+        ("FROM numbers TABLESAMPLE 50% WHERE p = 1", [10]),
+        ("FROM lake.numbers WHERE numbers.p = 1", [1]),
+        ("SELECT lake.numbers.id FROM lake.numbers WHERE p = 1", [1]),
+        ("DESCRIBE FROM lake.numbers WHERE p = 1", [1]),
+    ],
+)
+def test_each_reference_has_conditions_of_its_own(con, sql, files):
+    assert [found.left_files for found in con.explain(sql)] == files
+    con.sql(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("condition", "params"), [("p = ? AND id < ?", [3, 99]), ("p = $1", [3]), ("p = $wanted", {"wanted": 3})]
+)
+def test_values_of_parameters_leave_out_files(con, condition, params):
+    sql = f"SELECT sum(id) FROM numbers WHERE {condition}"
+    assert con.explain(sql, params)[0].left_files == 1
+    assert con.explain(sql)[0].left_files == 10
+    assert con.execute(sql, params).fetchall() == [(345,)]
+    assert con.sql(sql, params=params).fetchall() == [(345,)]
+    assert opened(con, sql, params) == 1
+
+
+def test_columns_that_are_not_mentioned_are_not_read(con):
+    assert con.explain("SELECT id FROM numbers WHERE p = 1")[0].columns == ("p", "id")[::-1]
+    assert con.explain("SELECT * FROM numbers")[0].columns == ("id", "p", "s")
+    assert con.explain("SELECT numbers FROM numbers")[0].columns == ("id", "p", "s")
+
+
+def test_deleted_rows_mapped_columns_and_members_of_structs(tmp_path):
+    settings = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}
+    for first in range(0, 40, 10):
+        ids = range(first, first + 10)
+        rows = pa.table({"id": ids, "st": [{"a": n // 10, "b": "x"} for n in ids], "p": [first % 20] * 10})
+        write_deltalake(tmp_path, rows, mode="append", configuration=settings, partition_by=["p"])
+    DeltaTable(tmp_path).delete("id IN (11, 12, 31)")
+    with connect() as con:
+        con.register("t", tmp_path)
+        sql = "SELECT count(*), sum(id) FROM t WHERE st.a = 1"
+        assert (con.explain(sql)[0].left_files, opened(con, sql)) == (1, 1)
+        assert con.sql(sql).fetchall() == [(8, 145 - 23)]
+        assert con.sql("SELECT count(*) FROM t WHERE p = 10").fetchall() == [(17,)]
+        assert con.sql("SELECT p, count(*) FROM t GROUP BY p ORDER BY p").fetchall() == [(0, 20), (10, 17)]
+
+
+# --- versions --------------------------------------------------------------------------------------
+
+
+def test_a_registered_table_stays_at_its_version_until_it_is_refreshed(con, lake):
+    append(lake, [1000])
+    count = "SELECT count(*) FROM {}"
+    assert con.sql(count.format("numbers")).fetchall() == [(100,)]
+    assert con.sql(count.format("lake.numbers")).fetchall() == [(101,)]
+    assert con.sql(count.format(f"delta.'{lake}/numbers'")).fetchall() == [(101,)]
+    con.refresh("NUMBERS")
+    assert con.sql(count.format("numbers")).fetchall() == [(101,)]
+    append(lake, [1001])
+    assert con.sql(count.format('LAKE."Numbers"')).fetchall() == [(102,)]
+    with pytest.raises(KeyError):
+        con.refresh("unknown")
+
+
+def test_the_second_query_reads_no_log(con, monkeypatch):
+    con.sql("SELECT sum(id) FROM numbers WHERE p = 1").fetchall()
+    calls = []
+    for name in ("list_from", "read", "read_range", "size", "exists"):
+        monkeypatch.setattr(LocalStore, name, lambda self, *_, called=name: calls.append(called))
+    for where in ("p = 1", "p = 2", "id = 35"):
+        con.sql(f"SELECT sum(id) FROM numbers WHERE {where}").fetchall()
+    assert calls == []
+
+
+def test_a_relation_keeps_its_files(con, lake):
+    relation = con.sql("SELECT count(*) FROM lake.numbers WHERE p < 2")
+    con.sql("SELECT count(*) FROM lake.numbers WHERE p > 2").fetchall()
+    append(lake, [1])
+    con.sql("SELECT count(*) FROM lake.numbers").fetchall()
+    assert relation.fetchall() == [(20,)]
+
+
+# --- what is not rewritten -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT count(*) FROM (PIVOT numbers ON p USING count(*))", [(100,)]),
+        ("SELECT count(*) FROM query_table('numbers')", [(100,)]),
+        ("SELECT table_name FROM duckdb_views() WHERE view_name = 'numbers'", None),
+        ("SELECT count(*) FROM numbers numbers WHERE numbers.p = 1 -- numbers", [(10,)]),
+        ("SELECT count(*) FROM /* numbers */ numbers", [(100,)]),
+        ("SELECT 'numbers', count(*) FROM numbers", [("numbers", 100)]),
+        ("SELECT count(*) FROM n: numbers WHERE n.p = 1", [(10,)]),
+        ("WITH numbers AS (SELECT 1 AS p) SELECT count(*) FROM numbers WHERE p = 1", [(1,)]),
+        ("SELECT count(*) FROM numbers AS o(a, b, p) WHERE p = '15'", [(1,)]),
+        ("FROM numbers SELECT count(*) WHERE p = (SELECT 1)", [(10,)]),
+    ],
+)
+def test_every_spelling_finds_the_rows(con, sql, rows):
+    if rows is None:
+        with pytest.raises(duckdb.Error):
+            con.sql(sql)
+    else:
+        assert con.sql(sql).fetchall() == rows
+
+
+def test_what_sqlglot_does_not_parse_meets_a_view(con):
+    assert ("numbers",) in con.sql("SHOW TABLES").fetchall() or con.table("numbers").columns
+    con.execute("CREATE VIEW small AS SELECT * FROM numbers WHERE p = 1")
+    assert con.sql("SELECT count(*) FROM small").fetchall() == [(10,)]
+    con.execute("CREATE MACRO of_p(x) AS TABLE SELECT * FROM numbers WHERE p = x")
+    assert con.sql("SELECT count(*) FROM of_p(3)").fetchall() == [(10,)]
+    assert con.table("numbers").count("*").fetchall() == [(100,)]
+
+
+def test_views_over_places_are_refused(con):
+    with pytest.raises(UnsupportedFeatureError, match="register the table"):
+        con.execute("CREATE VIEW small AS SELECT * FROM lake.numbers")
+
+
+def test_tables_are_made_and_filled(con, tmp_path):
+    con.execute("CREATE TABLE own AS FROM numbers WHERE p = 1")
+    con.execute(
+        "INSERT INTO own SELECT * FROM lake.numbers WHERE p = 2; INSERT INTO own FROM numbers WHERE p = 3"
+    )
+    assert con.sql("SELECT p, count(*) FROM own GROUP BY p ORDER BY p").fetchall() == [
+        (1, 10),
+        (2, 10),
+        (3, 10),
+    ]
+    con.execute(f"COPY (FROM numbers WHERE p = 4) TO '{tmp_path}/four.parquet'")
+    assert con.sql(f"SELECT count(*) FROM '{tmp_path}/four.parquet'").fetchall() == [(10,)]
+    with pytest.raises(duckdb.Error):
+        con.execute("INSERT INTO numbers FROM own")
+
+
+def test_temporary_tables_of_the_caller_come_first(con):
+    con.execute("CREATE TEMP TABLE numbers AS SELECT 7 AS p")
+    assert con.sql("SELECT * FROM numbers WHERE p = 7").fetchall() == [(7,)]
+    con.execute("DROP TABLE numbers; CREATE TABLE numbers AS SELECT 8 AS p")
+    assert con.sql("SELECT count(*) FROM numbers").fetchall() == [(100,)]
+    con.unregister("numbers")
+    assert con.sql("SELECT * FROM numbers").fetchall() == [(8,)]
+
+
+def test_schemas_of_the_caller_come_first(con):
+    con.execute("CREATE SCHEMA delta; CREATE TABLE delta.numbers AS SELECT 7 AS p")
+    assert con.sql("SELECT * FROM delta.numbers").fetchall() == [(7,)]
+    with pytest.raises(ValueError, match="schema"):
+        con.attach("anywhere", "main")
+
+
+def test_settings_that_change_what_conditions_mean(con, tmp_path):
+    for text in ("abc", "xyz"):
+        write_deltalake(tmp_path / "t", pa.table({"s": [text]}), mode="append")
+    con.register("t", tmp_path / "t")
+    sql = "SELECT count(*) FROM t WHERE s = 'ABC'"
+    assert (con.explain(sql)[0].left_files, con.sql(sql).fetchall()) == (0, [(0,)])
+    con.execute("SET default_collation = 'NOCASE'")
+    assert (con.explain(sql)[0].left_files, con.sql(sql).fetchall()) == (2, [(1,)])
+
+
+def test_a_transaction_that_is_rolled_back_takes_no_helper_along(con, tmp_path):
+    write_deltalake(tmp_path / "t", pa.table({"p": [1, 2, 3], "x": [1, 2, 3]}), partition_by=["p"])
+    con.register("t", tmp_path / "t")
+    con.execute("BEGIN")
+    assert con.sql("SELECT sum(p) FROM t").fetchall() == [(6,)]
+    con.execute("ROLLBACK")
+    assert con.sql("SELECT sum(p) FROM t").fetchall() == [(6,)]
+    con.begin().execute("SELECT sum(p) FROM t WHERE p > 1")
+    con.rollback()
+    assert con.sql("SELECT sum(p) FROM t WHERE p > 1").fetchall() == [(5,)]
+
+
+# --- the connection --------------------------------------------------------------------------------
+
+
+def test_a_cursor_knows_the_same_tables(con):
+    with con.cursor() as cursor:
+        assert cursor.sql("SELECT count(*) FROM numbers WHERE p = 1").fetchall() == [(10,)]
+        cursor.register("again", con.explain("FROM numbers")[0].table)
+    assert con.execute("SELECT count(*) FROM again").fetchone() == (100,)
+    assert con.description[0][0] == "count_star()"
+
+
+def test_variables_of_the_caller_are_found(con):
+    wanted = pa.table({"p": [1, 2]})
+    assert con.sql("SELECT count(*) FROM numbers WHERE p IN (FROM wanted)").fetchall() == [(20,)]
+    assert con.execute("SELECT count(*) FROM wanted").fetchall() == [(wanted.num_rows,)]
+
+
+def test_a_connection_of_the_caller_is_used_as_it_is(lake):
+    with duckdb.connect() as own:
+        own.execute("CREATE TABLE mine AS SELECT 1 AS p")
+        found = connect(own).sql(f"SELECT count(*) FROM delta.'{lake}/numbers' JOIN mine USING (p)")
+        assert found.fetchall() == [(10,)]
+
+
+def test_arrow_tables_and_change_feeds_are_registered_as_ever(con, tmp_path):
+    settings = {"delta.enableChangeDataFeed": "true"}
+    write_deltalake(tmp_path / "t", pa.table({"x": [1, 2]}), configuration=settings)
+    con.register("feed", DeltaTable(tmp_path / "t").change_data_feed())
+    con.register("rows", pa.table({"x": [5]}))
+    assert con.sql("SELECT count(*), (SELECT x FROM rows) FROM feed").fetchall() == [(2, 5)]
+    con.unregister("rows").detach("lake")
+    with pytest.raises(duckdb.Error):
+        con.sql("SELECT * FROM rows, lake.numbers")
+
+
+def test_a_place_without_a_table(con, tmp_path):
+    with pytest.raises(TableNotFoundError):
+        con.sql(f"SELECT * FROM delta.'{tmp_path}/nothing'")
+    with pytest.raises(duckdb.CatalogException):
+        con.sql("SELECT * FROM lake.nothing")
+
+
+def test_deltaarrow_explains_its_connections(con):
+    (found,) = deltaarrow.explain(con, "SELECT id FROM numbers WHERE p = 1")
+    assert (found.left_files, found.files) == (1, 10)
