@@ -47,15 +47,19 @@ def cases(scale: Scale) -> list[Case]:
             Case(f"{dataset.name}_id_range_in_polars", dataset, _polars(filtered, files), _rows),
             Case(f"{dataset.name}_columns_4_to_arrow", dataset, _arrow(files), _describe_table),
         ]
-    small = scale.small_files
-    shape = f"rows_{short(small * 100)}_files_{short(small)}_partitions_{short(small // 2)}_one_partition"
-    dataset = Dataset(shape, partial(write_partitioned_table, files=small))
     files = f"day={_DAY}/*.parquet"
-    return [
-        *found,
-        Case(f"{shape}_in_duckdb", dataset, _duckdb(_PARTITION, files), _rows),
-        Case(f"{shape}_in_polars", dataset, _polars(_PARTITION, files), _rows),
-    ]
+    for small in (scale.small_files, scale.small_files * 10):
+        shape = f"rows_{short(small * 100)}_files_{short(small)}_partitions_{short(small // 2)}_one_partition"
+        dataset = Dataset(shape, partial(write_partitioned_table, files=small))
+        found += [
+            Case(f"{shape}_in_duckdb", dataset, _duckdb(_PARTITION, files), _rows),
+            Case(
+                f"{shape}_in_duckdb_by_connection", dataset, _duckdb_by_connection(_PARTITION, files), _rows
+            ),
+        ]
+        if small == scale.small_files:
+            found.append(Case(f"{shape}_in_polars", dataset, _polars(_PARTITION, files), _rows))
+    return found
 
 
 # --- engines ---------------------------------------------------------------------------------------
@@ -101,6 +105,24 @@ def _duckdb(query: str, files: str) -> dict[str, Engine]:
             yield con.sql(query).fetchall()
 
     return {OURS: ours, "duckdb, bare files": raw, "duckdb, deltalake": deltalake}
+
+
+def _duckdb_by_connection(query: str, files: str) -> dict[str, Engine]:
+    """The same by a connection that reads the conditions, beside the view that does not."""
+
+    def ours(data: Path, _: Path) -> Iterator[Any]:
+        import duckdb  # noqa: F401
+        import sqlglot  # noqa: F401
+
+        from deltaarrow import DeltaTable, connect
+
+        yield
+        con = connect().register("orders", DeltaTable(data))
+        while True:
+            yield con.sql(query).fetchall()
+
+    others = _duckdb(query, files)
+    return {OURS: ours, "duckdb, registered view": others.pop(OURS), **others}
 
 
 def _polars(query: str, files: str) -> dict[str, Engine]:

@@ -12,7 +12,6 @@ they are kept for later statements, the last `_MOST_HELPERS` of them.
 
 import functools
 import secrets
-import weakref
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,8 @@ from deltaarrow.engines.duckdb_references import Reference, Settings, Statement,
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.scan import Explanation, plan_scan
+from deltaarrow.scan import Explanation
+from deltaarrow.scan.file_index import FileIndex
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
 
@@ -37,6 +37,7 @@ _MOST_LISTED = 64
 """Files of a list that goes into the text: DuckDB parses it anew at each query."""
 _MOST_HELPERS = 256
 _MOST_PLANS = 64
+_MOST_SNAPSHOTS = 16
 _HELPER = "__deltaarrow"
 
 _lazily = lazy_attributes(
@@ -60,14 +61,21 @@ class _Use:
     columns: tuple[str, ...]
 
 
+class _Opened:
+    """A snapshot in use: its files, and what stands in FROM for it, by condition and columns."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.index = FileIndex(snapshot)
+        self.sources: OrderedDict[Hashable, str] = OrderedDict()
+
+
 class Rewriter:
     """What puts the statements of one DuckDB connection, or cursor, over the files of Delta tables."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
         self._connection = connection
         self._catalog = catalog
-        self._plans: weakref.WeakKeyDictionary[Snapshot, OrderedDict[Hashable, str]]
-        self._plans = weakref.WeakKeyDictionary()
+        self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
         self._helpers: OrderedDict[str, str] = OrderedDict()
         self._views: dict[str, tuple[Snapshot, int]] = {}
 
@@ -124,7 +132,7 @@ class Rewriter:
 
     def forget(self) -> None:
         """Rely on no temporary object any more: they may be gone with a transaction."""
-        self._plans.clear()
+        self._opened.clear()
         self._helpers.clear()
         self._views.clear()
 
@@ -216,24 +224,32 @@ class Rewriter:
 
     def _source(self, use: _Use) -> str:
         """What stands in FROM for a table: a subquery, or the name of a view."""
-        plans = self._plans.setdefault(use.snapshot, OrderedDict())
+        opened = self._open(use.snapshot)
         key = use.predicate, use.columns
-        if key not in plans:
-            plans[key] = self._planned(use)
-            if len(plans) > _MOST_PLANS:
-                plans.popitem(last=False)
-        plans.move_to_end(key)
-        return plans[key]
+        if key not in opened.sources:
+            opened.sources[key] = self._planned(use, opened)
+            if len(opened.sources) > _MOST_PLANS:
+                opened.sources.popitem(last=False)
+        opened.sources.move_to_end(key)
+        return opened.sources[key]
 
-    def _planned(self, use: _Use) -> str:
+    def _open(self, snapshot: Snapshot) -> _Opened:
+        if snapshot not in self._opened:
+            self._opened[snapshot] = _Opened(snapshot)
+            if len(self._opened) > _MOST_SNAPSHOTS:
+                self._opened.popitem(last=False)
+        self._opened.move_to_end(snapshot)
+        return self._opened[snapshot]
+
+    def _planned(self, use: _Use, opened: _Opened) -> str:
         if not use.columns:
             raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
-        plan = plan_scan(use.snapshot, use.predicate, use.columns)
+        plan = opened.index.plan(use.predicate, use.columns)
         parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
         try:
             relation = planned_relation(self._connection, plan, parts)
         except BeyondDuckDBError:
-            return self._dataset(use.snapshot)
+            return self._dataset(use.snapshot, opened)
         if relation.parts is not None:
             create_parts(self._connection, relation, parts)
             self._keep(parts, f"DROP TABLE IF EXISTS temp.main.{quote_identifier(parts)}")
@@ -244,22 +260,21 @@ class Rewriter:
         self._keep(view, f"DROP VIEW IF EXISTS temp.main.{view}")
         return view
 
-    def _dataset(self, snapshot: Snapshot) -> str:
+    def _dataset(self, snapshot: Snapshot, opened: _Opened) -> str:
         """The Arrow dataset, which is asked with the columns and filters of each query."""
-        plans = self._plans.setdefault(snapshot, OrderedDict())
-        if "dataset" not in plans:
+        if "dataset" not in opened.sources:
             name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
             self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
             self._keep(name, f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}")
-            plans["dataset"] = quote_identifier(name)
-        return plans["dataset"]
+            opened.sources["dataset"] = quote_identifier(name)
+        return opened.sources["dataset"]
 
     def _keep(self, helper: str, drop: str) -> None:
         """Keep a temporary object, and let go of the oldest where there are many."""
         self._helpers[helper] = drop
         if len(self._helpers) > _MOST_HELPERS:
             oldest, drop = self._helpers.popitem(last=False)
-            for plans in self._plans.values():
-                for key in [key for key, source in plans.items() if oldest in source]:
-                    del plans[key]
+            for opened in self._opened.values():
+                for key in [key for key, source in opened.sources.items() if oldest in source]:
+                    del opened.sources[key]
             self._connection.execute(drop)

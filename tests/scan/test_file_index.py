@@ -1,0 +1,63 @@
+"""The files of a snapshot in memory leave the files that the log itself would."""
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError
+from deltaarrow.expressions import from_sql
+from deltaarrow.scan import file_index, plan_scan
+from deltaarrow.scan.file_index import FileIndex
+from tests.support.engines import open_snapshot
+from tests.support.tables import TableBuilder
+
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("p", pa.int32()), ("s", pa.string()), ("d", pa.date32()), ("x", pa.float64())]
+)
+VALUES = [
+    ("1", "a", "2026-01-01", "NaN"),
+    ("2", "c", "2026-01-02", "1.5"),
+    (None, "a'b", None, "-0.0"),
+    ("2", None, "2026-01-02", None),
+]
+
+CONDITIONS = [
+    "p = 2", "p = 2 AND id < 15", "p IS NULL", "NOT (p = 2)", "p = 2 OR id = 3", "p = 1.5", "p = 'two'",
+    "s = 'a''b'", "s IS NULL", "s LIKE 'a%'", "d = '2026-01-02'", "d > TIMESTAMP_NTZ'2026-01-01 12:00:00'",
+    "d IN ('2026-01-01', NULL)", "x > 2", "x = 1.5", "p IS NOT NULL AND d IS NOT NULL AND id >= 10",
+    "id = 25",
+]  # fmt: skip
+
+
+@pytest.fixture(params=["commits", "checkpoint"])
+def snapshot(tmp_path, request):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p", "s", "d", "x"])
+    for first, values in zip(range(0, 40, 10), VALUES, strict=True):
+        rows = pa.table({"id": range(first, first + 10)})
+        table.commit([table.add_file(rows, dict(zip("psdx", values, strict=True)))])
+    if request.param == "checkpoint":
+        table.checkpoint()
+        table.delete_commits(*range(table.version))
+    return open_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_conditions_leave_the_files_that_the_log_says(snapshot, where, is_kept, monkeypatch):
+    if not is_kept:
+        monkeypatch.setattr(file_index, "_MOST_BYTES", -1)
+    predicate = from_sql(where)
+    index = FileIndex(snapshot)
+    for _ in range(2):
+        assert index.plan(predicate, ["id"]).files.equals(plan_scan(snapshot, predicate, ["id"]).files)
+    assert index.plan(None, ["id"]).files.equals(plan_scan(snapshot, None, ["id"]).files)
+
+
+def test_columns_that_are_not_there_and_files_that_are_there_twice(snapshot, tmp_path):
+    with pytest.raises(SchemaMismatchError):
+        FileIndex(snapshot).plan(None, ["unknown"])
+    table = TableBuilder(tmp_path / "twice").protocol().metadata(SCHEMA)
+    add = table.add_file(pa.table({"id": [1]}))
+    other = {"add": add["add"] | {"path": f"{tmp_path}/twice/{add['add']['path']}"}}
+    table.commit([add, other])
+    with pytest.raises(CorruptLogError, match="twice"):
+        FileIndex(open_snapshot(tmp_path / "twice")).plan(from_sql("id = 5"), ["id"])
