@@ -6,6 +6,7 @@ cannot go, the view is over the Arrow dataset, which DuckDB hands the columns an
 """
 
 import contextlib
+import re
 import secrets
 import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -112,7 +113,7 @@ def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, part
     (external,) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()[0]
     if count and str(external).lower() != "true":
         raise BeyondDuckDBError("the connection may not read files (enable_external_access)")
-    relation = relation_sql(plan, parts_name)
+    relation = relation_sql(plan, parts_name, lists_name=parts_name)
     if count and not store.is_local:
         _reach(connection, store, [task.path for task in plan.tasks])
     return relation
@@ -134,16 +135,22 @@ def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[
         raise BeyondDuckDBError(f"another file system is registered for {protocol}:// on the connection")
 
 
-def _helpers(connection: duckdb.DuckDBPyConnection, prefix: str) -> list[tuple[str, bool]]:
-    """The helper tables (True) and registered datasets (False) of earlier registrations of one name."""
+def _helpers(connection: duckdb.DuckDBPyConnection, prefix: str) -> list[tuple[str, str]]:
+    """The tables, variables and registered datasets of earlier registrations of a name, and their kinds."""
     found = connection.execute(
-        "SELECT table_name, true FROM duckdb_tables() WHERE temporary AND starts_with(table_name, $1)"
+        "SELECT table_name, 'TABLE' FROM duckdb_tables() WHERE temporary AND starts_with(table_name, $1)"
         " UNION ALL"
-        " SELECT view_name, false FROM duckdb_views() WHERE temporary AND starts_with(view_name, $1)",
+        " SELECT view_name, 'VIEW' FROM duckdb_views() WHERE temporary AND starts_with(view_name, $1)"
+        " UNION ALL SELECT name, 'VARIABLE' FROM duckdb_variables() WHERE starts_with(name, $1)",
         [prefix],
     ).fetchall()
     # The suffix has a fixed length: "a:" is not to find what belongs to the name "a:b".
-    return [(name, is_table) for name, is_table in found if len(name) == len(prefix) + _SUFFIX_LENGTH]
+    number = re.compile(r"(:\d+)?")
+    return [
+        (name, kind)
+        for name, kind in found
+        if number.fullmatch(name[len(prefix) + _SUFFIX_LENGTH :]) is not None
+    ]
 
 
 _SUFFIX_LENGTH = 16
@@ -218,10 +225,12 @@ def unregister(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     _views.get(connection, {}).pop(name, None)
 
 
-def _drop(connection: duckdb.DuckDBPyConnection, helpers: Sequence[tuple[str, bool]]) -> None:
-    for name, is_table in helpers:
-        if is_table:
+def _drop(connection: duckdb.DuckDBPyConnection, helpers: Sequence[tuple[str, str]]) -> None:
+    for name, kind in helpers:
+        if kind == "TABLE":
             connection.execute(f"DROP TABLE temp.main.{quote_identifier(name)}")
+        elif kind == "VARIABLE":
+            connection.execute(f"RESET VARIABLE {quote_identifier(name)}")
         else:
             connection.unregister(name)
 
@@ -274,15 +283,18 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
     try:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {relation.select}")
     except duckdb.Error as error:
+        _drop(connection, [(name, "VARIABLE") for name in relation.lists])
         if relation.parts is not None:
-            connection.execute(f"DROP TABLE temp.main.{quote_identifier(helper)}")
+            _drop(connection, [(helper, "TABLE")])
         if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
             raise CorruptDataFileError(f"the data files cannot be read: {error}") from error
         raise
 
 
 def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:
-    """Make the temporary table of files that a relation reads, if it reads one."""
+    """Make the temporary table of files and set the variables that a relation reads, if it reads any."""
+    for variable, files in relation.lists.items():
+        connection.execute(f"SET VARIABLE {quote_identifier(variable)} = {files}")
     if relation.parts is None:
         return
     source = f"{name}:arrow"

@@ -76,7 +76,7 @@ class Rewriter:
         self._connection = connection
         self._catalog = catalog
         self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
-        self._helpers: OrderedDict[str, str] = OrderedDict()
+        self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
         self._views: dict[str, tuple[Snapshot, int]] = {}
 
     # --- statements ---
@@ -250,31 +250,35 @@ class Rewriter:
             relation = planned_relation(self._connection, plan, parts)
         except BeyondDuckDBError:
             return self._dataset(use.snapshot, opened)
+        create_parts(self._connection, relation, parts)
+        drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.lists]
         if relation.parts is not None:
-            create_parts(self._connection, relation, parts)
-            self._keep(parts, f"DROP TABLE IF EXISTS temp.main.{quote_identifier(parts)}")
-        if plan.files.num_rows <= _MOST_LISTED:
-            return f"({relation.select})"
-        view = quote_identifier(f"{_HELPER}:files:{secrets.token_hex(8)}")
-        self._connection.execute(f"CREATE TEMP VIEW {view} AS {relation.select}")
-        self._keep(view, f"DROP VIEW IF EXISTS temp.main.{view}")
-        return view
+            drops.append(f"DROP TABLE IF EXISTS temp.main.{quote_identifier(parts)}")
+        source = f"({relation.select})"
+        if plan.files.num_rows > _MOST_LISTED:
+            source = quote_identifier(f"{parts}:view")
+            self._connection.execute(f"CREATE TEMP VIEW {source} AS {relation.select}")
+            drops.append(f"DROP VIEW IF EXISTS temp.main.{source}")
+        if drops:
+            self._keep(parts, drops)
+        return source
 
     def _dataset(self, snapshot: Snapshot, opened: _Opened) -> str:
         """The Arrow dataset, which is asked with the columns and filters of each query."""
         if "dataset" not in opened.sources:
             name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
             self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
-            self._keep(name, f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}")
+            self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
             opened.sources["dataset"] = quote_identifier(name)
         return opened.sources["dataset"]
 
-    def _keep(self, helper: str, drop: str) -> None:
-        """Keep a temporary object, and let go of the oldest where there are many."""
-        self._helpers[helper] = drop
+    def _keep(self, helper: str, drops: Sequence[str]) -> None:
+        """Keep temporary objects that go by one name, and let go of the oldest where there are many."""
+        self._helpers[helper] = drops
         if len(self._helpers) > _MOST_HELPERS:
-            oldest, drop = self._helpers.popitem(last=False)
+            oldest, drops = self._helpers.popitem(last=False)
             for opened in self._opened.values():
                 for key in [key for key, source in opened.sources.items() if oldest in source]:
                     del opened.sources[key]
-            self._connection.execute(drop)
+            for drop in drops:
+                self._connection.execute(drop)

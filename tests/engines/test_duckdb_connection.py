@@ -8,6 +8,7 @@ import pytest
 
 import deltaarrow
 from deltaarrow import DeltaTable, UnsupportedFeatureError, connect, write_deltalake
+from deltaarrow.engines import duckdb_pruning
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder
@@ -170,6 +171,25 @@ def test_a_relation_keeps_its_files(con, lake):
     append(lake, [1])
     con.sql("SELECT count(*) FROM lake.numbers").fetchall()
     assert relation.fetchall() == [(20,)]
+
+
+def test_long_lists_of_files_and_the_end_of_what_is_kept_for_them(tmp_path, monkeypatch):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    adds = [table.add_file(pa.table({"id": [n], "s": ["x"]}), {"p": str(n)}) for n in range(70)]
+    table.commit(adds)
+    monkeypatch.setattr(duckdb_pruning, "_MOST_HELPERS", 2)
+    with connect() as con:
+        con.register("t", tmp_path)
+        for _ in range(2):
+            for least in (0, 1, 2, 3, 60):
+                sql = f"SELECT count(*), sum(p) FROM t WHERE p >= {least}"
+                assert con.sql(sql).fetchall() == [(70 - least, sum(range(least, 70)))]
+        left = "SELECT (SELECT count(*) FROM duckdb_variables()), count(*) FROM duckdb_tables()"
+        assert con.sql(left).fetchall() == [(1, 2)]
+        con.table("t")
+        assert con.sql(left).fetchall() == [(2, 3)]
+        con.unregister("t")
+        assert con.sql(left).fetchall() == [(1, 2)]
 
 
 # --- what is not rewritten -------------------------------------------------------------------------
