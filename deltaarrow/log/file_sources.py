@@ -5,17 +5,15 @@ an older checkpoint says of it.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, file_table, remove_table
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointFiles, read_file_actions
+from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.replay import LogState
-from deltaarrow.log.tail import LogTail
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,9 +22,6 @@ __all__ = ["FileSources", "Source"]
 
 Source = tuple[str, CheckpointFiles | None]
 """A SELECT, and the part of the checkpoint that it reads; None for the commits."""
-
-_SMALL_CHECKPOINT = 64 * 1024
-"""So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
 
 _UNSEEN = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
 
@@ -40,23 +35,11 @@ class FileSources:
     def __init__(self, state: LogState) -> None:
         self.state = state
 
-    @cached_property
-    def _held(self) -> tuple[LogTail, Sequence[CheckpointFiles]]:
-        """What is in memory, be it from commits or from a small checkpoint, and what is not."""
-        state, parts = self.state, self.state.checkpoint_files
-        if state.checkpoint_bytes > _SMALL_CHECKPOINT or not all(p.has_json_statistics for p in parts):
-            return state.tail, parts
-        tail = LogTail(adds=dict(state.tail.adds), removes=dict(state.tail.removes))
-        for files in parts:
-            for name in files.names:
-                tail.take_older(name, read_file_actions(state.store, name, files.schema))
-        return tail, ()
-
     def count_rows(self) -> int:
         """Return how many file actions there are at most, of both kinds."""
         import pyarrow.parquet as pq
 
-        store, (tail, parts) = self.state.store, self._held
+        store, (tail, parts) = self.state.store, self.state.held
         filesystem = store.arrow_filesystem()
         names = [name for files in parts for name in files.names]
         rows: list[int] = [
@@ -74,7 +57,7 @@ class FileSources:
         """
         import duckdb
 
-        state, (tail, parts) = self.state, self._held
+        state, (tail, parts) = self.state, self.state.held
         is_add = action == AddFile.KEY
         schema = FILE_SCHEMA if is_add else REMOVE_SCHEMA
         names = [*dict.fromkeys([*schema.names, *KEY_COLUMNS])]

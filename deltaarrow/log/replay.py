@@ -37,7 +37,7 @@ from deltaarrow.actions import (
 from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, key_table
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead
+from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,
     find_contradiction,
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LogState", "Pruning", "replay"]
 
+_SMALL_CHECKPOINT = 1 << 16
+"""So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
 _LARGE_CHECKPOINT = 1 << 20
 """So many bytes of Parquet hold tens of thousands of files; fewer are judged one by one in no time."""
 
@@ -131,10 +133,43 @@ class LogState:
         return {name: domain for name, domain in domains.items() if not domain.removed}
 
     @cached_property
+    def held(self) -> tuple[LogTail, Sequence[CheckpointFiles]]:
+        """The file actions that are in memory, and the files of the checkpoint that hold the others.
+
+        Those of a small checkpoint are in memory once they were asked for.
+        """
+        parts = self._head.files
+        if self.checkpoint_bytes > _SMALL_CHECKPOINT or not all(p.has_json_statistics for p in parts):
+            return self._tail, parts
+        tail = LogTail(adds=dict(self._tail.adds), removes=dict(self._tail.removes))
+        known: set[tuple[str, FileActionKey]] = set()
+        for files in parts:
+            for name in files.names:
+                actions = read_file_actions(self.store, name, files.schema)
+                # A live file is one whatever tombstone is left of it.
+                actions.sort(key=lambda action: AddFile.KEY not in action)
+                tail.take_older(name, actions)
+                for kind, body in (each for action in actions for each in action.items()):
+                    key = kind, FileActionKey.from_json(body)
+                    if key in known:
+                        raise CorruptLogError(f"{name}: the checkpoint has {body['path']} twice")
+                    known.add(key)
+        return tail, ()
+
+    @cached_property
     def _added(self) -> pa.Table:
-        """The live files of the tail, in the order in which they were committed."""
-        tail = self._tail.adds
-        return file_table(list(reversed(tail.values())), list(reversed(tail)), self._name_of_add)
+        """The live files that are in memory, in the order in which they were committed."""
+        tail = self.held[0].adds
+        try:
+            return file_table(list(reversed(tail.values())), list(reversed(tail)), self._name_of_add)
+        except CorruptLogError:
+            self._blame_held(AddFile.KEY)
+            raise
+
+    def _blame_held(self, action: str) -> None:
+        """Raise `CorruptLogError` naming a small checkpoint, where one was read and cannot be."""
+        if self._head.files and not self.held[1]:
+            self.blame_checkpoint(action)
 
     def _name_of_add(self, key: FileActionKey) -> str:
         return self._find(AddFile.KEY, key)
@@ -198,8 +233,12 @@ class LogState:
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
-        tail = self._tail.removes
-        removed = remove_table(list(tail.values()), list(tail), self._name_of_remove)
+        tail = self.held[0].removes
+        try:
+            removed = remove_table(list(tail.values()), list(tail), self._name_of_remove)
+        except CorruptLogError:
+            self._blame_held(RemoveFile.KEY)
+            raise
         return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def blame_checkpoint(self, action: str) -> None:
@@ -221,7 +260,8 @@ class LogState:
         inner = schema.names if pruning is not None else names
         keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
         checkpoint = []
-        for files in self._head.files:
+        held, parts = self.held
+        for files in parts:
             condition, more = _pruning_of(files, pruning)
             sql = files.sql(self.store, action, [*keyed, *more], schema)
             if sql is not None:
@@ -231,7 +271,7 @@ class LogState:
             return tail.select(names)
         import duckdb
 
-        keys = [*self._tail.adds, *self._tail.removes] if checkpoint else []
+        keys = [*held.adds, *held.removes] if checkpoint else []
         with files_cursor(self.store) as cursor:
             cursor.register("tail", tail)
             if keys:

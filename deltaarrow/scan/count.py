@@ -1,12 +1,17 @@
 """Counting the rows of a snapshot: from the log where its statistics tell, from footers otherwise."""
 
+from collections.abc import Sequence
+
 from deltaarrow.compute import files_cursor
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.plan import PLAN_COLUMNS, ensure_distinct_files, table_layout
-from deltaarrow.scan.tasks import file_tasks
+from deltaarrow.scan.tasks import FileTask, file_tasks
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["count_rows"]
+
+_FEW = 1_000
+"""Files whose statistics are parsed sooner than a query of DuckDB's is prepared."""
 
 _COUNT_SQL = """
     SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)
@@ -25,10 +30,22 @@ def count_rows(snapshot: Snapshot) -> int:
     if not files.num_rows:
         return 0
     ensure_distinct_files(snapshot.store, files)
+    if files.num_rows <= _FEW:
+        return _count_tasks(snapshot, file_tasks(files))
     with files_cursor(snapshot.store) as cursor:
         cursor.register("listed", files)
         (known,) = cursor.sql(f"WITH files AS ({_COUNTED_SQL}) {_COUNT_SQL}").fetchall()[0]
         names = ", ".join(PLAN_COLUMNS)
         unknown = cursor.sql(f"SELECT {names} FROM ({_COUNTED_SQL}) WHERE records IS NULL").to_arrow_table()
-    tasks = file_tasks(unknown)
-    return int(known) + BatchReader(table_layout(snapshot), ()).count(tasks)
+    return int(known) + _count_tasks(snapshot, file_tasks(unknown))
+
+
+def _count_tasks(snapshot: Snapshot, tasks: Sequence[FileTask]) -> int:
+    known, unknown = 0, []
+    for task in tasks:
+        deleted = 0 if task.deletion_vector is None else task.deletion_vector.cardinality
+        if task.num_records is None or task.num_records < deleted:
+            unknown.append(task)
+        else:
+            known += task.num_records - deleted
+    return known + (BatchReader(table_layout(snapshot), ()).count(unknown) if unknown else 0)

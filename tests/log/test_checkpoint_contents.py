@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from importlib import import_module
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -250,7 +251,7 @@ def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, ste
     """Whatever the kinds of the checkpoints before it, and whether these are read at once or queried."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_small:
-            patch.setattr("deltaarrow.log.file_sources._SMALL_CHECKPOINT", -1)
+            patch.setattr(import_module("deltaarrow.log.replay"), "_SMALL_CHECKPOINT", -1)
         folder = tmp_path_factory.mktemp("t")
         table = table_of(folder).commit()
         for number, (step, kind) in enumerate(steps):

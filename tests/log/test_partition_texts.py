@@ -40,6 +40,11 @@ CONDITIONS = st.sampled_from(
 )
 
 
+@pytest.fixture(autouse=True)
+def every_checkpoint_is_asked_by_queries(monkeypatch):
+    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+
+
 def table_of(folder, values, schema=SCHEMA):
     table = TableBuilder(folder)
     table.protocol().metadata(schema, partition_columns=[n for n in schema.names if n != "id"])
