@@ -93,6 +93,7 @@ def test_the_files_are_those_that_the_conditions_leave(con, where, files):
         ("FROM numbers a FULL JOIN numbers b ON a.p = 1 WHERE b.p = 1", [10, 1]),
         ("FROM numbers a SEMI JOIN numbers b ON a.id = b.id AND b.p = 1 WHERE p = 1", [1, 1]),
         ("FROM numbers a ASOF JOIN numbers b ON a.id >= b.id WHERE b.p = 1", [10, 10]),
+        ("FROM numbers a POSITIONAL JOIN numbers b WHERE b.p = 1", [10, 10]),
         ("FROM numbers TABLESAMPLE 50% WHERE p = 1", [10]),
         ("FROM lake.numbers WHERE numbers.p = 1", [1]),
         ("SELECT lake.numbers.id FROM lake.numbers WHERE p = 1", [1]),

@@ -125,7 +125,7 @@ class _Draw:
             joined, source = self.source(depth, names)
             names.append(source)
             left, right = names[-2][0], source[0]
-            match self.one_of(["on", "on", "on", "using", "comma", "cross", "natural", "asof", "positional"]):
+            match self.one_of(["on", "on", "on", "using", "comma", "cross", "natural", "asof"]):
                 case "using":
                     text += f" {self.one_of(_JOINS)} {joined} USING (id)"
                 case "comma":
@@ -136,8 +136,6 @@ class _Draw:
                     text += f" NATURAL JOIN {joined}"
                 case "asof":
                     text += f" ASOF JOIN {joined} ON {left}.id >= {right}.id"
-                case "positional":
-                    text += f" POSITIONAL JOIN {joined}"
                 case _:
                     on = f"{left}.id = {right}.id" if self.chance(70) else "true"
                     if self.chance(60):
