@@ -61,6 +61,16 @@ class Follower:
 
 
 @pytest.mark.spark
+def test_a_batch_is_run_on_spark_and_followed_on_one_node(spark, tmp_path):
+    reports = list(scripts(spark, tmp_path, 0))
+    assert [report.name for report in reports] == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    follow_once(tmp_path)
+    assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_path):
     with pytest.raises(TableNotFoundError):
         follow_once(tmp_path)

@@ -297,6 +297,7 @@ def random_statements(spark: Any, folder: Path, table: str, seed: int, count: in
     rivals.finish()
 
 
+@pytest.mark.slow
 def test_random_statements(spark, tmp_path):
     random_statements(spark, tmp_path, "partitioned", seed=1, count=5)
 

@@ -52,6 +52,7 @@ def test_time_travel_by_in_commit_timestamps(spark, tmp_path, enabled_at):
             assert table.version() == (version if moment >= written else version - 1)
 
 
+@pytest.mark.slow
 def test_log_compaction(spark, tmp_path):
     """Delta Kernel writes the compaction; Spark and we read it in place of the commits it covers."""
     name = create_table(spark, tmp_path, "id INT, p INT", "PARTITIONED BY (p)", enableDeletionVectors="true")
@@ -121,7 +122,8 @@ def test_a_checkpoint_alone(spark, tmp_path, kind, mapped):
 
 @pytest.mark.feature("v2Checkpoint")
 @pytest.mark.feature("deletionVectors")
-@pytest.mark.parametrize("top", ["json", pytest.param("parquet", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("top", ["json", "parquet"])
 def test_checkpoints_with_sidecars(spark, tmp_path, top):
     """Spark makes a sidecar for every few files; the commits that they cover are gone."""
     settings = {
@@ -178,7 +180,7 @@ def test_a_log_that_was_cleaned_up(spark, tmp_path):
 
 
 @pytest.mark.feature("columnMapping")
-@pytest.mark.parametrize("mode", ["name", "id"])
+@pytest.mark.parametrize("mode", [pytest.param("name", marks=pytest.mark.slow), "id"])
 def test_nested_columns_renamed_dropped_and_added_again(spark, tmp_path, mode):
     """A column that has the name of a dropped one is another column, at every depth."""
     columns = (
@@ -247,7 +249,7 @@ def test_columns_renamed_and_in_another_order(spark, tmp_path, mode):
 
 @pytest.mark.feature("clustering")
 @pytest.mark.feature("domainMetadata")
-@pytest.mark.parametrize("mode", ["none", "name"])
+@pytest.mark.parametrize("mode", [pytest.param("none", marks=pytest.mark.slow), "name"])
 def test_clustering(spark, tmp_path, mode):
     properties = {} if mode == "none" else {"columnMapping__mode": mode}
     name = create_table(

@@ -36,7 +36,8 @@ def totals_of_polars(table):
     return da.scan_delta(table).select(pl.len(), pl.col("id").cast(pl.Int64).sum()).collect().row(0)
 
 
-@pytest.mark.parametrize("rows", [2_000_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [2_000_000, 20_000_000])
 def test_half_of_a_large_file_is_deleted(spark, tmp_path, rows):
     name = create_table(spark, tmp_path, "id INT", enableDeletionVectors="true")
     spark.sql(f"INSERT INTO {name} SELECT CAST(id AS INT) FROM range(0, {rows}, 1, 1)")

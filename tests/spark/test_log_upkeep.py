@@ -126,8 +126,8 @@ def test_a_classic_checkpoint_is_the_one_that_spark_writes(tables, tmp_path, nam
 @pytest.mark.parametrize(
     ("name", "properties", "manifest_format"),
     [
-        ("partitioned", {}, "parquet"),
-        ("clustered", {"delta.checkpointPolicy": "v2"}, "parquet"),
+        pytest.param("partitioned", {}, "parquet", marks=pytest.mark.slow),
+        pytest.param("clustered", {"delta.checkpointPolicy": "v2"}, "parquet", marks=pytest.mark.slow),
         (
             "partitioned",
             {"delta.checkpointPolicy": "v2", "delta.checkpoint.writeStatsAsJson": "false"},

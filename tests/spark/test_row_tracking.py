@@ -31,9 +31,8 @@ def check(spark, path):
     return wanted
 
 
-@pytest.mark.parametrize(
-    "mode", [pytest.param("none", marks=pytest.mark.slow), pytest.param("name", marks=pytest.mark.slow), "id"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["none", "name", "id"])
 def test_rows_keep_their_ids(spark, tmp_path, mode):
     path = tmp_path / "t"
     name = delta_table(path)

@@ -149,7 +149,14 @@ def state(path):
     return described(snapshot.metadata, snapshot.protocol)
 
 
-@pytest.mark.parametrize("name", [name for name, sequence in SEQUENCES.items() if not sequence.planned])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "plain" else pytest.mark.slow)
+        for name, sequence in SEQUENCES.items()
+        if not sequence.planned
+    ],
+)
 def test_the_same_writes_make_the_same_table(spark, tmp_path, name):
     sequence = SEQUENCES[name]
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"

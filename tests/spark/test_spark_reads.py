@@ -124,6 +124,7 @@ def test_partitions_of_every_type(spark, tmp_path, values):
     check_both(spark, tmp_path, rows)
 
 
+@pytest.mark.slow
 def test_append_overwrite_and_the_versions_between(spark, tmp_path):
     first, second, third = (pa.table({"id": [n], "s": [f"v{n}"]}) for n in range(3))
     da.write_deltalake(tmp_path, first)

@@ -49,7 +49,9 @@ VARIANTS = """
 """
 
 
-@pytest.mark.parametrize(("shredded", "mapped"), [(False, "none"), (True, "name")])
+@pytest.mark.parametrize(
+    ("shredded", "mapped"), [pytest.param(False, "none", marks=pytest.mark.slow), (True, "name")]
+)
 def test_variants(spark, tmp_path, shredded, mapped):
     columns = "id INT, v VARIANT, s STRUCT<w: VARIANT>, l ARRAY<VARIANT>, m MAP<STRING, VARIANT>"
     properties = {"enableVariantShredding": "true"} if shredded else {}
