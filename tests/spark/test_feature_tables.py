@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 @pytest.mark.feature("inCommitTimestamp")
-@pytest.mark.parametrize("enabled_at", [pytest.param(0, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("enabled_at", [0, 2])
 def test_time_travel_by_in_commit_timestamps(spark, tmp_path, enabled_at):
     """The times of files, which say otherwise, do not count from the enablement on."""
     properties = {} if enabled_at else {"enableInCommitTimestamps": "true"}
@@ -208,7 +209,8 @@ def test_nested_columns_renamed_dropped_and_added_again(spark, tmp_path, mode):
 
 
 @pytest.mark.feature("columnMapping")
-@pytest.mark.parametrize("mode", [pytest.param("name", marks=pytest.mark.slow), "id"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["name", "id"])
 def test_columns_renamed_and_in_another_order(spark, tmp_path, mode):
     """Files have their columns in the order of their time; files are skipped under the new names."""
     columns = "id INT, p STRING, s STRUCT<a: INT, b: STRING>, x INT, y STRING"

@@ -157,6 +157,7 @@ def test_spark_and_we_write_in_turns(spark, tmp_path):
     check_both(spark, tmp_path, rows)
 
 
+@pytest.mark.slow
 def test_tables_that_spark_created_take_our_appends(spark, tmp_path):
     spark.sql(
         f"CREATE TABLE {delta_table(tmp_path)} (id BIGINT NOT NULL, at TIMESTAMP_NTZ, p STRING) USING delta"

@@ -211,6 +211,7 @@ def test_forty_commits_with_checkpoints(spark, tmp_path):
     assert_reads_as_spark(spark, tmp_path, versions=(None, 9, 10, 11, 40))
 
 
+@pytest.mark.slow
 def test_checkpoints_in_parts(spark, tmp_path):
     spark.conf.set("spark.databricks.delta.checkpoint.partSize", "3")
     try:

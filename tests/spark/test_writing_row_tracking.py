@@ -129,6 +129,7 @@ def test_rows_keep_their_ids_whoever_moves_them(spark, tmp_path, mode):
     assert list(da.DeltaTable(tmp_path).verify(deep=True)) == []
 
 
+@pytest.mark.slow
 def test_row_tracking_is_enabled_later_as_spark_does(spark, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for path in (ours, theirs):
