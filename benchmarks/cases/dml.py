@@ -162,6 +162,7 @@ def _ours() -> Any:
     import sqlglot  # noqa: F401  reads the conditions
 
     import deltaarrow
+    from deltaarrow.operations import delete_rows, merge_rows, update_rows  # noqa: F401  at first use else
 
     return deltaarrow
 
