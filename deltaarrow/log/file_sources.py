@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, file_table, remove_table
+from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
@@ -75,14 +75,7 @@ class FileSources:
                     sources.append((f"FROM ({sql}) older{unseen}", files))
             if recent:
                 # In the order in which they were committed.
-                actions, keys = [*reversed(recent.values())], [*reversed(recent)]
-                make = file_table if is_add else remove_table
-                try:
-                    cursor.register("tail", make(actions, keys, lambda key: state.name_of(action, key)))
-                except CorruptLogError:
-                    if not parts:
-                        state.blame_checkpoint(action)
-                    raise
+                cursor.register("tail", state.held_table(action, [*reversed(recent)]))
                 sources.append(("FROM tail", None))
             try:
                 yield cursor, sources

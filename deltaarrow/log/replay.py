@@ -159,26 +159,25 @@ class LogState:
     @cached_property
     def _added(self) -> pa.Table:
         """The live files that are in memory, in the order in which they were committed."""
-        tail = self.held[0].adds
+        return self.held_table(AddFile.KEY, [*reversed(self.held[0].adds)])
+
+    def held_table(self, action: str, keys: Sequence[FileActionKey]) -> pa.Table:
+        """Return some of the file actions in memory, all `add` or all `remove`, as a table.
+
+        Raises `CorruptLogError`, naming the file of the log, for one that is ill-formed.
+        """
+        is_add = action == AddFile.KEY
+        make = file_table if is_add else remove_table
+        bodies = self.held[0].adds if is_add else self.held[0].removes
         try:
-            return file_table(list(reversed(tail.values())), list(reversed(tail)), self._name_of_add)
+            return make([bodies[key] for key in keys], keys, partial(self.name_of, action))
         except CorruptLogError:
-            self._blame_held(AddFile.KEY)
+            if not self.held[1]:
+                self.blame_checkpoint(action)
             raise
 
-    def _blame_held(self, action: str) -> None:
-        """Raise `CorruptLogError` naming a small checkpoint, where one was read and cannot be."""
-        if self._head.files and not self.held[1]:
-            self.blame_checkpoint(action)
-
-    def _name_of_add(self, key: FileActionKey) -> str:
-        return self._find(AddFile.KEY, key)
-
-    def _name_of_remove(self, key: FileActionKey) -> str:
-        return self._find(RemoveFile.KEY, key)
-
-    def _find(self, action: str, key: FileActionKey) -> str:
-        """Return the name of the newest file with an `action` on a logical file; only errors ask."""
+    def name_of(self, action: str, key: FileActionKey) -> str:
+        """Return the name of the newest file of the log with an action on a logical file; for errors."""
         names = [file.name for file in reversed(self.segment.deltas)]
         if self._head.json_actions and self.segment.checkpoint is not None:
             names += [file.name for file in self.segment.checkpoint.files]
@@ -203,10 +202,6 @@ class LogState:
     def tail(self) -> LogTail:
         """What the commits after the checkpoint come to; it is not to be changed."""
         return self._tail
-
-    def name_of(self, action: str, key: FileActionKey) -> str:
-        """Return the name of the newest file of the log with an action on a logical file; for errors."""
-        return self._find(action, key)
 
     def recent_adds(self) -> Iterable[Mapping[str, Any]]:
         """Return the live files that no Parquet checkpoint has, as JSON gives them, with all fields."""
@@ -233,12 +228,7 @@ class LogState:
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
-        tail = self.held[0].removes
-        try:
-            removed = remove_table(list(tail.values()), list(tail), self._name_of_remove)
-        except CorruptLogError:
-            self._blame_held(RemoveFile.KEY)
-            raise
+        removed = self.held_table(RemoveFile.KEY, [*self.held[0].removes])
         return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def blame_checkpoint(self, action: str) -> None:
