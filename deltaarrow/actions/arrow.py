@@ -174,8 +174,11 @@ def _offsets(lengths: Sequence[int]) -> pa.Buffer:
 def _strings(values: Sequence[str | None]) -> pa.Array:
     _ensure_kind(values, str)
     validity, missing = _validity(values)
-    encoded = [b"" if value is None else value.encode() for value in values]
-    buffers = [validity, _offsets(list(map(len, encoded))), pa.py_buffer(b"".join(encoded))]
+    texts = [value or "" for value in values]
+    whole = "".join(texts)
+    # Offsets count bytes, and characters are as many in most columns.
+    lengths = list(map(len, texts)) if whole.isascii() else [len(text.encode()) for text in texts]
+    buffers = [validity, _offsets(lengths), pa.py_buffer(whole.encode())]
     return pa.Array.from_buffers(pa.string(), len(values), buffers, missing)
 
 
@@ -256,9 +259,12 @@ def _anywhere(key: FileActionKey) -> str:
 def _action_table(
     actions: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], schema: pa.Schema, where: Where
 ) -> pa.Table:
-    arrays = [_strings([key.path for key in keys]), _strings([action["path"] for action in actions])]
-    for column in list(schema)[2:]:
-        name = camel_case(column.name)
+    arrays = []
+    for column in schema:
+        if column.name == "path":
+            arrays.append(_strings([key.path for key in keys]))
+            continue
+        name = "path" if column.name == "log_path" else camel_case(column.name)
         values = [action.get(name) for action in actions]
         try:
             arrays.append(build_array(values, column.type))
@@ -280,9 +286,12 @@ def _is_of_type(value: Any, data_type: pa.DataType) -> bool:
 
 
 def file_table(
-    adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
+    adds: Sequence[Mapping[str, Any]],
+    keys: Sequence[FileActionKey],
+    where: Where = _anywhere,
+    columns: Sequence[str] = tuple(FILE_SCHEMA.names),
 ) -> pa.Table:
-    """Return the insides of `add` objects as a table of `FILE_SCHEMA`, in the given order.
+    """Return the insides of `add` objects as a table of columns of `FILE_SCHEMA`, in the given order.
 
     Raises `CorruptLogError`, naming the file of the log by `where`, for an ill-formed action.
 
@@ -290,24 +299,27 @@ def file_table(
     >>> file_table([add], [FileActionKey.from_json(add)]).select(["path", "log_path", "size"]).to_pylist()
     [{'path': 'a b', 'log_path': 'a%20b', 'size': 1}]
     """
+    for name in ("size", "partitionValues"):
+        if None in (values := [add.get(name) for add in adds]):
+            key = keys[values.index(None)]
+            raise CorruptLogError(f"{where(key)}: the add action of {key.path!r} has no {name}")
     for add, key in zip(adds, keys, strict=True):
-        if add.get("size") is None or add.get("partitionValues") is None:
-            raise CorruptLogError(
-                f"{where(key)}: the add action of {add['path']!r} has no size or no partitionValues"
-            )
         vector = add.get("deletionVector")
         if isinstance(vector, dict) and any(vector.get(name) is None for name in _REQUIRED_KEYS):
             raise CorruptLogError(
-                f"{where(key)}: the add action of {add['path']!r} has an incomplete deletionVector"
+                f"{where(key)}: the add action of {key.path!r} has an incomplete deletionVector"
             )
-    return _action_table(adds, keys, FILE_SCHEMA, where)
+    return _action_table(adds, keys, pa.schema([FILE_SCHEMA.field(name) for name in columns]), where)
 
 
 def remove_table(
-    removes: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
+    removes: Sequence[Mapping[str, Any]],
+    keys: Sequence[FileActionKey],
+    where: Where = _anywhere,
+    columns: Sequence[str] = tuple(REMOVE_SCHEMA.names),
 ) -> pa.Table:
     """Return the insides of `remove` objects as a table of `REMOVE_SCHEMA`; otherwise as `file_table`."""
-    return _action_table(removes, keys, REMOVE_SCHEMA, where)
+    return _action_table(removes, keys, pa.schema([REMOVE_SCHEMA.field(name) for name in columns]), where)
 
 
 def key_table(keys: Sequence[FileActionKey]) -> pa.Table:

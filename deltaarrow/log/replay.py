@@ -156,21 +156,35 @@ class LogState:
                     known.add(key)
         return tail, ()
 
-    @cached_property
-    def _added(self) -> pa.Table:
-        """The live files that are in memory, in the order in which they were committed."""
-        return self.held_table(AddFile.KEY, [*reversed(self.held[0].adds)])
+    def _added(self, names: Iterable[str]) -> pa.Table:
+        """Columns of the live files that are in memory, in the order in which they were committed."""
+        held = self._added_columns
+        missing = [name for name in names if name not in held.column_names]
+        if missing:
+            made = self.held_table(AddFile.KEY, [*reversed(self.held[0].adds)], missing)
+            arrays = [*held.columns, *made.columns]
+            held = self._added_columns = pa.table(arrays, [*held.column_names, *missing])
+        return held
 
-    def held_table(self, action: str, keys: Sequence[FileActionKey]) -> pa.Table:
+    @cached_property
+    def _added_columns(self) -> pa.Table:
+        """Those columns that were asked for so far: a query needs few of them, and logs may be long."""
+        return pa.table({})
+
+    def held_table(
+        self, action: str, keys: Sequence[FileActionKey], columns: Sequence[str] | None = None
+    ) -> pa.Table:
         """Return some of the file actions in memory, all `add` or all `remove`, as a table.
 
+        `columns` are those of it; all if it is None.
         Raises `CorruptLogError`, naming the file of the log, for one that is ill-formed.
         """
         is_add = action == AddFile.KEY
-        make = file_table if is_add else remove_table
+        make, schema = (file_table, FILE_SCHEMA) if is_add else (remove_table, REMOVE_SCHEMA)
         bodies = self.held[0].adds if is_add else self.held[0].removes
+        names = schema.names if columns is None else columns
         try:
-            return make([bodies[key] for key in keys], keys, partial(self.name_of, action))
+            return make([bodies[key] for key in keys], keys, partial(self.name_of, action), names)
         except CorruptLogError:
             if not self.held[1]:
                 self.blame_checkpoint(action)
@@ -228,8 +242,8 @@ class LogState:
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
-        removed = self.held_table(RemoveFile.KEY, [*self.held[0].removes])
-        return self._query("remove", removed, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
+        read = partial(self.held_table, RemoveFile.KEY, [*self.held[0].removes])
+        return self._query("remove", read, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
 
     def blame_checkpoint(self, action: str) -> None:
         """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
@@ -239,7 +253,7 @@ class LogState:
     def _query(
         self,
         action: str,
-        tail: pa.Table,
+        read_held: Callable[[list[str]], pa.Table],
         schema: pa.Schema,
         names: list[str],
         pruning: Pruning | None,
@@ -257,6 +271,9 @@ class LogState:
             if sql is not None:
                 checkpoint.append((files, sql, condition))
         condition = None if pruning is None else pruning(stats="stats", partition_values="partition_values")
+        # Those that the text of the condition names are all that it looks at.
+        looked_at = [name for name in schema.names if condition is not None and name in condition]
+        tail = read_held([*dict.fromkeys([*names, *looked_at])])
         if not checkpoint and condition is None:
             return tail.select(names)
         import duckdb

@@ -3,7 +3,9 @@
 They are read newest first, and what is known of a thing already stands.
 """
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,12 +104,29 @@ def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
     return actions if file.kind is LogFileKind.COMPACTION else actions[::-1]
 
 
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Make objects that all stay, without the collector going over them again and again.
+
+    With tens of thousands of actions that was a fifth to a third of the time.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
     """Read and reconcile commits and log compactions, given in ascending order."""
     tail = LogTail()
-    contents = read_commits(store, [file.name for file in deltas])
-    for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
-        if not actions and file.kind is LogFileKind.COMMIT:
-            raise CorruptLogError(f"{file.name} is empty; it may have been cut off while it was written")
-        tail.take_older(file.name, _newest_first(file, actions))
+    with _no_collection():
+        contents = read_commits(store, [file.name for file in deltas])
+        for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
+            if not actions and file.kind is LogFileKind.COMMIT:
+                raise CorruptLogError(f"{file.name} is empty; it may have been cut off while it was written")
+            tail.take_older(file.name, _newest_first(file, actions))
     return tail

@@ -44,6 +44,8 @@ def decode_path(log_path: str) -> str:
     True
     """
     path = log_path
+    if "%" not in path and not path.startswith("file:"):
+        return path
     if path.startswith("file:///"):
         path = path[len("file://") :]
     elif path.startswith("file:/") and not path.startswith("file://"):
