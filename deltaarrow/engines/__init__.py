@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from deltaarrow.engines.duckdb_connection import DeltaConnection, connect
     from deltaarrow.engines.explaining import explain
     from deltaarrow.engines.polars import scan_delta
+    from deltaarrow.engines.scanner import DeltaScanner
 
 __all__ = [
     "ChangeDataset",
     "DeltaConnection",
     "DeltaDataset",
     "DeltaFragment",
+    "DeltaScanner",
     "connect",
     "explain",
     "register",
@@ -34,6 +36,7 @@ __getattr__ = lazy_attributes(
         "DeltaConnection": "deltaarrow.engines.duckdb_connection",
         "DeltaDataset": "deltaarrow.engines.dataset",
         "DeltaFragment": "deltaarrow.engines.dataset",
+        "DeltaScanner": "deltaarrow.engines.scanner",
         "connect": "deltaarrow.engines.duckdb_connection",
         "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",

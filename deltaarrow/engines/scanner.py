@@ -6,7 +6,6 @@ still call Python when the interpreter is already on its way out, and take the p
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,17 +77,6 @@ class DeltaScanner:
             for part in self._scan([batch]).to_batches():
                 if part.num_rows:
                     yield part
-
-    def without_tasks(self) -> "DeltaScanner":
-        """Return the same scan without its files: small, picklable, and able to `read` any of them."""
-        plan, reader = self._plan, self._reader
-        if isinstance(plan, ScanPlan):
-            plan = replace(plan, files=plan.files.schema.empty_table())
-        else:
-            plan = replace(plan, tasks=())
-        if isinstance(reader, ChangeReader):
-            reader = replace(reader, plan=replace(reader.plan, tasks=()))
-        return DeltaScanner(plan, reader, self._columns, self._condition)
 
     def scan_batches(self) -> Iterator[Any]:
         """Yield the rows in batches as pyarrow tags them; the tag names no fragment."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from deltaarrow.spark.table_scan import SplitScan
+from deltaarrow.spark.split_scan import SplitScan
 
 __all__ = ["SplitReader"]
 

@@ -1,7 +1,8 @@
 """The data source itself: what Spark makes for ``format("deltaarrow")``.
 
 Spark calls each method in a Python process of its own on the driver, and pickles the source in between. The
-first that opens the table pins its version: what a read shows, and the columns of a stream.
+first that opens the table pins its version: what a read shows, and the columns of a stream. What writes is
+imported where it is asked for, as most of these processes plan a read.
 """
 
 from collections.abc import MutableMapping
@@ -17,19 +18,24 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.operations import DistributedWrite, find_table
+from deltaarrow.lazy import lazy_attributes
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.reader import SplitReader
 from deltaarrow.spark.stream_options import StreamOptions, StreamSinkOptions
 from deltaarrow.spark.stream_reader import StreamReader
 from deltaarrow.spark.stream_scan import StreamScan
-from deltaarrow.spark.stream_writer import StreamWriter
 from deltaarrow.spark.table_scan import TableScan
 from deltaarrow.spark.types import FrameColumns
-from deltaarrow.spark.writer import FrameWriter
-from deltaarrow.storage import open_store
 
 __all__ = ["DeltaSource"]
+
+_load = lazy_attributes(
+    "deltaarrow.spark",
+    {
+        "FrameWriter": "deltaarrow.spark.writer",
+        "StreamWriter": "deltaarrow.spark.stream_writer",
+    },
+)
 
 
 class DeltaSource(DataSource):
@@ -62,8 +68,8 @@ class DeltaSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Plan writing rows of a schema to the table; the table is left alone."""
         options = SinkOptions.parse(self.options, "overwrite" if overwrite else "append")
-        columns = FrameColumns.of_frame(schema)
-        return FrameWriter(_plan(options, columns), columns)
+        writer: DataSourceWriter = _load("FrameWriter").plan(options, FrameColumns.of_frame(schema))
+        return writer
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Plan reading the table as a stream.
@@ -88,7 +94,8 @@ class DeltaSource(DataSource):
             )
         options = StreamSinkOptions.parse(self.options, "append")
         columns = FrameColumns.of_frame(schema)
-        return StreamWriter(_plan(options.sink, columns), columns, options.application)
+        writer: DataSourceStreamArrowWriter = _load("StreamWriter").plan(options, columns)
+        return writer
 
     def _open(self) -> TableScan:
         scan = TableScan.open(self._pinned or ReadOptions.parse(self.options))
@@ -105,10 +112,3 @@ def _ensure_own_columns(columns: FrameColumns, schema: StructType) -> None:
     own, asked = columns.spark_schema.simpleString(), schema.simpleString()
     if asked != own:
         raise SchemaMismatchError(f"the columns of the table are {own}, and not {asked}; name no schema")
-
-
-def _plan(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
-    store = open_store(options.path, dict(options.storage_options))
-    return DistributedWrite.plan(
-        store, find_table(store), columns.arrow_schema, options.write, options.commit
-    )

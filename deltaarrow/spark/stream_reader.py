@@ -17,9 +17,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from deltaarrow.spark.split_scan import SplitScan
 from deltaarrow.spark.stream_offset import StreamOffset
 from deltaarrow.spark.stream_scan import StreamScan
-from deltaarrow.spark.table_scan import SplitScan
 from deltaarrow.spark.table_stream import TableStream
 
 __all__ = ["StreamReader"]

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import FILE_SCHEMA
 from deltaarrow.conditions import row_predicate
-from deltaarrow.engines import ChangeDataset, DeltaDataset
-from deltaarrow.engines.dataset import LogDataset
-from deltaarrow.expressions import Predicate, from_arrow, to_arrow
+from deltaarrow.expressions import from_arrow, to_arrow
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     ChangePlan,
@@ -26,8 +25,9 @@ from deltaarrow.scan import (
     table_layout,
 )
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark.split_scan import SplitScan, needed_columns, split_tasks
 from deltaarrow.spark.stream_options import StreamOptions
-from deltaarrow.spark.table_scan import SplitScan, frame_columns, split_tasks
+from deltaarrow.spark.table_scan import frame_columns
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.storage import open_store
 
@@ -69,12 +69,14 @@ class StreamScan:
     @cached_property
     def split_scan(self) -> SplitScan:
         """What executors do."""
-        dataset: LogDataset = _NoFiles(self.snapshot)
+        needed = needed_columns(self.columns, self.condition)
+        plan: ScanPlan | ChangePlan
         if self.options.is_feed:
-            dataset = ChangeDataset(self._change_plan(()))
-        scanner = dataset.scanner(self.columns.schema.names, self.condition)
-        _ = scanner.projected_schema  # raises for a condition that cannot be evaluated
-        return SplitScan(scanner, self.columns)
+            plan = self._change_plan(()).narrow(columns=needed)
+        else:
+            files = pa.Table.from_batches([], FILE_SCHEMA).select(PLAN_COLUMNS)
+            plan = ScanPlan(self.layout, self.version, needed, files)
+        return SplitScan.of(plan, self.columns, self.condition)
 
     def splits(self, tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
         """Put the tasks whose files may hold rows of the stream into splits."""
@@ -88,11 +90,3 @@ class StreamScan:
 
     def _change_plan(self, tasks: Sequence[FileTask]) -> ChangePlan:
         return ChangePlan(self.layout, range(0), tuple(self.layout.schema.names), tuple(tasks))
-
-
-class _NoFiles(DeltaDataset):
-    """A snapshot without its files; those that are read come with the tasks."""
-
-    def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
-        files = FILE_SCHEMA.empty_table().select(PLAN_COLUMNS)
-        return ScanPlan(table_layout(self._snapshot), self._snapshot.version, tuple(columns), files)

@@ -7,13 +7,15 @@ Spark repeats, because it was stopped before it noted that the batch was committ
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from deltaarrow.operations import DistributedWrite, Transaction, WrittenRows, find_table
+from deltaarrow.spark.stream_options import StreamSinkOptions
 from deltaarrow.spark.types import FrameColumns
-from deltaarrow.spark.writer import write_rows
+from deltaarrow.spark.writer import plan_write, write_rows
 
 __all__ = ["StreamWriter"]
 
@@ -33,6 +35,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._write = write
         self._columns = columns
         self._application = application
+
+    @classmethod
+    def plan(cls, options: StreamSinkOptions, columns: FrameColumns) -> Self:
+        """Plan writing rows of some columns; raises what `plan_write` raises."""
+        return cls(plan_write(options.sink, columns), columns, options.application)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task as files; on an error none of them stays."""

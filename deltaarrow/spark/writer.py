@@ -6,15 +6,18 @@ executors that died, are no part of the table: VACUUM deletes them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from deltaarrow.operations import DistributedWrite, WriteTask, WrittenRows
+from deltaarrow.operations import DistributedWrite, WriteTask, WrittenRows, find_table
+from deltaarrow.spark.options import SinkOptions
 from deltaarrow.spark.types import FrameColumns
+from deltaarrow.storage import open_store
 from deltaarrow.write import read_variants
 
-__all__ = ["FrameWriter", "write_rows"]
+__all__ = ["FrameWriter", "plan_write", "write_rows"]
 
 
 @dataclass
@@ -30,6 +33,11 @@ class FrameWriter(DataSourceArrowWriter):
     def __init__(self, write: DistributedWrite, columns: FrameColumns) -> None:
         self._write = write
         self._columns = columns
+
+    @classmethod
+    def plan(cls, options: SinkOptions, columns: FrameColumns) -> Self:
+        """Plan writing rows of some columns; raises what `plan_write` raises."""
+        return cls(plan_write(options, columns), columns)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task as files; on an error none of them stays."""
@@ -49,6 +57,17 @@ class FrameWriter(DataSourceArrowWriter):
         """
         if any(message is None for message in messages):
             self._write.discard(_parts(messages))
+
+
+def plan_write(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
+    """Plan writing rows of some columns to a table; the table is left alone.
+
+    Raises what `deltaarrow.write_deltalake` raises before it looks at rows.
+    """
+    store = open_store(options.path, dict(options.storage_options))
+    return DistributedWrite.plan(
+        store, find_table(store), columns.arrow_schema, options.write, options.commit
+    )
 
 
 def write_rows(task: WriteTask, columns: FrameColumns, batches: Iterator[pa.RecordBatch]) -> WrittenRows:

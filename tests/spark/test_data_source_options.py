@@ -171,7 +171,7 @@ def test_pinned_options_read_the_same_once_more(tmp_path):
         pinned = TableScan.open(options).pinned
         da.write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
         again, now = TableScan.open(pinned), TableScan.open(options)
-        assert again.dataset.count_rows() == now.dataset.count_rows() - 1
+        assert len(again.plan.tasks) == len(now.plan.tasks) - 1
 
 
 def test_missing_pyspark_is_named_with_the_command_that_brings_it():
