@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from deltaarrow.operations.planned_write import WriteResult
     from deltaarrow.operations.transaction import begin_transaction
     from deltaarrow.operations.write import find_table, stage_write, write_table
-    from deltaarrow.operations.write_options import WriteOptions, parse_spark_options
+    from deltaarrow.operations.write_options import SPARK_OPTIONS, WriteOptions, parse_spark_options
     from deltaarrow.operations.write_task import WriteTask, WrittenRows
 
 __all__ = [
+    "SPARK_OPTIONS",
     "Alteration",
     "CommitProperties",
     "DistributedWrite",
@@ -101,6 +102,7 @@ __getattr__ = lazy_attributes(
         "NewTable": "deltaarrow.operations.create",
         "PostCommitHookProperties": "deltaarrow.operations.commit_properties",
         "RowOperation": "deltaarrow.operations.dml",
+        "SPARK_OPTIONS": "deltaarrow.operations.write_options",
         "Transaction": "deltaarrow.operations.commit_properties",
         "WriteOptions": "deltaarrow.operations.write_options",
         "WriteResult": "deltaarrow.operations.planned_write",

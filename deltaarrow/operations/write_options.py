@@ -7,18 +7,21 @@ from typing import Any
 from deltaarrow.operations.commit_properties import Transaction
 from deltaarrow.write import WriterProperties
 
-__all__ = ["WriteOptions", "parse_spark_options"]
+__all__ = ["SPARK_OPTIONS", "WriteOptions", "parse_spark_options"]
 
 _MODES = ("append", "overwrite", "error", "ignore")
-_SPARK_OPTIONS = {
-    "replacewhere": "replaceWhere",
-    "partitionoverwritemode": "partitionOverwriteMode",
-    "mergeschema": "mergeSchema",
-    "overwriteschema": "overwriteSchema",
-    "txnappid": "txnAppId",
-    "txnversion": "txnVersion",
-    "usermetadata": "userMetadata",
-}
+SPARK_OPTIONS = (
+    "replaceWhere",
+    "partitionOverwriteMode",
+    "mergeSchema",
+    "overwriteSchema",
+    "txnAppId",
+    "txnVersion",
+    "userMetadata",
+)
+"""The names of the options of Spark's Delta writer that `parse_spark_options` takes."""
+
+_SPELLED = {name.lower(): name for name in SPARK_OPTIONS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +107,9 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = {}
     for name, value in options.items():
-        known = _SPARK_OPTIONS.get(name.lower())
+        known = _SPELLED.get(name.lower())
         if known is None:
-            raise ValueError(f"{name!r} is none of the options {', '.join(_SPARK_OPTIONS.values())}")
+            raise ValueError(f"{name!r} is none of the options {', '.join(SPARK_OPTIONS)}")
         given[known] = value
     arguments: dict[str, Any] = {}
     if (condition := given.get("replaceWhere")) is not None:

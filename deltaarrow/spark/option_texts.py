@@ -9,17 +9,26 @@ from typing import Any
 
 import orjson
 
+from deltaarrow.conditions import parse_moment
 from deltaarrow.features.property import parse_size
 
 __all__ = [
+    "ensure_one_of",
     "is_true",
     "known_options",
     "parse_bytes",
     "parse_names",
     "parse_number",
     "parse_storage_options",
+    "parse_time",
     "table_path",
 ]
+
+
+def ensure_one_of(given: Mapping[str, str], first: str, second: str) -> None:
+    """Raise `ValueError` where two options are given of which each makes up for the other."""
+    if first in given and second in given:
+        raise ValueError(f"{first} and {second} exclude one another")
 
 
 def known_options(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
@@ -65,6 +74,17 @@ def parse_bytes(given: Mapping[str, str], name: str) -> int | None:
     if size == 0:
         raise ValueError(f"{name} is a number of bytes that is positive, such as 1000 or 64mb, not {text!r}")
     return size
+
+
+def parse_time(given: Mapping[str, str], name: str) -> str | None:
+    """The text of a time that an option says; None without it."""
+    text = given.get(name)
+    if text is not None:
+        try:
+            parse_moment(text)
+        except ValueError as error:
+            raise ValueError(f"{name} is a time such as 2026-01-31T12:00:00Z, not {text!r}") from error
+    return text
 
 
 def is_true(given: Mapping[str, str], name: str) -> bool:

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from deltaarrow.operations import CommitProperties, WriteOptions, parse_spark_options
+from deltaarrow.operations import SPARK_OPTIONS, CommitProperties, WriteOptions, parse_spark_options
 from deltaarrow.spark.option_texts import (
+    ensure_one_of,
     is_true,
     known_options,
     parse_names,
     parse_number,
     parse_storage_options,
+    parse_time,
     table_path,
 )
 
@@ -61,8 +63,12 @@ class ReadOptions:
         Raises `ValueError` for one that is not known, means nothing, or does not go with another.
         """
         given = known_options(options, (*SHARED_OPTIONS, *_READ_OPTIONS))
-        if "versionAsOf" in given and "timestampAsOf" in given:
-            raise ValueError("versionAsOf and timestampAsOf exclude one another")
+        for first, second in (
+            ("versionAsOf", "timestampAsOf"),
+            ("startingVersion", "startingTimestamp"),
+            ("endingVersion", "endingTimestamp"),
+        ):
+            ensure_one_of(given, first, second)
         is_feed = is_true(given, "readChangeFeed")
         if is_feed:
             for name in ("versionAsOf", "timestampAsOf"):
@@ -76,14 +82,14 @@ class ReadOptions:
         return cls(
             path=table_path(given),
             storage_options=parse_storage_options(given),
-            version=given.get("timestampAsOf") if version is None else version,
+            version=parse_time(given, "timestampAsOf") if version is None else version,
             filter=given.get("filter"),
             columns=parse_names(given, "columns"),
             is_feed=is_feed,
             starting_version=parse_number(given, "startingVersion"),
-            starting_timestamp=given.get("startingTimestamp"),
+            starting_timestamp=parse_time(given, "startingTimestamp"),
             ending_version=parse_number(given, "endingVersion"),
-            ending_timestamp=given.get("endingTimestamp"),
+            ending_timestamp=parse_time(given, "endingTimestamp"),
             partition_bytes=parse_number(given, "maxPartitionBytes", least=1),
         )
 
@@ -104,11 +110,8 @@ class SinkOptions:
         Raises `ValueError` as `ReadOptions.parse` does.
         """
         own = (*SHARED_OPTIONS, "partitionBy", "clusterBy")
-        lower = {name.lower() for name in own}
-        given = known_options({name: text for name, text in options.items() if name.lower() in lower}, own)
-        spark = parse_spark_options(
-            {name: text for name, text in options.items() if name.lower() not in lower}
-        )
+        given = known_options(options, (*own, *SPARK_OPTIONS))
+        spark = parse_spark_options({name: text for name, text in given.items() if name in SPARK_OPTIONS})
         applications = [spark["application"]] if "application" in spark else []
         user = spark.get("user_metadata")
         write = WriteOptions(

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from deltaarrow.spark.option_texts import (
+    ensure_one_of,
     is_true,
     known_options,
     parse_bytes,
     parse_names,
     parse_number,
     parse_storage_options,
+    parse_time,
     table_path,
 )
 from deltaarrow.spark.options import SHARED_OPTIONS, ReadOptions, SinkOptions
@@ -71,8 +73,7 @@ class StreamOptions:
         Raises `ValueError` as `ReadOptions.parse` does.
         """
         given = known_options(options, (*SHARED_OPTIONS, *_STREAM_OPTIONS, *_STREAM_ONLY_OPTIONS))
-        if "startingVersion" in given and "startingTimestamp" in given:
-            raise ValueError("startingVersion and startingTimestamp exclude one another")
+        ensure_one_of(given, "startingVersion", "startingTimestamp")
         is_feed = is_true(given, "readChangeFeed")
         skips, deletes, changes = (is_true(given, name) for name in _CHANGE_OPTIONS)
         if is_feed and (unfit := [name for name in _CHANGE_OPTIONS if name in given]):
@@ -89,7 +90,7 @@ class StreamOptions:
             columns=parse_names(given, "columns"),
             is_feed=is_feed,
             starting_version="latest" if is_latest else parse_number(given, "startingVersion"),
-            starting_timestamp=given.get("startingTimestamp"),
+            starting_timestamp=parse_time(given, "startingTimestamp"),
             partition_bytes=parse_number(given, "maxPartitionBytes", least=1),
             max_files=max_files,
             max_bytes=max_bytes,

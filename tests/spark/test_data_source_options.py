@@ -3,11 +3,13 @@
 import pickle
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+from deltaarrow.errors import VersionNotFoundError
 from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.stream_options import StreamOptions
@@ -40,7 +42,26 @@ def test_storage_options_are_a_json_object():
         ({"path": "t", "version": "1"}, "'version' is none of the options"),
         ({"path": "t", "versionAsOf": "-1"}, "versionAsOf is an integer"),
         ({"path": "t", "versionAsOf": "1", "timestampAsOf": "2026-01-01"}, "exclude one another"),
+        ({"path": "t", "timestampAsOf": "soon"}, "timestampAsOf is a time such as .*, not 'soon'"),
         ({"path": "t", "endingVersion": "1"}, "endingVersion is for readChangeFeed"),
+        (
+            {
+                "path": "t",
+                "readChangeFeed": "true",
+                "startingVersion": "1",
+                "startingTimestamp": "2026-01-01",
+            },
+            "startingVersion and startingTimestamp exclude one another",
+        ),
+        (
+            {
+                "path": "t",
+                "readChangeFeed": "true",
+                "startingTimestamp": "2026-01-01",
+                "endingTimestamp": "x",
+            },
+            "endingTimestamp is a time such as",
+        ),
         ({"path": "t", "readChangeFeed": "true"}, "needs startingVersion"),
         ({"path": "t", "readChangeFeed": "yes"}, "true or false"),
         ({"path": "t", "readChangeFeed": "true", "versionAsOf": "1"}, "does not go with readChangeFeed"),
@@ -76,6 +97,7 @@ def test_options_of_streams_limit_batches_as_those_of_delta_spark():
         ({"path": "t", "failOnDataLoss": "false"}, "'failOnDataLoss' is none of the options"),
         ({"path": "t", "startingVersion": "first"}, "startingVersion is an integer"),
         ({"path": "t", "startingVersion": "1", "startingTimestamp": "2026-01-01"}, "exclude one another"),
+        ({"path": "t", "startingTimestamp": "soon"}, "startingTimestamp is a time such as .*, not 'soon'"),
         ({"path": "t", "maxFilesPerTrigger": "0"}, "maxFilesPerTrigger is at least 1"),
         ({"path": "t", "maxBytesPerTrigger": "much"}, "maxBytesPerTrigger is a number of bytes"),
         ({"path": "t", "maxBytesPerTrigger": "0"}, "maxBytesPerTrigger is a number of bytes"),
@@ -126,6 +148,7 @@ def test_options_of_writes_are_those_of_the_writer():
     ("options", "said"),
     [
         ({"path": "t", "versionAsOf": "1"}, "'versionAsOf' is none of the options"),
+        ({"path": "t", "partitonBy": "a"}, "'partitonBy' is none of the options .*partitionBy.*replaceWhere"),
         ({"path": "t", "overwriteSchema": "true"}, "for mode='overwrite'"),
         ({"path": "t", "txnVersion": "1"}, "given together"),
         ({"path": "t", "partitionOverwriteMode": "some"}, "partition_overwrite_mode"),
@@ -172,6 +195,30 @@ def test_pinned_options_read_the_same_once_more(tmp_path):
         da.write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
         again, now = TableScan.open(pinned), TableScan.open(options)
         assert len(again.plan.tasks) == len(now.plan.tasks) - 1
+
+
+def test_feed_begins_and_ends_with_times(tmp_path):
+    properties = {"delta.enableChangeDataFeed": "true", "delta.enableInCommitTimestamps": "true"}
+    for number in range(4):
+        data = pa.table({"id": [number]})
+        da.write_deltalake(tmp_path, data, mode="append", configuration=None if number else properties)
+    times = da.DeltaTable(tmp_path).snapshot.commit_times()
+    since, until = (
+        datetime.fromtimestamp(times.timestamp(version) / 1000, UTC).isoformat() for version in (1, 2)
+    )
+    options = {"readChangeFeed": "true", "startingTimestamp": since, "endingTimestamp": until}
+    scan = TableScan.open(ReadOptions.parse({"path": str(tmp_path), **options}))
+    rows = [
+        row for split in scan.splits() for batch in scan.split_scan.read(split) for row in batch.to_pylist()
+    ]
+    assert sorted((row["id"], row["_commit_version"]) for row in rows) == [(1, 1), (2, 2)]
+    assert (scan.pinned.starting_version, scan.pinned.ending_version) == (1, 2)
+    with pytest.raises(VersionNotFoundError, match="2999"):
+        TableScan.open(
+            ReadOptions.parse(
+                {"path": str(tmp_path), "readChangeFeed": "true", "startingTimestamp": "2999-01-01"}
+            )
+        )
 
 
 def test_missing_pyspark_is_named_with_the_command_that_brings_it():
