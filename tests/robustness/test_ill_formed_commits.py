@@ -110,12 +110,10 @@ def test_of_a_key_given_twice_the_last_counts(table):
         {"size": 1.5},
         {"size": 2**63},
         {"size": 2**70},
-        {"dataChange": "false"},
         {"stats": {"numRecords": 1}},
         {"partitionValues": None},
         {"partitionValues": []},
         {"partitionValues": {"day": 7}},
-        {"tags": {"x": {}}},
         {"deletionVector": "x"},
         {"deletionVector": {"storageType": "u", "pathOrInlineDv": "x"}},
         {"deletionVector": {"storageType": 1, "pathOrInlineDv": 2, "sizeInBytes": 3, "cardinality": 4}},
@@ -125,6 +123,16 @@ def test_of_a_key_given_twice_the_last_counts(table):
 def test_an_add_with_an_impossible_value_is_refused(table, fields):
     bend(table, LAST, "add", **fields)
     refused(table, LAST)
+
+
+@pytest.mark.parametrize("fields", [{"dataChange": "false"}, {"tags": {"x": {}}}], ids=str)
+def test_an_impossible_value_on_which_no_row_depends_is_refused_once_it_is_asked_for(table, fields):
+    rows = DeltaTable(table).to_pyarrow_table()
+    bend(table, LAST, "add", **fields)
+    bent = DeltaTable(table)
+    assert bent.to_pyarrow_table().sort_by("id") == rows.sort_by("id")
+    with pytest.raises(CorruptLogError, match=LAST):
+        bent.snapshot.files()
 
 
 def test_a_partition_value_of_another_type_is_refused_with_the_data_file(table):
