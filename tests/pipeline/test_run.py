@@ -1,0 +1,117 @@
+"""Running scripts: their order, where a run begins, what it says on its way and reports; without Spark."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.cli import pipeline as commands
+from deltaarrow.cli.app import app
+from deltaarrow.pipeline import run_scripts
+
+_SILVER = "APPEND `${lake}/silver/orders`"
+SCRIPTS = {
+    "01_bronze": "-- Bronze: as it came. More.\nAPPEND `${lake}/bronze/events` ${events};",
+    "02_silver": f"-- Silver.\n{_SILVER} ${{orders}};\n{_SILVER} ${{batch}};",
+    "03_gold": "-- Gold.\nSELECT 1;",
+}
+
+
+class Session:
+    """Takes the place of a Spark session: ``APPEND `path` n`` appends so many rows."""
+
+    def __init__(self):
+        self.statements = []
+        self.failing = None
+
+    def sql(self, statement):
+        self.statements.append(statement)
+        if self.failing is not None and statement.endswith(self.failing):
+            raise RuntimeError("no more")
+        if statement.startswith("APPEND"):
+            _, path, number = statement.split()
+            rows = pa.table({"id": pa.array(range(int(number)), pa.int64())})
+            write_deltalake(path.strip("`"), rows, mode="append")
+        return self
+
+    def collect(self):
+        return []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "scripts"
+    path.mkdir()
+    for name, text in SCRIPTS.items():
+        (path / f"{name}.sql").write_text(text)
+    return path
+
+
+def test_scripts_run_in_order_and_each_is_reported(folder, tmp_path):
+    spark, said = Session(), []
+    reports = list(
+        run_scripts(
+            spark,
+            folder,
+            tmp_path / "lake",
+            events=9,
+            batch=2,
+            on_statement=lambda script, done, count: said.append((script.name, done, count)),
+        )
+    )
+    assert [(each.name, each.title, each.statements) for each in reports] == [
+        ("01_bronze", "Bronze: as it came", 1),
+        ("02_silver", "Silver", 2),
+        ("03_gold", "Gold", 1),
+    ]
+    rows = [dict(each.rows) for each in reports]
+    assert rows == [{"bronze/events": 9}, {"silver/orders": 3 + 2}, {}]
+    assert [dict(each.files) for each in reports] == [{"bronze/events": 1}, {"silver/orders": 2}, {}]
+    assert all(each.seconds >= 0 for each in reports)
+    assert said == [
+        ("01_bronze", 0, 1),
+        ("01_bronze", 1, 1),
+        ("02_silver", 0, 2),
+        ("02_silver", 1, 2),
+        ("02_silver", 2, 2),
+        ("03_gold", 0, 1),
+        ("03_gold", 1, 1),
+    ]
+
+
+def test_run_that_fails_goes_on_from_the_script_that_it_was_at(folder, tmp_path):
+    spark = Session()
+    spark.failing = " 2"
+    steps = run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2)
+    assert next(steps).name == "01_bronze"
+    with pytest.raises(RuntimeError, match="no more"):
+        next(steps)
+    assert DeltaTable(tmp_path / "lake/silver/orders").count() == 3
+    spark.failing = None
+    again = run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2, first="02")
+    assert [each.name for each in again] == ["02_silver", "03_gold"]
+    assert DeltaTable(tmp_path / "lake/bronze/events").count() == 9
+
+
+def test_command_prints_a_report_of_each_step(folder, tmp_path, monkeypatch):
+    masters = []
+    monkeypatch.setattr(commands, "start_spark", lambda master: masters.append(master) or Session())
+    words = ["pipeline", "run", str(folder), "--lake", str(tmp_path / "lake"), "--events", "9"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "01_bronze: Bronze: as it came" in done.stdout
+    assert "bronze/events" in done.stdout
+    assert "2 statements, 0." in done.stdout
+    done = CliRunner().invoke(app, [*words, "--batch", "1", "--from", "02", "--json", "--master", "local[1]"])
+    assert [step["name"] for step in json.loads(done.stdout)] == ["02_silver", "03_gold"]
+    assert json.loads(done.stdout)[0]["rows"] == {"silver/orders": 4}
+    assert masters == ["local[2]", "local[1]"]
+
+
+def test_script_that_is_not_there_is_named(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "start_spark", lambda master: Session())
+    done = CliRunner().invoke(app, ["pipeline", "run", str(folder), "--lake", str(tmp_path), "--from", "07"])
+    assert done.exit_code == 1
+    assert "no script is named 07" in done.stderr
