@@ -1,18 +1,18 @@
-"""The command line: ``python -m benchmarks run snapshot_load scan write commit checkpoint``."""
+"""The command line: ``python -m benchmarks run start_up snapshot_load scan arrow_dataset tpch``."""
 
 import argparse
 import importlib.util
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import SCALES
+from benchmarks.case import SCALES, Case
 from benchmarks.cases import SUITES
 from benchmarks.measure import Task
-from benchmarks.report import render_table, results_json
+from benchmarks.report import render_line, render_table, render_targets, renew_readme
+from benchmarks.results import CaseResult, ResultsFile
 from benchmarks.runner import (
     EngineFailedError,
     Settings,
@@ -21,49 +21,90 @@ from benchmarks.runner import (
     run_case,
 )
 
-__all__ = ["main"]
+__all__ = ["main", "recorded_results"]
 
 _PEERS = ("deltalake", "polars")
 _PEERS_ON_SPARK = ("pyspark", "delta")
+
+_HERE = Path(__file__).parent
+_README, _RECORD = _HERE / "README.md", _HERE / "results.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     options = _parser().parse_args(arguments)
-    suites = {name: SUITES[name](SCALES[options.scale]) for name in options.suites or SUITES}
-    chosen = [
-        (suite, case) for suite, cases in suites.items() for case in cases if options.match in case.name
-    ]
-    if options.command == "list":
-        for suite, case in chosen:
-            print(f"{suite:17} {case.name}  ({'; '.join(case.engines)})")
+    if options.command == "report":
+        _renew_readme()
         return 0
-    peers = (*_PEERS, *_PEERS_ON_SPARK) if "spark_source" in suites else _PEERS
+    chosen = {
+        name: [
+            case.without(options.without)
+            for case in SUITES[name](SCALES[options.scale])
+            if options.match in case.name
+        ]
+        for name in options.suites or SUITES
+    }
+    if options.command == "list":
+        for suite, cases in chosen.items():
+            for case in cases:
+                print(f"{suite:17} {case.name}  ({'; '.join(case.engines)})")
+        return 0
+    peers = (*_PEERS, *_PEERS_ON_SPARK) if "spark_source" in chosen else _PEERS
     if missing := [name for name in peers if importlib.util.find_spec(name) is None]:
         print(f"{', '.join(missing)} not installed: pip install 'deltaarrow[bench,spark]'", file=sys.stderr)
         return 2
+    return _run(chosen, options)
+
+
+def _run(chosen: dict[str, list[Case]], options: argparse.Namespace) -> int:
+    """Run the cases, a suite after the other, and show and keep what each has come to."""
     options.data.mkdir(parents=True, exist_ok=True)
     settings = Settings(options.scale, options.data.resolve(), options.rounds, options.repeats)
-    results = []
-    try:
-        for suite in suites:
-            found = [run_case(suite, case, settings, _perform) for name, case in chosen if name == suite]
-            _show_progress("")
+    paths = [path for path in (options.json, _RECORD if options.record else None) if path is not None]
+    files = [ResultsFile(path) for path in paths]
+    failed = False
+    for suite, cases in chosen.items():
+        found: list[CaseResult] = []
+        try:
+            for case in cases:
+                try:
+                    found.append(run_case(suite, case, settings, _perform))
+                except (EngineFailedError, WrongAnswerError) as error:
+                    failed = True
+                    _tell(str(error))
+                    continue
+                for file in files:
+                    file.keep(found[-1])
+                _tell(render_line(found[-1]))
+        finally:
             if found:
-                print(f"\n### {suite}\n\n{render_table(found)}", flush=True)
-            results += found
-    except (EngineFailedError, WrongAnswerError) as error:
-        _show_progress("")
-        print(error, file=sys.stderr)
-        return 1
-    if options.json is not None:
-        options.json.write_text(json.dumps(results_json(results, settings), indent=1) + "\n")
-    return 0
+                tables = filter(None, [render_targets(found), render_table(found)])
+                print("\n\n".join([f"\n### {suite}", *tables]), flush=True)
+                if options.record:
+                    _renew_readme()
+    return 1 if failed else 0
+
+
+def recorded_results() -> list[CaseResult]:
+    """Return what is kept beside this module, by suites and cases, without cases that are gone."""
+    kept = {(each.suite, each.case, each.conditions.scale): each for each in ResultsFile(_RECORD).results}
+    return [
+        kept[key]
+        for suite, cases in SUITES.items()
+        for scale in SCALES
+        for case in cases(SCALES[scale])
+        if (key := (suite, case.name, scale)) in kept
+    ]
+
+
+def _renew_readme() -> None:
+    renew_readme(_README, recorded_results())
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("report", help="write the results that are kept into the README and the plot anew")
     for name, text in (("list", "show the cases"), ("run", "check and time cases")):
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument(
@@ -75,6 +116,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("--scale", choices=SCALES, default="normal", help="how large the data are")
         command.add_argument("--match", default="", metavar="TEXT", help="only cases with this in their name")
+        command.add_argument(
+            "--without", default="", metavar="TEXT", help="leave out engines with this in their name"
+        )
     command.add_argument(
         "--rounds", type=_positive, default=5, help="paired runs, a process each (default 5)"
     )
@@ -86,7 +130,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where the data are kept (default %(default)s)",
     )
-    command.add_argument("--json", type=Path, metavar="FILE", help="write all measurements to a file")
+    command.add_argument("--json", type=Path, metavar="FILE", help="add the measurements to a file")
+    command.add_argument(
+        "--record",
+        action="store_true",
+        help="add them to benchmarks/results.json, and write benchmarks/README.md and its plot anew",
+    )
     return parser
 
 
@@ -104,13 +153,14 @@ def _positive(text: str) -> int:
 
 
 def _perform(task: Task) -> Any:
-    _show_progress(f"{task.case}: {task.do} {task.engine}")
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K{task.case}: {task.do} {task.engine}", end="", file=sys.stderr, flush=True)
     return perform_in_fresh_process(task)
 
 
-def _show_progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+def _tell(text: str) -> None:
+    """Print a line on standard error, in place of what shows the progress."""
+    print(f"\r\x1b[2K{text}" if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -177,13 +177,21 @@ def write_log_of_commits(folder: Path, adds: int, commits: int) -> None:
         builder.commit(_add(number, number % DAYS) for number in range(commit * each, (commit + 1) * each))
 
 
-def write_log_of_checkpoint(folder: Path, adds: int, commits: int, policy: str = "classic") -> None:
-    """Write a classic checkpoint of `adds` files and `commits` after it: 8 adds, 2 removes in each.
+def write_log_of_checkpoint(
+    folder: Path,
+    adds: int,
+    commits: int,
+    policy: str = "classic",
+    *,
+    sidecars: int = 0,
+    has_struct_statistics: bool = False,
+) -> None:
+    """Write a checkpoint of `adds` files and `commits` after it: 8 adds, 2 removes in each.
 
-    `policy` is the kind of checkpoint that the table asks for when the next one is written.
+    `policy` is the kind of checkpoint that the table asks for when the next one is written. The one that is
+    there is classic, or one of V2 whose adds are in so many `sidecars`. With `has_struct_statistics` it has
+    statistics and partition values as columns too, beside the text.
     """
-    import pyarrow.parquet as pq
-
     builder = _builder(folder)
     if policy == "classic":
         builder.protocol().metadata(_log_schema(), partition_columns=["day"])
@@ -193,11 +201,8 @@ def write_log_of_checkpoint(folder: Path, adds: int, commits: int, policy: str =
     days = [number * DAYS // adds for number in range(adds)]
     head = [action for action in builder.commits[0] if "commitInfo" not in action]
     version = 100
-    pq.write_table(
-        _checkpoint(head, range(adds), days),
-        builder.log / f"{version:020d}.checkpoint.parquet",
-        row_group_size=100_000,
-    )
+    actions = _adds(range(adds), days, has_struct_statistics=has_struct_statistics)
+    _write_checkpoint(builder.log, version, head, actions, sidecars)
     builder.last_checkpoint(version, adds + len(head))
     builder.delete_commits(0)
     for commit in range(commits):
@@ -209,11 +214,10 @@ def write_log_of_checkpoint(folder: Path, adds: int, commits: int, policy: str =
         builder.commit([*added, *removed], version=version + 1 + commit)
 
 
-def _checkpoint(head: list[dict[str, Any]], numbers: Sequence[int], days: Sequence[int]) -> "pa.Table":
-    """The rows of a checkpoint: the actions of `head`, then an add for each of the numbers."""
+def _adds(numbers: Sequence[int], days: Sequence[int], *, has_struct_statistics: bool) -> "pa.StructArray":
+    """The adds of the numbers, as the column of a checkpoint."""
     import pyarrow as pa
 
-    strings = pa.map_(pa.string(), pa.string())
     count = len(numbers)
     values = [day(number).isoformat() for number in days]
     add = {
@@ -226,36 +230,97 @@ def _checkpoint(head: list[dict[str, Any]], numbers: Sequence[int], days: Sequen
         "dataChange": pa.repeat(True, count),
         "stats": pa.array([_stats(number) for number in numbers]),
     }
-    adds = pa.StructArray.from_arrays(list(add.values()), names=list(add))
-    file_format = pa.struct({"provider": pa.string(), "options": strings})
-    schema = pa.schema(
-        {
-            "protocol": pa.struct(
-                {
-                    "minReaderVersion": pa.int32(),
-                    "minWriterVersion": pa.int32(),
-                    "readerFeatures": pa.list_(pa.string()),
-                    "writerFeatures": pa.list_(pa.string()),
-                }
-            ),
-            "metaData": pa.struct(
-                {
-                    "id": pa.string(),
-                    "format": file_format,
-                    "schemaString": pa.string(),
-                    "partitionColumns": pa.list_(pa.string()),
-                    "configuration": strings,
-                    "createdTime": pa.int64(),
-                }
-            ),
-            "txn": pa.struct({"appId": pa.string(), "version": pa.int64()}),
-            "add": adds.type,
-            "remove": pa.struct(
-                {"path": pa.string(), "deletionTimestamp": pa.int64(), "dataChange": pa.bool_()}
-            ),
+    if has_struct_statistics:
+        add["stats_parsed"] = _struct_statistics(numbers)
+        dates = pa.array([day(number) for number in days])
+        add["partitionValues_parsed"] = pa.StructArray.from_arrays([dates], names=["day"])
+    return pa.StructArray.from_arrays(list(add.values()), names=list(add))
+
+
+def _struct_statistics(numbers: Sequence[int]) -> "pa.StructArray":
+    """What the texts of `_stats` say."""
+    import numpy as np
+    import pyarrow as pa
+
+    count = len(numbers)
+    first = np.asarray(numbers, np.int64) * _ROWS_PER_FILE
+
+    def columns(**values: "pa.Array") -> pa.StructArray:
+        return pa.StructArray.from_arrays(list(values.values()), names=list(values))
+
+    zeros = pa.repeat(0, count)
+    return columns(
+        numRecords=pa.repeat(_ROWS_PER_FILE, count),
+        minValues=columns(id=pa.array(first), cents=pa.repeat(100, count), status=pa.repeat("open", count)),
+        maxValues=columns(
+            id=pa.array(first + _ROWS_PER_FILE - 1),
+            cents=pa.repeat(999_999, count),
+            status=pa.repeat("shipped", count),
+        ),
+        nullCount=columns(id=zeros, cents=zeros, status=zeros),
+    )
+
+
+def _write_checkpoint(
+    log: Path, version: int, head: list[dict[str, Any]], adds: "pa.StructArray", sidecars: int
+) -> None:
+    """Write a checkpoint of the actions of `head` and of adds, which go into `sidecars` if there are any."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = _checkpoint_types() | {"add": adds.type}
+    if not sidecars:
+        columns = [adds if name == "add" else pa.nulls(len(adds), kind) for name, kind in types.items()]
+        rows = pa.Table.from_arrays(columns, schema=pa.schema(types))
+        whole = pa.concat_tables([pa.Table.from_pylist(head, rows.schema), rows])
+        pq.write_table(whole, log / f"{version:020d}.checkpoint.parquet", row_group_size=100_000)
+        return
+    (log / "_sidecars").mkdir()
+    each = -(-len(adds) // sidecars)
+    actions = [{"checkpointMetadata": {"version": version}}, *head]
+    for number in range(sidecars):
+        part = adds.slice(number * each, each)
+        file = log / "_sidecars" / f"3a0d65cd-4056-49b8-937b-{number:012d}.parquet"
+        rows = pa.table({"add": part, "remove": pa.nulls(len(part), types["remove"])})
+        pq.write_table(rows, file, row_group_size=100_000)
+        sidecar = {
+            "path": file.name,
+            "sizeInBytes": file.stat().st_size,
+            "modificationTime": int(file.stat().st_mtime * 1000),
         }
+        actions.append({"sidecar": sidecar})
+    types["checkpointMetadata"] = pa.struct({"version": pa.int64()})
+    types["sidecar"] = pa.struct(
+        {"path": pa.string(), "sizeInBytes": pa.int64(), "modificationTime": pa.int64()}
     )
-    columns = [adds if field.name == "add" else pa.nulls(count, field.type) for field in schema]
-    return pa.concat_tables(
-        [pa.Table.from_pylist(head, schema), pa.Table.from_arrays(columns, schema=schema)]
-    )
+    name = f"{version:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.parquet"
+    pq.write_table(pa.Table.from_pylist(actions, pa.schema(types)), log / name)
+
+
+def _checkpoint_types() -> "dict[str, pa.DataType]":
+    """The columns of a checkpoint but for `add`."""
+    import pyarrow as pa
+
+    strings = pa.map_(pa.string(), pa.string())
+    return {
+        "protocol": pa.struct(
+            {
+                "minReaderVersion": pa.int32(),
+                "minWriterVersion": pa.int32(),
+                "readerFeatures": pa.list_(pa.string()),
+                "writerFeatures": pa.list_(pa.string()),
+            }
+        ),
+        "metaData": pa.struct(
+            {
+                "id": pa.string(),
+                "format": pa.struct({"provider": pa.string(), "options": strings}),
+                "schemaString": pa.string(),
+                "partitionColumns": pa.list_(pa.string()),
+                "configuration": strings,
+                "createdTime": pa.int64(),
+            }
+        ),
+        "txn": pa.struct({"appId": pa.string(), "version": pa.int64()}),
+        "remove": pa.struct({"path": pa.string(), "deletionTimestamp": pa.int64(), "dataChange": pa.bool_()}),
+    }

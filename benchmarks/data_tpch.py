@@ -1,5 +1,7 @@
 """The eight tables of TPC-H, by its generator in Rust, ``tpchgen-cli``; logs are written by hand."""
 
+import json
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DELETED", "LIVE", "TABLES", "write_tpch"]
+__all__ = ["DELETED", "DELETED_IN_ONE", "LIVE", "TABLES", "write_tpch"]
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
 
@@ -17,6 +19,8 @@ DELETED = "deleted"
 """The folder of a second ``lineitem`` a part of whose rows are deleted by deletion vectors."""
 LIVE = "live"
 """The folder of files without these rows."""
+DELETED_IN_ONE = "deleted_in_one"
+"""The folder of a third ``lineitem``, of links to the same files; one of them has its deletion vector."""
 
 _FILES = {"lineitem": 15, "orders": 4}
 _DELETED_PERCENT = 5
@@ -30,6 +34,7 @@ def write_tpch(folder: Path, scale_factor: float) -> None:
         _generate(raw, table, scale_factor)
         _write_table(folder / table, raw / table)
     _write_deleted(folder, raw / "lineitem")
+    _write_deleted_in_one(folder)
     shutil.rmtree(raw)
 
 
@@ -94,3 +99,17 @@ def _write_deleted(folder: Path, generated: Path) -> None:
         adds.append(builder.add_file(part, name=name, parquet=groups, deletion_vector=vector))
         pq.write_table(part.filter(pa.array(keep)), live / name, store_schema=False, **groups)
     builder.commit(adds)
+
+
+def _write_deleted_in_one(folder: Path) -> None:
+    """Write the table with deletion vectors again, and leave all of these out but the one in the middle."""
+    source, target = folder / DELETED, folder / DELETED_IN_ONE
+    shutil.copytree(source, target, copy_function=os.link)
+    (log,) = (target / "_delta_log").glob("*.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    adds = [line["add"] for line in lines if "add" in line]
+    for number, add in enumerate(adds):
+        if number != len(adds) // 2:
+            del add["deletionVector"]
+    log.unlink()
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))

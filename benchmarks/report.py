@@ -1,20 +1,35 @@
-"""What people read of results: a Markdown table for each suite; and the JSON of all measurements."""
+"""What people read of results: a line for a case, tables for a suite, and the results in ``README.md``."""
 
-import os
-import platform
 import statistics
-from collections.abc import Sequence
-from importlib.metadata import version
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from benchmarks.case import OURS
-from benchmarks.runner import CaseResult, Measurements, Settings
+from benchmarks.case import OURS, Quantity
+from benchmarks.plot import render_plot
+from benchmarks.results import CaseResult, Conditions, Measurements
+from benchmarks.targets import Check, check_targets
 
-__all__ = ["render_table", "results_json"]
+__all__ = ["PLOT_NAME", "render_line", "render_table", "render_targets", "renew_readme"]
+
+PLOT_NAME = "results.svg"
+"""The file of the plot, beside the README."""
+
+_BEGIN, _END = "<!-- results: begin -->", "<!-- results: end -->"
 
 _HEADER = ("engine", "cold s", "warm s", "peak MB", "above MB", "cold", "warm", "peak")
 """Followed by the figures that the cases of a suite have."""
-_PACKAGES = ("deltaarrow", "deltalake", "duckdb", "polars", "pyarrow")
+_QUANTITIES: tuple[Quantity, ...] = ("cold", "warm", "peak")
+_TARGETS_HEADER = ("target", "run", "ours", "peer's", "limit", "ratio", "held", "peer")
+
+
+def render_line(result: CaseResult) -> str:
+    """Return the warm medians of a case, and what they are of ours, in one line."""
+    parts = [
+        f"{engine} {_seconds(each.median('warm'))} s"
+        + ("" if engine == OURS else f" ({result.ratio(engine, 'warm'):.2f})")
+        for engine, each in result.engines.items()
+    ]
+    return f"{result.suite} {result.case}: {'; '.join(parts)}"
 
 
 def render_table(results: Sequence[CaseResult]) -> str:
@@ -24,17 +39,79 @@ def render_table(results: Sequence[CaseResult]) -> str:
     rows: list[tuple[str, ...]] = []
     for result in results:
         rows.append((f"**{result.case}**", *[""] * (len(header) - 1)))
-        for engine, measurements in result.engines.items():
-            cold, warm, peak = measurements.medians()
-            ratios = ("", "", "") if engine == OURS else tuple(f"{r:.2f}" for r in result.ratios(engine))
-            above = statistics.median(measurements.above_bytes)
-            memory = (f"{peak / 1e6:.0f}", f"{above / 1e6:.0f}")
-            others = (_figure(measurements, name) for name in figures)
-            rows.append((engine, _seconds(cold), _seconds(warm), *memory, *ratios, *others))
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    rule = ("-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:]))
-    lines = [header, rule, *rows]
-    return "\n".join(_line(line, widths) for line in lines)
+        for engine, each in result.engines.items():
+            seconds = (_seconds(each.median("cold")), _seconds(each.median("warm")))
+            memory = (_megabytes(each.median("peak")), _megabytes(statistics.median(each.above_bytes)))
+            ratios = ("" if engine == OURS else f"{result.ratio(engine, of):.2f}" for of in _QUANTITIES)
+            rows.append((engine, *seconds, *memory, *ratios, *(_figure(each, name) for name in figures)))
+    return _table(header, rows)
+
+
+def render_targets(results: Sequence[CaseResult]) -> str:
+    """Return a table of the targets of a suite, or nothing where it has none."""
+    checks = check_targets(results)
+    return _table(_TARGETS_HEADER, [_target_row(check) for check in checks]) if checks else ""
+
+
+def renew_readme(readme: Path, results: Sequence[CaseResult]) -> None:
+    """Put the results into the README between its two marks, and the plot beside it."""
+    before, mark, rest = readme.read_text().partition(_BEGIN)
+    _, last, after = rest.partition(_END)
+    if not (mark and last):
+        raise ValueError(f"{readme} does not say where results begin and end")
+    suites: dict[str, list[CaseResult]] = {}
+    for result in results:
+        suites.setdefault(result.suite, []).append(result)
+    checks = [check for each in suites.values() for check in check_targets(each)]
+    parts = []
+    if checks:
+        readme.with_name(PLOT_NAME).write_text(render_plot(checks))
+        held = sum(check.used <= 1 for check in checks)
+        parts += [
+            "### Targets",
+            f"{held} of {len(checks)} are held.",
+            f"![How much of each limit was needed]({PLOT_NAME})",
+            _table(_TARGETS_HEADER, [_target_row(check) for check in checks]),
+        ]
+    for suite, found in suites.items():
+        parts += [
+            f"### {suite}",
+            _describe_conditions(each.conditions for each in found),
+            f"<details><summary>{len(found)} cases</summary>",
+            render_table(found),
+            "</details>",
+        ]
+    readme.write_text("\n\n".join([before + mark, *parts, last + after]))
+
+
+def _describe_conditions(found: Iterable[Conditions]) -> str:
+    """Where and how a suite was measured; what differs from case to case is a range."""
+    all_of = list(found)
+
+    def spread(values: Iterable[object]) -> str:
+        distinct = sorted(set(values), key=lambda value: (str(type(value)), value))
+        return " to ".join(str(value) for value in dict.fromkeys((distinct[0], distinct[-1])))
+
+    last = all_of[-1]
+    packages = ", ".join(f"{name} {number}" for name, number in last.packages.items())
+    return (
+        f"Rounds: {spread(each.rounds for each in all_of)}, warm runs in each:"
+        f" {spread(each.repeats for each in all_of)}; measured on {spread(each.day for each in all_of)}"
+        f" at a load of {spread(each.load for each in all_of)}, on {last.processors} processors,"
+        f" Python {last.python}, {packages}."
+    )
+
+
+def _target_row(check: Check) -> tuple[str, ...]:
+    def amount(value: float | None) -> str:
+        if value is None:
+            return ""
+        return f"{_megabytes(value)} MB" if check.of == "peak" else f"{_seconds(value)} s"
+
+    limit = f"{check.limit:g} times" if check.ours is None else amount(check.limit)
+    ratio = "" if check.ratio is None else f"{check.ratio:.3f}"
+    held = "yes" if check.used <= 1 else "**no**"
+    return (check.what, check.of, amount(check.ours), amount(check.peer), limit, ratio, held, check.beside)
 
 
 def _figures(result: CaseResult) -> list[str]:
@@ -47,6 +124,12 @@ def _figure(measurements: Measurements, name: str) -> str:
     return f"{statistics.median(found):.3g}" if found else ""
 
 
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(_line(line, widths) for line in [header, rule, *rows])
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first = cells[0].ljust(widths[0])
     others = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
@@ -57,35 +140,5 @@ def _seconds(value: float) -> str:
     return f"{value:.4f}" if value < 0.1 else f"{value:.3f}"
 
 
-def results_json(results: Sequence[CaseResult], settings: Settings) -> dict[str, Any]:
-    """Return everything that was measured, in seconds and bytes, and on what."""
-    return {
-        "machine": {
-            "processors": os.cpu_count(),
-            "platform": platform.platform(),
-            "python": platform.python_version(),
-            "packages": {name: version(name) for name in _PACKAGES},
-        },
-        "scale": settings.scale,
-        "rounds": settings.rounds,
-        "repeats": settings.repeats,
-        "cases": [
-            {
-                "suite": result.suite,
-                "case": result.case,
-                "answer": result.answer,
-                "engines": {
-                    engine: {
-                        "cold": each.cold,
-                        "warm": each.warm,
-                        "peak_bytes": each.peak_bytes,
-                        "above_bytes": each.above_bytes,
-                        "figures": each.figures,
-                        "ratios": dict(zip(("cold", "warm", "peak"), result.ratios(engine), strict=True)),
-                    }
-                    for engine, each in result.engines.items()
-                },
-            }
-            for result in results
-        ],
-    }
+def _megabytes(value: float) -> str:
+    return f"{value / 1e6:.0f}"

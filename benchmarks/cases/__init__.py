@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks.case import Case, Scale
 from benchmarks.cases import (
+    arrow_dataset,
     checkpoint,
     commit,
     constraints,
@@ -11,6 +12,7 @@ from benchmarks.cases import (
     scan,
     snapshot_load,
     spark_source,
+    start_up,
     tpch,
     write,
 )
@@ -18,8 +20,10 @@ from benchmarks.cases import (
 __all__ = ["SUITES"]
 
 SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
+    "start_up": start_up.cases,
     "snapshot_load": snapshot_load.cases,
     "scan": scan.cases,
+    "arrow_dataset": arrow_dataset.cases,
     "tpch": tpch.cases,
     "write": write.cases,
     "constraints": constraints.cases,

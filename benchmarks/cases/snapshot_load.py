@@ -1,64 +1,143 @@
 """Opening a table and learning which files a query has to read; the data files do not exist.
 
-A warm run opens the table again. DuckDB stands for a query over the log, written by hand for these very
-tables: it knows that there is one checkpoint and that the commits only remove files of the checkpoint.
+A warm run opens the table again; in the cases of a second query it asks an open table, which has answered
+another query before. DuckDB stands for a query over the log, written by hand for these very tables: it knows
+that there is one checkpoint and that the commits only remove files of the checkpoint. Its extension and
+Polars plan a query, which they show, over the files.
 """
 
+import itertools
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import OURS, Case, Dataset, Engine, Scale, short
+from benchmarks.case import OURS, Case, Dataset, Engine, Scale, Target, short
 from benchmarks.data import day, write_log_of_checkpoint, write_log_of_commits
+from benchmarks.extension import EXTENSION, connect, files_wanted
 
 __all__ = ["cases"]
 
-_DAY = day(307).isoformat()
+_POLARS = "polars, deltalake"
+_BY_HAND = "duckdb, by hand"
+_MEMORY = 160_000_000
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The files that are asked for.
+
+    Args:
+        name: as it stands in the names of cases.
+        argument: for ``file_uris``.
+        sql: the condition on rows.
+        actions_sql: the condition on the actions of a log.
+    """
+
+    name: str
+    argument: Any
+    sql: str
+    actions_sql: str
+
+
+def _partition(number: int) -> _Wanted:
+    value = day(number).isoformat()
+    return _Wanted(
+        "one_partition",
+        [("day", "=", value)],
+        f"day = '{value}'::date",
+        f"add.partitionValues['day'] = '{value}'",
+    )
+
+
+def _id_range(first: int) -> _Wanted:
+    condition = f"id >= {first} AND id < {first + 20_000}"
+    return _Wanted(
+        "one_id_range",
+        condition,
+        condition,
+        f"(add.stats->>'$.maxValues.id')::BIGINT >= {first}"
+        f" AND (add.stats->>'$.minValues.id')::BIGINT < {first + 20_000}",
+    )
 
 
 def cases(scale: Scale) -> list[Case]:
     """Return the cases at a scale."""
+    return [*_few_files(scale.planned_adds), *_all_files(scale), *_without_checkpoint(scale)]
+
+
+def _few_files(adds: int) -> list[Case]:
+    """The cases of few files out of a million, by partition and by statistics alone."""
+    shape = f"adds_{short(adds)}_commits_20_since"
+    write = partial(write_log_of_checkpoint, adds=adds, commits=20)
+    classic = Dataset(f"{shape}_classic_checkpoint", write)
+    sidecars = Dataset(f"{shape}_v2_checkpoint_sidecars_4", partial(write, policy="v2", sidecars=4))
+    struct = Dataset(
+        f"{shape}_classic_checkpoint_struct_statistics", partial(write, has_struct_statistics=True)
+    )
+    partition, ids = _partition(307), _id_range(adds // 2 * 1_000)
+    memory = Target(plus=_MEMORY, of="peak")
+    fifteen = _beside(EXTENSION, 0.15)
+    return [
+        _opening(classic, partition, (*_beside("deltalake", 0.04), *_beside(EXTENSION, 0.2), memory)),
+        _opening(classic, ids, (*_beside("deltalake", 0.1), *_beside(EXTENSION, 0.35))),
+        _opening(sidecars, partition, fifteen, without=(_BY_HAND, _POLARS)),
+        _opening(struct, partition, fifteen),
+        _opening(struct, ids, fifteen),
+        _second_query(classic, [_partition(number) for number in range(307, 407)]),
+        _second_query(classic, [_id_range((adds // 2 + number) * 1_000) for number in range(100)]),
+    ]
+
+
+def _all_files(scale: Scale) -> list[Case]:
     found = []
     for adds in scale.checkpoint_adds:
         shape = f"adds_{short(adds)}_commits_20_since_classic_checkpoint"
         log = Dataset(shape, partial(write_log_of_checkpoint, adds=adds, commits=20))
-        first = adds // 2 * 1_000
-        ids = f"id >= {first} AND id < {first + 20_000}"
-        ids_sql = (
-            f"(add.stats->>'$.maxValues.id')::BIGINT >= {first}"
-            f" AND (add.stats->>'$.minValues.id')::BIGINT < {first + 20_000}"
-        )
+        by_hand: dict[str, Engine] = {_BY_HAND: _by_hand("true")}
+        statistics = _delta_engines("get_add_actions", flatten=True)
         found += [
-            _one_partition(log),
-            _files_case(log, "one_id_range", ids_sql, file_pruning_predicate=ids),
-            _files_case(log, "all_files", "true"),
-            Case(
-                f"{shape}_all_statistics",
-                log,
-                _delta_engines("get_add_actions", flatten=True),
-                _describe_statistics,
-            ),
+            Case(f"{shape}_all_files", log, _delta_engines("file_uris") | by_hand, _describe_paths),
+            Case(f"{shape}_all_statistics", log, statistics, _describe_statistics),
         ]
+    return found
+
+
+def _without_checkpoint(scale: Scale) -> list[Case]:
     commits = min(200, scale.tail_adds)
     shape = f"adds_{short(scale.tail_adds)}_commits_{commits}_no_checkpoint"
-    found.append(
-        _one_partition(Dataset(shape, partial(write_log_of_commits, adds=scale.tail_adds, commits=commits)))
-    )
-    small = Dataset("adds_1_commits_1", partial(write_log_of_commits, adds=1, commits=1))
-    return [*found, Case(f"{small.name}_open", small, _delta_engines("version"), int)]
+    log = Dataset(shape, partial(write_log_of_commits, adds=scale.tail_adds, commits=commits))
+    return [_opening(log, _partition(307), _beside("deltalake", 0.6))]
 
 
-def _one_partition(log: Dataset) -> Case:
-    condition = f"add.partitionValues['day'] = '{_DAY}'"
-    return _files_case(log, "one_partition", condition, file_pruning_predicate=[("day", "=", _DAY)])
+def _beside(engine: str, times: float) -> tuple[Target, ...]:
+    """What holds for the first run of a process and for later ones."""
+    return (Target(engine, times, of="cold"), Target(engine, times))
 
 
-def _files_case(log: Dataset, wanted: str, condition: str, **arguments: Any) -> Case:
-    """Which files: by the arguments of ``file_uris``, and by a condition on the actions of the log."""
-    engines = _delta_engines("file_uris", **arguments) | {"duckdb, by hand": _by_hand(condition)}
-    return Case(f"{log.name}_{wanted}", log, engines, _describe_paths)
+def _opening(
+    log: Dataset, wanted: _Wanted, targets: tuple[Target, ...], without: tuple[str, ...] = ()
+) -> Case:
+    """The table is opened in every run."""
+    engines: dict[str, Engine] = _delta_engines("file_uris", file_pruning_predicate=wanted.argument)
+    engines |= {
+        EXTENSION: _extension(wanted),
+        _POLARS: _polars(wanted),
+        _BY_HAND: _by_hand(wanted.actions_sql),
+    }
+    engines = {name: engine for name, engine in engines.items() if name not in without}
+    return Case(f"{log.name}_{wanted.name}", log, engines, _describe_paths, targets=targets)
+
+
+def _second_query(log: Dataset, wanted: list[_Wanted]) -> Case:
+    """The table is open, and no two runs ask for the same."""
+    engines = {OURS: _ours_open(wanted), "deltalake": _deltalake_open(wanted), EXTENSION: _attached(wanted)}
+    targets = (Target(plus=0.010, of="cold"), Target(plus=0.010))
+    name = f"{log.name}_{wanted[0].name}_second_query"
+    return Case(name, log, engines, _describe_paths, targets=targets)
 
 
 # --- engines ---------------------------------------------------------------------------------------
@@ -84,6 +163,81 @@ def _delta_engines(method: str, **arguments: Any) -> dict[str, Engine]:
             yield getattr(DeltaTable(data), method)(**arguments)
 
     return {OURS: ours, "deltalake": deltalake}
+
+
+def _ours_open(wanted: list[_Wanted]) -> Engine:
+    def load() -> Any:
+        import duckdb  # noqa: F401
+
+        from deltaarrow import DeltaTable
+
+        return DeltaTable
+
+    return _open_table(load, wanted)
+
+
+def _deltalake_open(wanted: list[_Wanted]) -> Engine:
+    def load() -> Any:
+        from deltalake import DeltaTable
+
+        return DeltaTable
+
+    return _open_table(load, wanted)
+
+
+def _open_table(load: Callable[[], Any], wanted: list[_Wanted]) -> Engine:
+    """A table that is opened, and asked for the last of what is wanted, before anything is timed."""
+
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        table = load()(data)
+        table.file_uris(file_pruning_predicate=wanted[-1].argument)
+        yield
+        for each in itertools.cycle(wanted[:-1]):
+            yield table.file_uris(file_pruning_predicate=each.argument)
+
+    return run
+
+
+def _extension(wanted: _Wanted) -> Engine:
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        con = connect({})
+        query = f"EXPLAIN SELECT count(id) FROM delta_scan('{data}') WHERE {wanted.sql}"
+        yield
+        while True:
+            con.execute(query).fetchall()
+            yield partial(files_wanted, con, query)
+
+    return run
+
+
+def _attached(wanted: list[_Wanted]) -> Engine:
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        con = connect({"files": data})
+        queries = [f"EXPLAIN SELECT count(id) FROM files WHERE {each.sql}" for each in wanted]
+        con.execute(queries[-1]).fetchall()
+        yield
+        for query in itertools.cycle(queries[:-1]):
+            con.execute(query).fetchall()
+            yield partial(files_wanted, con, query)
+
+    return run
+
+
+def _polars(wanted: _Wanted) -> Engine:
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        import deltalake  # noqa: F401
+        import polars as pl
+
+        def shown_files(plan: str) -> int:
+            (others,) = re.findall(r"Parquet SCAN \[[^\n]*\.parquet(?:, \.\.\. (\d+) other sources)?\]", plan)
+            return 1 + int(others or 0)
+
+        yield
+        while True:
+            plan = pl.scan_delta(data).filter(pl.sql_expr(wanted.sql)).explain()
+            yield partial(shown_files, plan)
+
+    return run
 
 
 def _by_hand(condition: str) -> Engine:
@@ -115,7 +269,10 @@ def _by_hand(condition: str) -> Engine:
 # --- answers ---------------------------------------------------------------------------------------
 
 
-def _describe_paths(paths: list[str]) -> dict[str, int]:
+def _describe_paths(paths: list[str] | Callable[[], int]) -> dict[str, int]:
+    """Which files, or how many, of an engine that does not tell more than that."""
+    if callable(paths):
+        return {"files": paths()}
     names = sorted(path.rpartition("/")[2] for path in paths)
     return {"files": len(names), "crc": zlib.crc32("\n".join(names).encode())}
 

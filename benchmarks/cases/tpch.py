@@ -1,105 +1,152 @@
 """The 22 queries of TPC-H in DuckDB and in Polars, against the same engine over the bare files.
 
-The queries are those of ``sql/queries/tpch``. Three of them are asked again of a ``lineitem`` with 5 percent
-of its rows deleted; the bare engine then reads files that do not hold these rows.
+Three of them are asked again of a ``lineitem`` with 5 percent of the rows of every file deleted, and of one
+with as many rows of a single file deleted: beside the same table without deletions, beside the extension of
+DuckDB, and beside bare files that do not hold these rows. How many rows are left is asked as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import OURS, Case, Dataset, Engine, Scale
-from benchmarks.data_tpch import DELETED, LIVE, TABLES, write_tpch
+from benchmarks.case import OURS, Case, Dataset, Engine, Scale, Target
+from benchmarks.data_tpch import DELETED, DELETED_IN_ONE, LIVE, TABLES, write_tpch
+from benchmarks.extension import EXTENSION, connect
+from benchmarks.queries import (
+    DUCKDB_FILES,
+    POLARS_DELTALAKE,
+    POLARS_FILES,
+    deltalake_in_polars,
+    extension_of_duckdb,
+    files_in_duckdb,
+    files_in_polars,
+    read_query,
+    scan_in_polars,
+    texts_of_rows,
+    view_in_duckdb,
+)
 
 __all__ = ["cases"]
 
-_QUERIES = Path(__file__).parents[2] / "sql" / "queries" / "tpch"
+_QUERIES = tuple(f"q{number:02}" for number in range(1, 23))
 _OF_DELETED = ("q01", "q03", "q06")
+"""An aggregation of most rows, a join, and an aggregation of few."""
+
+_NOTHING_DELETED = "deltaarrow, nothing deleted"
+_TABLES = {table: table for table in TABLES}
+_FILES = {table: f"{table}/*.parquet" for table in TABLES}
 
 
 def cases(scale: Scale) -> list[Case]:
-    """Return the cases at a scale: every query in each engine."""
+    """Return the cases at a scale."""
     name = f"tpch_sf{scale.tpch:g}".replace(".", "_")
     dataset = Dataset(name, partial(write_tpch, scale_factor=scale.tpch))
-    queries = {
-        file.stem: file.read_text().rstrip().removesuffix(";") for file in sorted(_QUERIES.glob("*.sql"))
-    }
-    whole = {table: (table, table) for table in TABLES}
-    deleted = whole | {"lineitem": (DELETED, LIVE)}
-    wanted = [(f"{name}_{query}", queries[query], whole) for query in queries]
-    wanted += [(f"{name}_5_percent_deleted_{query}", queries[query], deleted) for query in _OF_DELETED]
+    scattered, single = f"{name}_5_percent_deleted", f"{name}_5_percent_of_one_file_deleted"
     return [
-        Case(f"{title}_in_{engine}", dataset, engines(query, folders), _rows)
-        for title, query, folders in wanted
-        for engine, engines in (("duckdb", _duckdb), ("polars", _polars))
+        *(_in_duckdb(dataset, query) for query in _QUERIES),
+        *(_in_polars(dataset, query) for query in _QUERIES),
+        *(_deleted_in_duckdb(dataset, scattered, DELETED, query, 1.25) for query in _OF_DELETED),
+        *(_deleted_in_duckdb(dataset, single, DELETED_IN_ONE, query, 1.1) for query in _OF_DELETED),
+        *(_deleted_in_polars(dataset, scattered, DELETED, query) for query in _OF_DELETED),
+        *(_deleted_in_polars(dataset, single, DELETED_IN_ONE, query) for query in _OF_DELETED),
+        _count(dataset, scattered),
     ]
 
 
-# --- engines ---------------------------------------------------------------------------------------
+def _in_duckdb(dataset: Dataset, query: str) -> Case:
+    text = read_query(f"tpch/{query}")
+    engines = {OURS: view_in_duckdb(text, _TABLES), DUCKDB_FILES: files_in_duckdb(text, _FILES)}
+    targets = (Target(DUCKDB_FILES, 1.2, mean=1.05),)
+    return Case(f"{dataset.name}_{query}_in_duckdb", dataset, engines, texts_of_rows, targets=targets)
 
 
-def _duckdb(query: str, folders: dict[str, tuple[str, str]]) -> dict[str, Engine]:
-    """A query in DuckDB; `folders` has by name those of a table and of the bare files."""
+def _in_polars(dataset: Dataset, query: str) -> Case:
+    text = read_query(f"tpch/{query}")
+    engines = {
+        OURS: scan_in_polars(text, _TABLES),
+        POLARS_FILES: files_in_polars(text, _FILES),
+        POLARS_DELTALAKE: deltalake_in_polars(text, _TABLES),
+    }
+    targets = (Target(POLARS_FILES, mean=1.05),)
+    return Case(f"{dataset.name}_{query}_in_polars", dataset, engines, texts_of_rows, targets=targets)
 
-    def ours(data: Path, _: Path) -> Iterator[Any]:
-        import duckdb
 
-        from deltaarrow import DeltaTable, register
+def _deleted_in_duckdb(dataset: Dataset, shape: str, lineitem: str, query: str, times: float) -> Case:
+    text, tables = read_query(f"tpch/{query}"), _TABLES | {"lineitem": lineitem}
+    engines = {
+        OURS: view_in_duckdb(text, tables),
+        _NOTHING_DELETED: view_in_duckdb(text, _TABLES),
+        EXTENSION: extension_of_duckdb(text, tables),
+    }
+    if lineitem == DELETED:
+        engines[DUCKDB_FILES] = files_in_duckdb(text, _FILES | {"lineitem": f"{LIVE}/*.parquet"})
+    return _deleted(f"{shape}_{query}_in_duckdb", dataset, engines, times)
 
+
+def _deleted_in_polars(dataset: Dataset, shape: str, lineitem: str, query: str) -> Case:
+    text, tables = read_query(f"tpch/{query}"), _TABLES | {"lineitem": lineitem}
+    engines = {
+        OURS: scan_in_polars(text, tables),
+        _NOTHING_DELETED: scan_in_polars(text, _TABLES),
+        EXTENSION: extension_of_duckdb(text, tables),
+        POLARS_DELTALAKE: deltalake_in_polars(text, tables),
+    }
+    if lineitem == DELETED:
+        engines[POLARS_FILES] = files_in_polars(text, _FILES | {"lineitem": f"{LIVE}/*.parquet"})
+    return _deleted(f"{shape}_{query}_in_polars", dataset, engines, 1.1)
+
+
+def _deleted(name: str, dataset: Dataset, engines: dict[str, Engine], times: float) -> Case:
+    targets = (Target(_NOTHING_DELETED, times), Target(EXTENSION, 1))
+    yardsticks = frozenset({_NOTHING_DELETED})
+    return Case(name, dataset, engines, texts_of_rows, targets=targets, yardsticks=yardsticks)
+
+
+# --- counting --------------------------------------------------------------------------------------
+
+
+def _count(dataset: Dataset, shape: str) -> Case:
+    """How many rows an open table has; ``deltalake`` counts deleted ones."""
+    engines = {
+        OURS: _counting(_ours),
+        EXTENSION: _counting(_extension),
+        POLARS_DELTALAKE: _counting(_polars),
+    }
+    targets = (Target(plus=0.002, of="cold"), Target(plus=0.002), Target(EXTENSION, 1))
+    return Case(f"{shape}_count", dataset, engines, int, targets=targets)
+
+
+def _counting(load: Callable[[Path], Callable[[], int]]) -> Engine:
+    """The table that `load` opens, and tells how to count."""
+
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        count = load(data / DELETED)
         yield
-        con = duckdb.connect()
-        for name, (folder, _) in folders.items():
-            register(con, name, DeltaTable(data / folder))
         while True:
-            yield con.sql(query).fetchall()
+            yield count()
 
-    def raw(data: Path, _: Path) -> Iterator[Any]:
-        import duckdb
-
-        yield
-        con = duckdb.connect()
-        for name, (_, folder) in folders.items():
-            con.execute(f"CREATE VIEW {name} AS FROM read_parquet('{data / folder}/*.parquet')")
-        while True:
-            yield con.sql(query).fetchall()
-
-    return {OURS: ours, "duckdb, bare files": raw}
+    return run
 
 
-def _polars(query: str, folders: dict[str, tuple[str, str]]) -> dict[str, Engine]:
-    """A query in Polars."""
+def _ours(table: Path) -> Callable[[], int]:
+    from deltaarrow import DeltaTable
 
-    def ours(data: Path, _: Path) -> Iterator[Any]:
-        import duckdb  # noqa: F401  answers which files to read
-        import polars as pl
-
-        from deltaarrow import scan_delta
-
-        yield
-        context = pl.SQLContext({name: scan_delta(data / folder) for name, (folder, _) in folders.items()})
-        while True:
-            yield context.execute(query).collect().rows()
-
-    def raw(data: Path, _: Path) -> Iterator[Any]:
-        import polars as pl
-
-        yield
-        context = pl.SQLContext(
-            {
-                name: pl.scan_parquet(sorted((data / folder).glob("*.parquet")))
-                for name, (_, folder) in folders.items()
-            }
-        )
-        while True:
-            yield context.execute(query).collect().rows()
-
-    return {OURS: ours, "polars, bare files": raw}
+    return DeltaTable(table).count
 
 
-# --- answers ---------------------------------------------------------------------------------------
+def _extension(table: Path) -> Callable[[], int]:
+    con = connect({"lineitem": table})
+
+    def count() -> int:
+        ((found,),) = con.sql("SELECT count(*) FROM lineitem").fetchall()
+        return int(found)
+
+    return count
 
 
-def _rows(rows: list[tuple[Any, ...]]) -> list[list[str]]:
-    """The rows as text; doubles to nine digits, since engines add them up in whatever order."""
-    return [[f"{value:.9g}" if isinstance(value, float) else str(value) for value in row] for row in rows]
+def _polars(table: Path) -> Callable[[], int]:
+    import polars as pl
+
+    frame = pl.scan_delta(table)
+    return lambda: frame.select(pl.len()).collect().item()

@@ -9,9 +9,16 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, SCALES, Case
 from benchmarks.cases import SUITES
+from benchmarks.extension import EXTENSION
 from benchmarks.measure import Task, perform
-from benchmarks.report import render_table, results_json
-from benchmarks.runner import Settings, WrongAnswerError, run_case
+from benchmarks.report import render_table
+from benchmarks.runner import (
+    EngineFailedError,
+    Settings,
+    WrongAnswerError,
+    perform_in_fresh_process,
+    run_case,
+)
 
 CASES = [(suite, case) for suite, cases in SUITES.items() for case in cases(SCALES["tiny"])]
 ON_SPARK = [case for suite, case in CASES if suite == "spark_source"]
@@ -25,7 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("suite", "case"), ON_ONE_NODE, ids=[case.name for _, case in ON_ONE_NODE])
 def test_engines_agree_and_are_compared(suite: str, case: Case, root: Path) -> None:
-    check(suite, case, root)
+    check(suite, case.without(EXTENSION), root)
 
 
 @pytest.mark.slow
@@ -48,13 +55,39 @@ def check(suite: str, case: Case, root: Path) -> None:
     table = render_table([result])
     for engine in engines[1:]:
         (line,) = [line for line in table.splitlines() if line.startswith(f"| {engine} ")]
-        for ratio in result.ratios(engine):
-            assert ratio > 0
-            assert f" {ratio:.2f} |" in line
+        for of in ("cold", "warm", "peak"):
+            assert result.ratio(engine, of) > 0
+            assert f" {result.ratio(engine, of):.2f} |" in line
+
+
+@pytest.mark.slow
+def test_the_extension_of_duckdb_agrees_in_its_own_environment(root: Path) -> None:
+    asked = [(suite, case) for suite, case in CASES if EXTENSION in case.engines]
+    assert {suite for suite, _ in asked} == {"snapshot_load", "scan", "tpch"}
+    for suite, case in asked:
+        alone = replace(case, engines={engine: case.engines[engine] for engine in (OURS, EXTENSION)})
+
+        def here(task: Task) -> object:
+            if task.do == "time":
+                return {"cold": 1.0, "warm": [1.0], "peak_bytes": 1, "above_bytes": 0, "figures": {}}
+            return perform_in_fresh_process(task) if task.engine == EXTENSION else perform(task)
+
+        run_case(suite, alone, Settings("tiny", root, rounds=1, repeats=1), here)
+
+
+def test_targets_are_beside_engines_of_their_cases() -> None:
+    for _, case in CASES:
+        assert next(iter(case.engines)) == OURS
+        assert {target.beside for target in case.targets} <= {"", *case.engines}
+        assert case.yardsticks <= set(case.engines)
+
+
+def test_names_of_cases_are_their_own() -> None:
+    assert len({(suite, case.name) for suite, case in CASES}) == len(CASES)
 
 
 def test_a_wrong_answer_is_not_timed(root: Path) -> None:
-    suite, case = CASES[0]
+    suite, case = next(each for each in CASES if each[0] == "snapshot_load")
     done: list[str] = []
 
     def lying(task: Task) -> object:
@@ -62,8 +95,31 @@ def test_a_wrong_answer_is_not_timed(root: Path) -> None:
         return {"files": -1} if task.engine == OURS else perform(task)
 
     with pytest.raises(WrongAnswerError, match="'files': -1"):
-        run_case(suite, case, Settings("tiny", root, rounds=1, repeats=1), lying)
+        run_case(suite, case.without(EXTENSION), Settings("tiny", root, rounds=1, repeats=1), lying)
     assert "time" not in done
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [({"files": 1, "crc": 7}, True), ({"files": 1}, True), ({"files": 2}, False), ({}, False)],
+)
+def test_an_engine_may_tell_a_part_of_the_answer(answer: dict[str, int], is_right: bool, root: Path) -> None:
+    suite, case = next(each for each in CASES if each[0] == "snapshot_load")
+    case = replace(case, engines={engine: case.engines[engine] for engine in (OURS, "deltalake")}, targets=())
+    settings = Settings("tiny", root, rounds=1, repeats=1)
+
+    def fake(task: Task) -> object:
+        if task.do == "time":
+            return {"cold": 1.0, "warm": [1.0], "peak_bytes": 1, "above_bytes": 0, "figures": {}}
+        return {"files": 1, "crc": 7} if task.engine == OURS else answer
+
+    if is_right:
+        assert run_case(suite, case, settings, fake).answer == {"files": 1, "crc": 7}
+        return
+    with pytest.raises(WrongAnswerError):
+        run_case(suite, case, settings, fake)
+    # A yardstick is asked something else.
+    run_case(suite, replace(case, yardsticks=frozenset({"deltalake"})), settings, fake)
 
 
 def test_engines_take_turns_in_beginning_a_round(root: Path) -> None:
@@ -76,20 +132,42 @@ def test_engines_take_turns_in_beginning_a_round(root: Path) -> None:
         return {"cold": 2.0, "warm": [1.0, 3.0, 2.0], "peak_bytes": 5, "above_bytes": 3, "figures": {}}
 
     case = replace(case, engines=dict(list(case.engines.items())[:2]))
-    settings = Settings("tiny", root, rounds=2, repeats=3)
-    result = run_case(suite, case, settings, fake)
-    assert timed == ["deltaarrow", "deltalake", "deltalake", "deltaarrow"]
-    assert result.engines[OURS].medians() == (2.0, 2.0, 5)
-    assert result.ratios("deltalake") == (1.0, 1.0, 1.0)
-    assert results_json([result], settings)["cases"][0]["engines"][OURS]["cold"] == [2.0, 2.0]
+    first, second = case.engines
+    result = run_case(suite, case, Settings("tiny", root, rounds=2, repeats=3), fake)
+    assert timed == [first, second, second, first]
+    assert [result.engines[OURS].median(of) for of in ("cold", "warm", "peak")] == [2.0, 2.0, 5]
+    assert result.ratio(second, "warm") == 1.0
+    assert result.to_json()["engines"][OURS]["cold"] == [2.0, 2.0]
 
 
 def test_command_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "snapshot_load", "--scale", "tiny", "--match", "_open"]) == 0
-    assert capsys.readouterr().out.split()[:2] == ["snapshot_load", "adds_1_commits_1_open"]
+    assert main(["list", "start_up", "--scale", "tiny", "--match", "import_pack"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["start_up", "import_package"]
     file = root / "results.json"
-    options = ["--scale", "tiny", "--match", "_open", "--rounds", "1", "--repeats", "1"]
-    assert main(["run", "snapshot_load", *options, "--data", str(root), "--json", str(file)]) == 0
-    assert "| **adds_1_commits_1_open**" in capsys.readouterr().out
+    options = ["--scale", "tiny", "--match", "import_pack", "--rounds", "1", "--repeats", "1"]
+    assert main(["run", "start_up", *options, "--data", str(root), "--json", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert "| **import_package**" in shown.out
+    assert shown.err.startswith("start_up import_package: deltaarrow 0.")
     (case,) = json.loads(file.read_text())["cases"]
-    assert set(case["engines"]) == {"deltaarrow", "deltalake"}
+    assert set(case["engines"]) == {"deltaarrow", "pyarrow"}
+
+
+def test_a_case_that_fails_does_not_end_the_run(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def perform_or_fail(task: Task) -> object:
+        if task.case == "import_package":
+            raise EngineFailedError("import_package: no such package")
+        return {"cold": 1.0, "warm": [1.0], "peak_bytes": 1, "above_bytes": 0, "figures": {}}
+
+    monkeypatch.setattr("benchmarks.__main__.perform_in_fresh_process", perform_or_fail)
+    file = root / "after_failure.json"
+    options = ["--scale", "tiny", "--match", "import", "--without", "deltalake", "--data", str(root)]
+    assert main(["run", "start_up", *options, "--json", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "no such package" in shown.err
+    assert "import_package" not in shown.out
+    kept = json.loads(file.read_text())["cases"]
+    assert [each["case"] for each in kept] == ["import_table", "import_and_open_adds_1_commits_1"]
+    assert set(kept[0]["engines"]) == {"deltaarrow", "pyarrow"}
