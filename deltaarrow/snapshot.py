@@ -29,13 +29,16 @@ from deltaarrow.log import (
     read_version_checksum,
     replay,
 )
-from deltaarrow.log.replay import Pruning
+from deltaarrow.log.choice import FileCondition
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_physical_schema
-from deltaarrow.statistics import skip_by_variants, skipping_sql
+from deltaarrow.statistics import StatisticsCondition, skip_by_variants, skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
+
+_UNTOLD = "(NULL::MAP(VARCHAR, VARCHAR))"
+"""Partition values of which nothing is told; they leave out no file."""
 
 
 class Snapshot:
@@ -213,22 +216,41 @@ class Snapshot:
         derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
         return And((predicate, derived))
 
-    def _pruning(self, predicate: Predicate) -> Pruning:
+    def _pruning(self, predicate: Predicate) -> functools.partial[str | None]:
         return functools.partial(
             skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
         )
 
-    def _pruning_by_partition(self, predicate: Predicate) -> dict[str, Pruning]:
-        """What conjuncts say of one partition column alone, by its physical name."""
-        parts: dict[str, list[Predicate]] = {}
+    def _condition(self, predicate: Predicate) -> FileCondition:
+        """The predicate as a condition on files."""
+        partitions: dict[str, list[Predicate]] = {}
         for part in conjuncts(predicate):
             names = {path[0] for path in columns_of(part)}
             if len(names) == 1 and names <= set(self.partition_columns):
-                parts.setdefault(names.pop(), []).append(part)
-        return {
+                partitions.setdefault(names.pop(), []).append(part)
+        by_name = {
             physical_name(self.schema.field(name), self.mapping_mode): self._pruning(And(tuple(found)))
-            for name, found in parts.items()
+            for name, found in partitions.items()
         }
+        return FileCondition(self._pruning(predicate), by_name, self._statistics_condition(predicate)[0])
+
+    def statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
+        """What a predicate says of data columns alone, for `HeldStatistics`, and whether that is all."""
+        return self._statistics_condition(self._derived(predicate))
+
+    def _statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
+        parts = conjuncts(predicate)
+        own = [
+            part
+            for part in parts
+            if not variant_paths(part)
+            and {path[0] for path in columns_of(part)}.isdisjoint(self.partition_columns)
+        ]
+        pruning = self._pruning(And(tuple(own)))
+        return (
+            lambda statistics: pruning(stats=None, partition_values=_UNTOLD, statistics=statistics),
+            len(own) == len(parts),
+        )
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
@@ -238,13 +260,12 @@ class Snapshot:
         """
         if predicate is None:
             return self._state.query_files(columns)
-        known = self._derived(predicate)
-        pruning, partitions = self._pruning(known), self._pruning_by_partition(known)
+        condition = self._condition(self._derived(predicate))
         if not variant_paths(predicate):
-            return self._state.query_files(columns, pruning, partitions)
+            return self._state.query_files(columns, condition)
         names = list(FILE_SCHEMA.names if columns is None else columns)
         wanted = [*dict.fromkeys([*names, "stats", "partition_values"])]
-        files = self._state.query_files(wanted, pruning, partitions)
+        files = self._state.query_files(wanted, condition)
         kept = skip_by_variants(files, predicate, self.schema, self.mapping_mode, self.partition_columns)
         return kept.select(names)
 

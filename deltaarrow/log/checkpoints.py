@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import parse_fields
@@ -23,11 +24,20 @@ from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.partition_texts import PartitionTexts
 from deltaarrow.log.segment import Checkpoint
+from deltaarrow.statistics.held import HeldStatistics
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
-__all__ = ["CheckpointFiles", "CheckpointHead", "open_checkpoint", "read_file_actions", "read_sidecar_names"]
+__all__ = [
+    "CheckpointFiles",
+    "CheckpointHead",
+    "file_and_row",
+    "open_checkpoint",
+    "read_file_actions",
+    "read_sidecar_names",
+]
 
+_ROW_BITS = 40
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
@@ -48,6 +58,10 @@ class CheckpointFiles:
         """Whether statistics are there as texts, and not only as a struct."""
         return self._type_in_add("stats") is not None
 
+    def holds(self, action: str) -> bool:
+        """Whether there may be `add` or `remove` actions."""
+        return bool(self.schema.get_field_index(action) >= 0)
+
     def _type_in_add(self, name: str) -> pa.DataType | None:
         index = self.schema.get_field_index("add")
         struct = self.schema.field(index).type if index >= 0 else pa.struct([])
@@ -55,13 +69,21 @@ class CheckpointFiles:
         return None if place < 0 or pa.types.is_null(struct.field(place).type) else struct.field(place).type
 
     def sql(
-        self, store: Store, action: str, columns: Sequence[str], types: pa.Schema, told_by: str = "path"
+        self,
+        store: Store,
+        action: str,
+        columns: Sequence[str],
+        types: pa.Schema,
+        *,
+        told_by: Sequence[str] = ("path",),
+        among: str | None = None,
     ) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
-        `columns` are names out of `types`, ``deletion_vector_id`` or, where there is a
-        `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as an
-        absent field of the JSON form is. `told_by` is a field that every such action has.
+        `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see `file_and_row`) or, where
+        there is a `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as
+        an absent field of the JSON form is. `told_by` are fields of which every such action has one, `among`
+        is a condition on ``file_row_number``.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -71,11 +93,22 @@ class CheckpointFiles:
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
         files = ", ".join(quote_file(store.location(name)) for name in self.names)
+        present = [name for name in told_by if struct.get_field_index(camel_case(name)) >= 0]
+        is_action = " OR ".join(f"{action}.{camel_case(name)} IS NOT NULL" for name in present)
         # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
-            f" WHERE {action}.{told_by} IS NOT NULL"
+            f" WHERE ({is_action or 'FALSE'})" + (f" AND {among}" if among is not None else "")
         )
+
+
+def file_and_row(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of the `CheckpointFiles.names` places are in, and the numbers of the rows there.
+
+    >>> file_and_row(np.array([3, (1 << 40) + 2]))
+    (array([0, 1]), array([3, 2]))
+    """
+    return places >> _ROW_BITS, places & ((1 << _ROW_BITS) - 1)
 
 
 def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -> str:
@@ -83,6 +116,8 @@ def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -
         return canonical_path_sql(f"{action}.path")
     if name == "log_path":
         return f"{action}.path"
+    if name == "place":
+        return f"(file_index::BIGINT << {_ROW_BITS}) + file_row_number"
     if name == "stats_parsed":
         return f"{action}.stats_parsed"
     if name == "deletion_vector_id":
@@ -149,6 +184,7 @@ class CheckpointHead:
     json_actions: list[dict[str, Any]] = field(default_factory=list)
     files: list[CheckpointFiles] = field(default_factory=list)
     partition_texts: dict[tuple[str, ...], PartitionTexts] = field(default_factory=dict, compare=False)
+    statistics: dict[tuple[str, ...], HeldStatistics] = field(default_factory=dict, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
         """Take in one action, given as its key and the inside of its object."""

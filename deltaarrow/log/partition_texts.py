@@ -31,8 +31,10 @@ class PartitionTexts:
 
     def condition(
         self, cursor: "duckdb.DuckDBPyConnection", source: str, column: str, condition: str | None
-    ) -> str | None:
-        """Return a condition that fails for no file which may match; None where there is none to be had.
+    ) -> tuple[str, float] | None:
+        """Return a condition that fails for no file which may match, and the share of texts that it leaves.
+
+        None where there is none to be had.
 
         Args:
             cursor: where the SELECT runs.
@@ -53,14 +55,15 @@ class PartitionTexts:
             f" WHERE {condition}"
         ).fetchall()
         cursor.unregister(name)
+        share = len(left) / max(texts.num_rows, 1)
         if not left:
-            return "FALSE"
+            return "FALSE", share
         # For more than a few texts the reader uses bounds and no list; their order is that of bytes in both.
         listed = sorted((text for (text,) in left), key=str.encode)
         bounds = f"partition_values[{key}] BETWEEN {quote_literal(listed[0])} AND {quote_literal(listed[-1])}"
         if len(listed) > _MOST_LISTED:
-            return bounds
-        return f"{bounds} AND partition_values[{key}] IN ({', '.join(map(quote_literal, listed))})"
+            return bounds, share
+        return f"{bounds} AND partition_values[{key}] IN ({', '.join(map(quote_literal, listed))})", share
 
 
 def _distinct(cursor: "duckdb.DuckDBPyConnection", source: str, column: str) -> pa.Table | None:

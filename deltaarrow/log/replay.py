@@ -12,11 +12,9 @@ not: its file actions are asked by a query, which leaves out what the tail has d
 carries the pruning predicate inside (`query_files`).
 """
 
-import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -44,10 +42,10 @@ from deltaarrow.log.checksums import (
     is_shortcut,
     read_version_checksum,
 )
+from deltaarrow.log.choice import FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import checksum_name
-from deltaarrow.log.partition_texts import PartitionTexts
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
@@ -55,30 +53,12 @@ from deltaarrow.storage.store import Store
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LogState", "Pruning", "replay"]
+__all__ = ["LogState", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
 _LARGE_CHECKPOINT = 1 << 20
 """So many bytes of Parquet hold tens of thousands of files; fewer are judged one by one in no time."""
-
-
-class Pruning(typing.Protocol):
-    """A condition on files, as SQL over the names of the columns that it may look at."""
-
-    def __call__(
-        self,
-        *,
-        stats: str | None,
-        partition_values: str,
-        stats_parsed: str | None = None,
-        stats_parsed_type: pa.DataType | None = None,
-    ) -> str | None:
-        """Return a boolean DuckDB expression that is FALSE for files to leave out; None for no file.
-
-        It is never NULL (wrapping it to make sure would cost DuckDB the order of its parts, and twice the
-        time). Statistics are there as JSON text (`stats`), as a struct of a type, or as both.
-        """
 
 
 @dataclass
@@ -228,17 +208,15 @@ class LogState:
     def query_files(
         self,
         columns: Sequence[str] | None = None,
-        pruning: Pruning | None = None,
-        partitions: Mapping[str, Pruning] = MappingProxyType({}),
+        condition: FileCondition | None = None,
     ) -> pa.Table:
         """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
 
-        A file for which `pruning` is false is left out. Files of a checkpoint with statistics as a struct
-        are judged by these, without parsing a text. `partitions` are, by the physical names of
-        partition columns, the parts of the condition that look at nothing else.
+        A file for which `condition` is false is left out. Files of a checkpoint with statistics as a struct
+        are judged by these, without parsing a text.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
-        return self._query("add", self._added, FILE_SCHEMA, names, pruning, partitions)
+        return self._query("add", self._added, FILE_SCHEMA, names, condition)
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
@@ -256,29 +234,25 @@ class LogState:
         read_held: Callable[[list[str]], pa.Table],
         schema: pa.Schema,
         names: list[str],
-        pruning: Pruning | None,
-        partitions: Mapping[str, Pruning] = MappingProxyType({}),
+        condition: FileCondition | None,
     ) -> pa.Table:
         result_schema = pa.schema([schema.field(name) for name in names])
-        # Pruning may look at columns that are not asked for.
-        inner = schema.names if pruning is not None else names
+        # A condition may look at columns that are not asked for.
+        inner = schema.names if condition is not None else names
         keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
-        checkpoint = []
         held, parts = self.held
-        for files in parts:
-            condition, more = _pruning_of(files, pruning)
-            sql = files.sql(self.store, action, [*keyed, *more], schema)
-            if sql is not None:
-                checkpoint.append((files, sql, condition))
-        condition = None if pruning is None else pruning(stats="stats", partition_values="partition_values")
+        parts = [files for files in parts if files.holds(action)]
+        kept = None
+        if condition is not None:
+            kept = condition.whole(stats="stats", partition_values="partition_values")
         # Those that the text of the condition names are all that it looks at.
-        looked_at = [name for name in schema.names if condition is not None and name in condition]
+        looked_at = [name for name in schema.names if kept is not None and name in kept]
         tail = read_held([*dict.fromkeys([*names, *looked_at])])
-        if not checkpoint and condition is None:
+        if not parts and kept is None:
             return tail.select(names)
         import duckdb
 
-        keys = [*held.adds, *held.removes] if checkpoint else []
+        keys = [*held.adds, *held.removes] if parts else []
         with files_cursor(self.store) as cursor:
             cursor.register("tail", tail)
             if keys:
@@ -287,13 +261,14 @@ class LogState:
             unseen = [f"NOT EXISTS (FROM newer WHERE {match_keys})"] if keys else []
             listed = ", ".join(quote_identifier(name) for name in names)
             try:
-                branches = [
-                    _select(
-                        listed, f"({sql}) older", [*unseen, *self._among(cursor, files, partitions), kept]
-                    )
-                    for files, sql, kept in checkpoint
-                ]
-                query = " UNION ALL ".join([*branches, _select(listed, "tail", [condition])])
+                branches = []
+                for files in parts:
+                    own, more = _condition_on(files, condition)
+                    chosen, among = self._chosen(cursor, files, condition)
+                    for part in chosen:
+                        sql = part.files.sql(self.store, action, [*keyed, *more], schema, among=part.rows)
+                        branches.append(_select(listed, f"({sql}) older", [*unseen, *among, own]))
+                query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
                 table: pa.Table = cursor.sql(query).to_arrow_table()
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
@@ -302,23 +277,17 @@ class LogState:
                 raise CorruptLogError(
                     f"the files of version {self.segment.version} cannot be listed: {error}"
                 ) from error
-        if checkpoint and not _is_complete(table, action):
+        if parts and not _is_complete(table, action):
             self._blame_checkpoint(action, keyed, schema)
         return table.cast(result_schema)
 
-    def _among(
-        self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, partitions: Mapping[str, Pruning]
-    ) -> Iterable[str | None]:
-        """The conditions that files of a large checkpoint have one of few texts as a partition value."""
-        # Sizes are read sooner than paths.
-        source = files.sql(self.store, AddFile.KEY, ["partition_values"], FILE_SCHEMA, told_by="size")
-        if not partitions or source is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
-            return []
-        texts = self._head.partition_texts.setdefault(files.names, PartitionTexts())
-        return [
-            texts.condition(cursor, source, column, part(stats=None, partition_values="partition_values"))
-            for column, part in partitions.items()
-        ]
+    def _chosen(
+        self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, condition: FileCondition | None
+    ) -> tuple[list[Part], list[str]]:
+        """The rows to read of files of the checkpoint, and the conditions on their partition values."""
+        if condition is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
+            return [Part(files)], []
+        return choose(cursor, self.store, self._head, files, condition)
 
     def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:
         """Raise `CorruptLogError` naming the file of the checkpoint whose file actions cannot be read."""
@@ -338,20 +307,22 @@ class LogState:
                     raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
 
 
-def _pruning_of(files: CheckpointFiles, pruning: Pruning | None) -> tuple[str | None, Sequence[str]]:
+def _condition_on(
+    files: CheckpointFiles, condition: FileCondition | None
+) -> tuple[str | None, Sequence[str]]:
     """The condition on the files of a checkpoint, and the columns that it needs beside the usual ones."""
-    if pruning is None:
+    if condition is None:
         return None, ()
     parsed_type = files.stats_parsed_type
     if parsed_type is None:
-        return pruning(stats="stats", partition_values="partition_values"), ()
-    condition = pruning(
+        return condition.whole(stats="stats", partition_values="partition_values"), ()
+    found = condition.whole(
         stats="stats" if files.has_json_statistics else None,
         partition_values="partition_values",
         stats_parsed="stats_parsed",
         stats_parsed_type=parsed_type,
     )
-    return condition, () if condition is None else ("stats_parsed",)
+    return found, () if found is None else ("stats_parsed",)
 
 
 def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:

@@ -14,6 +14,7 @@ from deltaarrow.statistics.columns import (
 )
 from deltaarrow.statistics.evidence import ROWS_CANNOT_MATCH, ROWS_MIGHT_MATCH
 from deltaarrow.statistics.guarantees import guarantee, guarantees, partition_expression
+from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
 from deltaarrow.statistics.parsing import parse_statistics, statistics_schema
 from deltaarrow.statistics.render import (
     Bound,
@@ -30,12 +31,16 @@ __all__ = [
     "DEFAULT_INDEXED_COLUMNS",
     "DEFAULT_STRING_PREFIX_LENGTH",
     "FOOTER_BOUND_LIMIT",
+    "PLACE",
     "ROWS_CANNOT_MATCH",
     "ROWS_MIGHT_MATCH",
     "Bound",
     "FileStatistics",
+    "HeldStatistics",
     "JsonTree",
+    "Left",
     "StatisticsColumn",
+    "StatisticsCondition",
     "guarantee",
     "guarantees",
     "nest",

@@ -56,9 +56,13 @@ class FileStatisticsSql:
         """The text of a member of the JSON text, NULL where it is absent; names are those in the files."""
         if self.json is None:
             return "NULL::VARCHAR"
-        # A JSON pointer takes every name. TRY: a broken text proves nothing, but it must not fail.
-        pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
-        return f"TRY(json_extract_string({self.json}, {quote_literal(pointer)}))"
+        # TRY: a broken text proves nothing, but it must not fail.
+        return f"TRY(json_extract_string({self.json}, {quote_literal(self.pointer(*path))}))"
+
+    @staticmethod
+    def pointer(*path: str) -> str:
+        """The JSON pointer of a member, which takes every name."""
+        return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
 
     def num_records(self) -> str:
         """How many rows the data file has, deleted ones included."""

@@ -77,6 +77,7 @@ def skipping_sql(
     stats_parsed_type: pa.DataType | None = None,
     nan_is_greatest: bool | None = None,
     variant_bounds: Mapping[VariantGet, tuple[str, str]] | None = None,
+    statistics: FileStatisticsSql | None = None,
 ) -> str | None:
     """The DuckDB SQL of a condition on files that is FALSE only where no row can match.
 
@@ -97,6 +98,7 @@ def skipping_sql(
             pyarrow does. None is right for both, and prunes less.
         variant_bounds: the SQL of the least and the greatest value of parts of variants, as
             `deltaarrow.statistics.variants` decodes them; see `skip_by_variants`.
+        statistics: the SQL of what the statistics tell, in place of `stats` and `stats_parsed`.
 
     Returns:
         The SQL, or None where no file can be left out.
@@ -107,7 +109,8 @@ def skipping_sql(
     >>> print(skipping_sql(from_sql("p IS NULL"), schema, "none", ["p"]))
     coalesce(partitionValues['p'], '') = ''
     """
-    statistics = FileStatisticsSql(stats, stats_parsed, stats_parsed_type)
+    if statistics is None:
+        statistics = FileStatisticsSql(stats, stats_parsed, stats_parsed_type)
     reader = _Reader(
         schema,
         mapping_mode,

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay
+from deltaarrow.log.choice import FileCondition
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
 
@@ -166,9 +167,10 @@ def test_pruning_leaves_out_what_is_false(table):
     table.commit(files).checkpoint()
     table.commit([table.add_file(1, name="c", size=1, clusteringProvider="x")])
     state = state_of(table.path)
-    assert set(state.query_files(["path"], lambda **_: "size = 1").column("path").to_pylist()) == {"a", "c"}
+    kept = state.query_files(["path"], FileCondition(lambda **_: "size = 1")).column("path").to_pylist()
+    assert set(kept) == {"a", "c"}
     condition = "coalesce(clustering_provider = 'y', true)"
-    kept = state.query_files(["path"], lambda **_: condition).column("path").to_pylist()
+    kept = state.query_files(["path"], FileCondition(lambda **_: condition)).column("path").to_pylist()
     assert set(kept) == {"a", "b"}
 
 

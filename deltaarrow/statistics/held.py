@@ -1,0 +1,213 @@
+"""Statistics of files that do not change, held as typed columns once a condition has asked for them.
+
+To parse the JSON texts of a million files takes most of the time of choosing among them. So what a condition
+asks of a column, its bounds, is computed for all files at once, by one parse of each text, and is there for
+the next condition on that column. What is held is the value of the very SQL that would judge the files one by
+one (`deltaarrow.statistics.bounds`, *Per-file Statistics* of PROTOCOL.md), so the same files are left.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.arrays import integers, numbers_of
+from deltaarrow.compute import quote_literal
+from deltaarrow.schema import Field
+from deltaarrow.statistics.bounds import FileStatisticsSql
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["PLACE", "HeldStatistics", "Left", "StatisticsCondition"]
+
+PLACE = "place"
+"""The column of a source by which it knows its files."""
+
+StatisticsCondition = Callable[[FileStatisticsSql], str | None]
+"""A condition on files that looks at nothing but statistics, as SQL; see `skipping_sql`."""
+
+_MOST_BYTES = 128 << 20
+"""Of all that is held of one list of files: eight bytes for each bound of a number, eight for the place."""
+
+
+class _Asked(NamedTuple):
+    """What a condition asks of the statistics of a file."""
+
+    what: Literal["lower", "upper", "null_count", "num_records"]
+    path: tuple[str, ...] = ()
+    field: Field | None = None
+
+    def sql(self, statistics: FileStatisticsSql) -> str:
+        match self.what:
+            case "num_records":
+                return statistics.num_records()
+            case "null_count":
+                return statistics.null_count(self.path)
+        assert self.field is not None
+        bound = statistics.lower_bound if self.what == "lower" else statistics.upper_bound
+        return bound(self.path, self.field) or "NULL"
+
+
+@dataclass(frozen=True)
+class _NamedStatistics(FileStatisticsSql):
+    """Statistics that are columns, named as they are asked for."""
+
+    json: None = None
+    with_counts: bool = True
+    asked: dict[_Asked, str] = field(default_factory=dict)
+
+    def _name(self, asked: _Asked) -> str:
+        return self.asked.setdefault(asked, f"c{len(self.asked)}")
+
+    def num_records(self) -> str:
+        return self._name(_Asked("num_records")) if self.with_counts else "NULL::BIGINT"
+
+    def null_count(self, path: tuple[str, ...]) -> str:
+        return self._name(_Asked("null_count", path)) if self.with_counts else "NULL::BIGINT"
+
+    def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        is_ordered = super().lower_bound(path, field) is not None
+        return self._name(_Asked("lower", path, field)) if is_ordered else None
+
+    def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        is_ordered = super().upper_bound(path, field) is not None
+        return self._name(_Asked("upper", path, field)) if is_ordered else None
+
+
+@dataclass(frozen=True)
+class _ListedStatistics(FileStatisticsSql):
+    """Statistics as members of the list ``texts``, which one parse of the JSON text fills."""
+
+    pointers: dict[str, int] = field(default_factory=dict)
+
+    def text(self, *path: str) -> str:
+        place = self.pointers.setdefault(self.pointer(*path), len(self.pointers) + 1)
+        return f"texts[{place}]"
+
+
+class Left(NamedTuple):
+    """The files that a condition leaves."""
+
+    places: np.ndarray
+    """Where they are, ascending."""
+
+    of: int
+    """How many files there are."""
+
+    is_exact: bool
+    """Whether the condition as the texts tell it would leave them all."""
+
+
+class HeldStatistics:
+    """The statistics of one list of files; safe to share among threads.
+
+    Args:
+        parsed_type: the type of the column ``stats_parsed`` of the source, if it has that.
+        has_json: whether its column ``stats`` holds JSON texts.
+        has_few: whether the files are so few that counts of NULLs are read along with bounds. They cost a
+            third more, and of many files those that hold no value at all are better judged by their texts,
+            once the bounds have left a few.
+    """
+
+    def __init__(
+        self, parsed_type: pa.DataType | None = None, *, has_json: bool = True, has_few: bool = False
+    ) -> None:
+        self._has_few = has_few
+        self._statistics = FileStatisticsSql(
+            "stats" if has_json else None, None if parsed_type is None else "stats_parsed", parsed_type
+        )
+        self._lock = threading.Lock()
+        self._places: pa.ChunkedArray | None = None
+        self._columns: OrderedDict[_Asked, pa.ChunkedArray] = OrderedDict()
+        self._too_large: set[_Asked] = set()
+
+    def left(
+        self,
+        cursor: "duckdb.DuckDBPyConnection",
+        source: str,
+        condition: StatisticsCondition,
+        *,
+        may_read: bool = True,
+    ) -> Left | None:
+        """Return the files that a condition leaves; None where that is not to be told from what is held.
+
+        Args:
+            cursor: where the SELECT runs.
+            source: a SELECT of ``place``, ``stats`` and ``stats_parsed`` of all files, always the same.
+            condition: the condition; it is asked for its SQL.
+            may_read: whether the source may be read for what is not held yet.
+        """
+        named = _NamedStatistics(with_counts=self._has_few)
+        sql = condition(named)
+        if not named.asked and not named.with_counts:
+            named = _NamedStatistics()
+            sql = condition(named)
+        if sql is None or not named.asked:
+            return None
+        columns = self._held(cursor, source, list(named.asked), may_read)
+        if columns is None:
+            return None
+        name = "held_statistics"
+        cursor.register(name, pa.table(columns, [PLACE, *named.asked.values()]))
+        found = cursor.sql(f"SELECT {PLACE} FROM {name} WHERE {sql}").to_arrow_table()
+        cursor.unregister(name)
+        return Left(np.sort(numbers_of(found.column(PLACE))), len(columns[0]), named.with_counts)
+
+    def _held(
+        self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[_Asked], may_read: bool
+    ) -> list[pa.ChunkedArray] | None:
+        """The places of all files, and what is asked of each; None where it is not held."""
+        places, columns = self._places, {each: self._columns.get(each) for each in asked}
+        missing = [each for each, column in columns.items() if column is None]
+        if missing:
+            if not may_read or not self._too_large.isdisjoint(asked):
+                return None
+            found = self._read(cursor, source, missing)
+            if places is not None and not found.column(0).equals(places):
+                return None  # The source has changed: it is for the query over it to say what that means.
+            places = found.column(0)
+            columns |= dict(zip(missing, found.columns[1:], strict=True))
+        assert places is not None
+        held = {each: column for each, column in columns.items() if column is not None}
+        self._keep(places, held)
+        return [places, *held.values()]
+
+    def _read(self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[_Asked]) -> pa.Table:
+        if self._statistics.parsed is not None:
+            # A text is parsed only where the struct is silent.
+            selected = [each.sql(self._statistics) for each in asked]
+            rows = source
+        else:
+            listed = _ListedStatistics(self._statistics.json)
+            selected = [each.sql(listed) for each in asked]
+            pointers = ", ".join(map(quote_literal, listed.pointers))
+            rows = f"SELECT {PLACE}, TRY(json_extract_string(stats, [{pointers}])) AS texts FROM ({source})"
+        numbered = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(selected))
+        found = cursor.sql(f"SELECT {PLACE}, {numbered} FROM ({rows})").to_arrow_table()
+        places = numbers_of(found.column(PLACE))
+        if (places[1:] > places[:-1]).all():
+            return found
+        # Several files are read in parallel, and come in any order.
+        return found.take(integers(np.argsort(places)))
+
+    def _keep(self, places: pa.ChunkedArray, columns: Mapping[_Asked, pa.ChunkedArray]) -> None:
+        """Hold columns, and let go of those that were not asked for the longest where they are too many."""
+        with self._lock:
+            self._places = places
+            for asked, column in columns.items():
+                self._columns[asked] = column
+                self._columns.move_to_end(asked)
+            while self._columns and places.nbytes + self.nbytes > _MOST_BYTES:
+                asked, _ = self._columns.popitem(last=False)
+                if asked in columns:
+                    self._too_large.add(asked)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all columns that are held, without the places."""
+        return sum(column.nbytes for column in self._columns.values())
