@@ -1,12 +1,16 @@
-"""The one private hook of Polars that is used, and the versions of Polars on which it was tested.
+"""The private hooks of Polars that are used, and the versions of Polars on which they were tested.
 
-Polars takes deletion vectors for a whole scan through an argument of `polars.scan_parquet` that is not
-public. With it one scan reads all files, whatever their deletion vectors; without it every file that
-has one is a scan of its own with a row index (see `deltaarrow.engines.polars_native`). Both are right,
-the hook is faster. It is used on the versions in `VERIFIED` only.
+- Polars takes deletion vectors for a whole scan through an argument of `polars.scan_parquet` that is not
+  public. With it one scan reads all files, whatever their deletion vectors; without it every file that
+  has one is a scan of its own with a row index (see `deltaarrow.engines.polars_native`).
+- `LazyFrame.pipe_with_schema` is public, but pickles only with a further package; what is below it does
+  without. By it a frame is chosen when a query is planned.
+
+Results are the same without them, and come later. They are used on the versions in `VERIFIED` only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +28,10 @@ if TYPE_CHECKING:
 else:
     pl = require("polars")
 
-__all__ = ["VERIFIED", "deletion_arguments", "is_hook_verified", "read_deleted_rows"]
+__all__ = ["VERIFIED", "chosen_when_planned", "deletion_arguments", "is_hook_verified", "read_deleted_rows"]
 
 VERIFIED = ((2, 1),)
-"""Releases (major, minor) of Polars whose ``_deletion_files`` does what this module relies on."""
+"""Releases (major, minor) of Polars that do what this module relies on."""
 
 
 def is_hook_verified(version: str | None = None) -> bool:
@@ -40,28 +44,55 @@ def is_hook_verified(version: str | None = None) -> bool:
     return (major, minor) in {(str(a), str(b)) for a, b in VERIFIED}
 
 
+@dataclass(frozen=True)
+class _Choice:
+    choose: "Callable[[pl.LazyFrame], pl.LazyFrame]"
+
+    def __call__(self, inputs: Any) -> Any:
+        (frame,), _ = inputs
+        return self.choose(pl.LazyFrame._from_pyldf(frame))._ldf
+
+
+def chosen_when_planned(
+    frame: "pl.LazyFrame", choose: "Callable[[pl.LazyFrame], pl.LazyFrame]"
+) -> "pl.LazyFrame":
+    """Return a lazy frame in whose place a query that is planned has ``choose(frame)``, of the same schema.
+
+    It pickles if `choose` does.
+    """
+    return pl.LazyFrame._from_pyldf(frame._ldf.pipe_with_schema(_Choice(choose)))
+
+
 def deletion_arguments(store: Store, tasks: Mapping[str, FileTask]) -> dict[str, Any]:
     """Return the arguments of `polars.scan_parquet` that make it leave deleted rows out.
 
     `tasks` has the file at every location that the scan is given. Deletion vectors are read when the
     scan runs, all of them at once.
     """
-    masked = {location: task for location, task in tasks.items() if task.deletion_vector is not None}
-    if not masked:
+    if all(task.deletion_vector is None for task in tasks.values()):
         return {}
+    return {"_deletion_files": ("delta-deletion-vector", _SelectionVectors(store, tasks))}
 
-    def selection_vectors(requested: pl.DataFrame) -> pl.DataFrame:
+
+@dataclass(frozen=True)
+class _SelectionVectors:
+    """Answers Polars with the rows to keep of files; picklable."""
+
+    store: Store
+    tasks: Mapping[str, FileTask]
+
+    def __call__(self, requested: "pl.DataFrame") -> "pl.DataFrame":
         locations = requested.get_column("path").to_list()
-        if unknown := [location for location in locations if location not in tasks]:
+        if unknown := [location for location in locations if location not in self.tasks]:
             raise RuntimeError(
                 f"Polars asks for deletion vectors of files that were not given to it: {unknown}"
             )
-        wanted = [masked[location] for location in locations if location in masked]
-        deleted = dict(zip([task.path for task in wanted], read_deleted_rows(store, wanted), strict=True))
-        masks = _masks([deleted.get(tasks[location].path) for location in locations])
+        wanted = [task for name in locations if (task := self.tasks[name]).deletion_vector is not None]
+        deleted = dict(
+            zip([task.path for task in wanted], read_deleted_rows(self.store, wanted), strict=True)
+        )
+        masks = _masks([deleted.get(self.tasks[location].path) for location in locations])
         return pl.DataFrame({"selection_vector": pl.from_arrow(masks)})
-
-    return {"_deletion_files": ("delta-deletion-vector", selection_vectors)}
 
 
 def read_deleted_rows(store: Store, tasks: list[FileTask]) -> list[DeletedRows]:

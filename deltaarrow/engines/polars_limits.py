@@ -154,6 +154,10 @@ class FileBinder:
                 other.append(task)
         return native, other
 
+    def have_one_schema(self, tasks: Sequence[FileTask]) -> bool:
+        """Whether the files hold the same columns, of the same types; reads their footers."""
+        return len(set(self._read_schemas(tasks))) == 1
+
     @property
     def _may_trust_names(self) -> bool:
         is_near = self._layout.store.is_local

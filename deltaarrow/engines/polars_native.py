@@ -96,6 +96,22 @@ class NativeScan:
                 ]
         return frames
 
+    def plain(self, files: Sequence[BoundFile]) -> pl.LazyFrame | None:
+        """Return a lazy frame of files that are all alike; None if they do not hold exactly the columns.
+
+        Of such a scan Polars looks at the files while it plans, and orders joins by what it finds. It
+        does not where it is told the schema.
+        """
+        tasks = [file.task for file in files]
+        scan = self._scan(tasks, is_complete=True, schema=None)
+        is_told = dict(scan.collect_schema()) == dict(self._physical_schema)
+        return self._project(scan, tasks[0]) if is_told else None
+
+    @property
+    def _physical_schema(self) -> pl.Schema:
+        """The wanted columns that are read from files, under their physical names."""
+        return polars_schema(self._physical.values())
+
     @cached_property
     def _physical(self) -> dict[str, Field]:
         """The wanted columns that are read from files: logical name -> field under its physical name."""
@@ -155,9 +171,9 @@ class NativeScan:
         """The physical columns of files, without the rows that their deletion vectors delete."""
         by_location = {self.layout.store.location(task.path): task for task in tasks}
         absent: Any = "raise" if is_complete else "insert"
+        arguments = {"schema": dict(self._physical_schema), **arguments}
         return pl.scan_parquet(
             list(by_location),
-            schema=dict(polars_schema(self._physical.values())),
             # Paths and their folders are names, not patterns or values.
             glob=False,
             hive_partitioning=False,

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from deltaarrow.engines import DeltaDataset, register, scan_delta
+from deltaarrow.engines.polars import DeltaResolver
 from deltaarrow.expressions import bind, from_sql, to_arrow
 from deltaarrow.scan import with_row_tracking
 from deltaarrow.snapshot import Snapshot
@@ -56,7 +57,16 @@ def _read_duckdb_dataset(
 def _read_polars(
     snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, row_tracking: bool = False
 ) -> pa.Table:
-    frame = scan_delta(snapshot, row_tracking=row_tracking)
+    return _collect(scan_delta(snapshot, row_tracking=row_tracking), columns, where)
+
+
+def _read_polars_resolver(
+    snapshot: Snapshot, columns: Sequence[str] | None, where: str | None, row_tracking: bool = False
+) -> pa.Table:
+    return _collect(DeltaResolver(snapshot, row_tracking).lazy(), columns, where)
+
+
+def _collect(frame: pl.LazyFrame, columns: Sequence[str] | None, where: str | None) -> pa.Table:
     if where is not None:
         frame = frame.filter(pl.sql_expr(where))
     if columns is not None:
@@ -69,6 +79,7 @@ ENGINES: dict[str, Callable[..., pa.Table]] = {
     "duckdb": _read_duckdb,
     "duckdb-dataset": _read_duckdb_dataset,
     "polars": _read_polars,
+    "polars-resolver": _read_polars_resolver,
 }
 """Engine -> function of a snapshot, the wanted columns (None: all), a condition in SQL (None: none) and
 whether the columns of row tracking are there."""
