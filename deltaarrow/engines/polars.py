@@ -318,8 +318,9 @@ def scan_delta(
 
     Polars reads the data files itself, with what a query needs of them: filters and columns arrive at
     the files, and files that cannot match are not opened. Of a table on a disk without partition columns
-    and with at most 64 files, Polars opens all of them: what it finds there it needs to order joins. A table of which Polars cannot read some
-    files (see `deltaarrow.engines.polars_limits`) is read with pyarrow there, to the same result.
+    and with at most 64 files, Polars opens all of them: what it finds there it needs to order joins. A
+    table of which Polars cannot read some files (see `deltaarrow.engines.polars_limits`) is read with
+    pyarrow there, to the same result.
     Lazy frames pickle, with the place and version of the table and its `storage_options`.
 
     Args:

@@ -74,24 +74,39 @@ def deletion_arguments(store: Store, tasks: Mapping[str, FileTask]) -> dict[str,
     return {"_deletion_files": ("delta-deletion-vector", _SelectionVectors(store, tasks))}
 
 
-@dataclass(frozen=True)
 class _SelectionVectors:
-    """Answers Polars with the rows to keep of files; picklable."""
+    """Answers Polars with the rows to keep of files; picklable.
 
-    store: Store
-    tasks: Mapping[str, FileTask]
+    The last answer is kept: a frame is asked for the same files again at each of its queries.
+    """
+
+    def __init__(self, store: Store, tasks: Mapping[str, FileTask]) -> None:
+        self._store = store
+        self._tasks = tasks
+        self._last: tuple[list[str], pl.DataFrame] = [], pl.DataFrame()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the answer."""
+        return _SelectionVectors, (self._store, self._tasks)
 
     def __call__(self, requested: "pl.DataFrame") -> "pl.DataFrame":
         locations = requested.get_column("path").to_list()
-        if unknown := [location for location in locations if location not in self.tasks]:
+        known, answer = self._last
+        if locations != known:
+            answer = self._answer(locations)
+            self._last = locations, answer
+        return answer
+
+    def _answer(self, locations: list[str]) -> "pl.DataFrame":
+        if unknown := [location for location in locations if location not in self._tasks]:
             raise RuntimeError(
                 f"Polars asks for deletion vectors of files that were not given to it: {unknown}"
             )
-        wanted = [task for name in locations if (task := self.tasks[name]).deletion_vector is not None]
-        deleted = dict(
-            zip([task.path for task in wanted], read_deleted_rows(self.store, wanted), strict=True)
-        )
-        masks = _masks([deleted.get(self.tasks[location].path) for location in locations])
+        tasks = [self._tasks[location] for location in locations]
+        wanted = [task for task in tasks if task.deletion_vector is not None]
+        vectors = read_deleted_rows(self._store, wanted)
+        deleted = dict(zip([task.path for task in wanted], vectors, strict=True))
+        masks = _masks([deleted.get(task.path) for task in tasks])
         return pl.DataFrame({"selection_vector": pl.from_arrow(masks)})
 
 
