@@ -5,6 +5,7 @@ import importlib.util
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,10 @@ def _run(chosen: dict[str, list[Case]], options: argparse.Namespace) -> int:
 
 
 def recorded_results() -> list[CaseResult]:
-    """Return what is kept beside this module, by suites and cases, without cases that are gone."""
+    """Return what is kept beside this module, by suites and cases as they are now, and their targets."""
     kept = {(each.suite, each.case, each.conditions.scale): each for each in ResultsFile(_RECORD).results}
     return [
-        kept[key]
+        replace(kept[key], targets=case.targets)
         for suite, cases in SUITES.items()
         for scale in SCALES
         for case in cases(SCALES[scale])

@@ -16,6 +16,7 @@ from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, short
 from benchmarks.cases.write import describe_rows
 from benchmarks.data_lineitem import DELETED, VECTORS, write_lineitem_tables
 from benchmarks.data_pipeline import CHANGED_EVERY, write_lake
+from benchmarks.queries import read_query
 
 __all__ = ["cases"]
 
@@ -24,13 +25,6 @@ _DELETED_PERCENT = 5
 _COLUMNS = (
     "l_returnflag, l_linestatus, l_quantity, l_extendedprice, l_discount, l_tax, l_shipdate, l_orderkey"
 )
-_QUERY = """
-SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
-  sum(l_extendedprice * (1 - l_discount)), sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)),
-  avg(l_quantity), avg(l_discount), max(l_orderkey), count(*)
-FROM {lineitem} WHERE l_shipdate <= DATE '1998-09-02'
-GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus
-"""
 _CHANGED_GROUPS = """
 SELECT c.order_date, c.product, count(s.order_id) AS orders,
   coalesce(sum(CAST(s.quantity AS BIGINT)), 0) AS quantity,
@@ -91,10 +85,12 @@ def _reading(table: str) -> dict[str, Engine]:
 def _read(table: str, source: str, **options: str) -> Engine:
     def run(data: Path, _: Path) -> Iterator[Any]:
         spark = _session()
+        query = read_query("lineitem/group_by")
         yield
         while True:
             frame = spark.read.format(source).options(**options).load(str(data / table))
-            yield spark.sql(_QUERY, lineitem=frame).collect()
+            frame.createOrReplaceTempView("lineitem")
+            yield spark.sql(query).collect()
 
     return run
 
