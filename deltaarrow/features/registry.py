@@ -393,6 +393,7 @@ _RECORDS = (
         kind=_W,
         sentence="Strings may be compared by the rules of a language.",
         also_named=("collations-preview",),
+        activation=ColumnMetadata("__COLLATIONS"),
     ),
     TableFeature(
         name="geospatial",

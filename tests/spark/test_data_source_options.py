@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import types
 
 import deltaarrow as da
-from deltaarrow.errors import VersionNotFoundError
+from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.stream_options import StreamOptions
@@ -157,6 +158,25 @@ def test_options_of_writes_are_those_of_the_writer():
 def test_refused_options_of_writes(options, said):
     with pytest.raises(ValueError, match=said):
         SinkOptions.parse(options, "append")
+
+
+@pytest.mark.parametrize(
+    ("data_type", "said"),
+    [
+        (types.DayTimeIntervalType(), "'x'.*interval day to second"),
+        (types.TimeType(), r"'x'.*time\(6\)"),
+        (types.StringType("UNICODE_CI"), "table feature collations"),
+        (types.StructType([types.StructField("a", types.StringType("UTF8_LCASE"))]), "collations"),
+        (types.ArrayType(types.CalendarIntervalType()), "interval"),
+    ],
+)
+def test_refused_types_of_new_tables(tmp_path, data_type, said):
+    options = SinkOptions.parse({"path": str(tmp_path)}, "append")
+    with pytest.raises(UnsupportedFeatureError, match=said):
+        FrameWriter.plan(
+            options, FrameColumns.of_frame(types.StructType([types.StructField("x", data_type)]))
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_splits_hold_files_up_to_a_size(tmp_path):
