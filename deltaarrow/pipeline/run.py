@@ -28,6 +28,23 @@ _SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+_LOCAL_SETTINGS = {
+    "spark.sql.shuffle.partitions": "8",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+"""On one machine; the defaults, 200 and 50, are for clusters, and take minutes for small tables."""
+_CONFLICTS = {
+    "ConcurrentAppendException",
+    "ConcurrentDeleteDeleteException",
+    "ConcurrentDeleteReadException",
+    "ConcurrentTransactionException",
+    "ConcurrentWriteException",
+    "MetadataChangedException",
+    "ProtocolChangedException",
+}
+"""What delta-spark raises for a statement that another writer of the table was quicker than."""
+
+_MOST_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,8 @@ def start_spark(master: str = "local[2]") -> "SparkSession":
     require("pyspark")
     configure = require("delta").configure_spark_with_delta_pip
     builder = require("pyspark.sql").SparkSession.builder.master(master).appName("deltaarrow pipeline")
-    for key, value in _SETTINGS.items():
+    local = _LOCAL_SETTINGS if master.startswith("local") else {}
+    for key, value in {**_SETTINGS, **local}.items():
         builder = builder.config(key, value)
     session: SparkSession = configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
@@ -78,6 +96,8 @@ def run_scripts(
         first: the name of the script to begin with, or its beginning; all of them if None.
         on_statement: is told the script, and how many of how many statements are done.
 
+    A statement that conflicts with another writer, such as `follow_once`, has done nothing, and is run again.
+
     Raises `ValueError` for a `first` that no script has, and what Spark raises.
     """
     if events < 1 or batch < 0:
@@ -90,11 +110,21 @@ def run_scripts(
         statements = script.statements(variables)
         for done, statement in enumerate(statements):
             on_statement(script, done, len(statements))
-            spark.sql(statement).collect()
+            _run(spark, statement)
         on_statement(script, len(statements), len(statements))
         rows, files = _written(lake, before)
         seconds = time.perf_counter() - begun
         yield StepReport(script.name, script.title, len(statements), seconds, rows, files)
+
+
+def _run(spark: "SparkSession", statement: str) -> None:
+    for left in reversed(range(_MOST_TRIES)):
+        try:
+            spark.sql(statement).collect()
+            return
+        except Exception as error:
+            if not left or type(error).__name__ not in _CONFLICTS:
+                raise
 
 
 def _from(scripts: Sequence[Script], first: str | None) -> Sequence[Script]:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.cli import pipeline as commands
 from deltaarrow.cli.app import app
+from deltaarrow.errors import ConcurrentAppendException
 from deltaarrow.pipeline import run_scripts
 
 _SILVER = "APPEND `${lake}/silver/orders`"
@@ -25,11 +26,15 @@ class Session:
     def __init__(self):
         self.statements = []
         self.failing = None
+        self.conflicts = 0
 
     def sql(self, statement):
         self.statements.append(statement)
         if self.failing is not None and statement.endswith(self.failing):
             raise RuntimeError("no more")
+        if self.conflicts:
+            self.conflicts -= 1
+            raise ConcurrentAppendException("someone else was first")
         if statement.startswith("APPEND"):
             _, path, number = statement.split()
             rows = pa.table({"id": pa.array(range(int(number)), pa.int64())})
@@ -93,6 +98,18 @@ def test_run_that_fails_goes_on_from_the_script_that_it_was_at(folder, tmp_path)
     again = run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2, first="02")
     assert [each.name for each in again] == ["02_silver", "03_gold"]
     assert DeltaTable(tmp_path / "lake/bronze/events").count() == 9
+
+
+def test_statement_that_others_were_quicker_than_is_run_again(folder, tmp_path):
+    spark = Session()
+    spark.conflicts = 3
+    reports = list(run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2))
+    assert [dict(each.rows) for each in reports] == [{"bronze/events": 9}, {"silver/orders": 3 + 2}, {}]
+    assert len(spark.statements) == 4 + 3
+    spark.conflicts = 100
+    with pytest.raises(ConcurrentAppendException):
+        next(run_scripts(spark, folder, tmp_path / "lake"))
+    assert len(spark.statements) == 4 + 3 + 20
 
 
 def test_command_prints_a_report_of_each_step(folder, tmp_path, monkeypatch):
