@@ -1,5 +1,6 @@
 -- Silver: one row an order, as its last event says. Malformed events stay in bronze; a cancelled order goes.
--- A batch that was merged before changes nothing.
+-- A batch that was merged before changes nothing, also where later ones were: their events come after its own,
+-- so that an order which they cancelled stays away.
 
 CREATE TABLE IF NOT EXISTS delta.`${lake}/silver/orders` (
   order_id BIGINT NOT NULL,
@@ -14,12 +15,9 @@ CREATE TABLE IF NOT EXISTS delta.`${lake}/silver/orders` (
 TBLPROPERTIES (
   'delta.enableDeletionVectors' = 'true',
   'delta.enableChangeDataFeed' = 'true',
-  'delta.enableRowTracking' = 'true'
+  'delta.enableRowTracking' = 'true',
+  'delta.constraints.quantity_is_positive' = 'quantity > 0'
 );
-
-ALTER TABLE delta.`${lake}/silver/orders` DROP CONSTRAINT IF EXISTS quantity_is_positive;
-
-ALTER TABLE delta.`${lake}/silver/orders` ADD CONSTRAINT quantity_is_positive CHECK (quantity > 0);
 
 MERGE INTO delta.`${lake}/silver/orders` AS t
 USING (
@@ -34,7 +32,7 @@ USING (
         try_cast(at AS TIMESTAMP) AS ordered_at,
         try_cast(event_id AS BIGINT) AS event_id
       FROM delta.`${lake}/bronze/events`
-      WHERE batch = ${batch}
+      WHERE batch >= ${batch}
     )
     WHERE order_id IS NOT NULL AND quantity > 0 AND price IS NOT NULL AND ordered_at IS NOT NULL
       AND status IN ('placed', 'paid', 'cancelled')

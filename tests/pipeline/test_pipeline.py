@@ -79,6 +79,8 @@ def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_pa
     assert reports[0].title == "Bronze: raw shop events as they arrive, every column a text"
     assert reports[0].rows["bronze/events"] > EVENTS
     assert reports[1].rows["silver/orders"] == DeltaTable(tmp_path / "silver/orders").count()
+    assert all(min(report.files.values()) > 0 for report in reports[:3])
+    assert all(report.seconds > 0 for report in reports)
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
     with Follower(tmp_path) as follower:
         for report in scripts(spark, tmp_path, 1):
@@ -89,11 +91,16 @@ def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_pa
     assert any(report.metrics is not None for report in follower.reports)
     # What was run before comes to the same, on either side.
     known = silver_rows(tmp_path)
-    assert next(scripts(spark, tmp_path, 1, "02")).name == "02_silver"
-    assert silver_rows(tmp_path) == known
+    for batch in (1, 0):
+        assert next(scripts(spark, tmp_path, batch, "02")).name == "02_silver"
+        assert silver_rows(tmp_path) == known
     assert follow_once(tmp_path).groups == 0
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
-    assert DeltaTable(tmp_path / "silver/orders").verify(deep=True).ok
+    silver = DeltaTable(tmp_path / "silver/orders")
+    assert silver.verify(deep=True).ok
+    assert silver.metadata().configuration["delta.constraints.quantity_is_positive"] == "quantity > 0"
+    with pytest.raises(Exception, match="quantity_is_positive"):
+        spark.sql(f"UPDATE delta.`{tmp_path}/silver/orders` SET quantity = -1")
 
 
 @pytest.mark.slow
