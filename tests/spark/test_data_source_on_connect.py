@@ -1,4 +1,4 @@
-"""The data source on Spark Connect: a client without a JVM of its own registers it and reads and writes."""
+"""The data source on Spark Connect: a client without a JVM of its own reads and writes, streams as well."""
 
 import importlib.util
 
@@ -24,6 +24,24 @@ try:
 except Exception as error:
     assert "VersionNotFoundError" in str(error), error
     mark("refused")
+
+
+def copy(**options):
+    stream = spark.readStream.format("deltaarrow").options(**options).load(path)
+    assert stream.isStreaming and stream.columns == ["id", "s", "d"]
+    writer = stream.writeStream.format("deltaarrow").option("txnAppId", "copy")
+    writer = writer.option("checkpointLocation", f"{path}-checkpoint").trigger(availableNow=True)
+    query = writer.start(f"{path}-copy")
+    assert query.awaitTermination(200)
+    assert query.exception() is None, query.exception()
+
+
+copy(maxFilesPerTrigger=1)
+rows.limit(10).write.format("deltaarrow").mode("append").save(path)
+for _ in range(2):
+    copy(maxFilesPerTrigger=1)
+assert spark.read.format("deltaarrow").load(f"{path}-copy").count() == 1010
+mark("copied")
 spark.stop()
 """
 
@@ -34,5 +52,8 @@ spark.stop()
 def test_data_source_is_registered_read_and_written_on_connect(tmp_path):
     with SparkProcess(SCRIPT, tmp_path, remote="local[2]") as spark:
         spark.finish()
-    assert (spark.marks / "refused").exists()
-    assert [entry["operation"] for entry in da.DeltaTable(spark.table).history()] == ["WRITE", "WRITE"]
+    assert {"refused", "copied"} <= {file.name for file in spark.marks.iterdir()}
+    copied = da.DeltaTable(f"{spark.table}-copy")
+    for table in (da.DeltaTable(spark.table), copied):
+        assert [entry["operation"] for entry in table.history()] == ["WRITE"] * 3
+    assert copied.transaction_version("copy") == 2
