@@ -82,8 +82,8 @@ class CheckpointFiles:
 
         `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see `file_and_row`) or, where
         there is a `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as
-        an absent field of the JSON form is. `told_by` are fields of which every such action has one, `among`
-        is a condition on ``file_row_number``.
+        an absent field of the JSON form is. `told_by` are fields of which every such action has one; where
+        `among`, a condition on ``file_row_number``, leaves nothing but such actions, they are not asked.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -93,12 +93,13 @@ class CheckpointFiles:
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
         files = ", ".join(quote_file(store.location(name)) for name in self.names)
-        present = [name for name in told_by if struct.get_field_index(camel_case(name)) >= 0]
-        is_action = " OR ".join(f"{action}.{camel_case(name)} IS NOT NULL" for name in present)
+        if among is None:
+            present = [name for name in told_by if struct.get_field_index(camel_case(name)) >= 0]
+            among = " OR ".join(f"{action}.{camel_case(name)} IS NOT NULL" for name in present)
         # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
-            f" WHERE ({is_action or 'FALSE'})" + (f" AND {among}" if among is not None else "")
+            f" WHERE {among or 'FALSE'}"
         )
 
 

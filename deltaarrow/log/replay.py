@@ -237,17 +237,12 @@ class LogState:
         condition: FileCondition | None,
     ) -> pa.Table:
         result_schema = pa.schema([schema.field(name) for name in names])
-        # A condition may look at columns that are not asked for.
-        inner = schema.names if condition is not None else names
-        keyed = [*dict.fromkeys([*inner, *KEY_COLUMNS])]
         held, parts = self.held
         parts = [files for files in parts if files.holds(action)]
         kept = None
         if condition is not None:
             kept = condition.whole(stats="stats", partition_values="partition_values")
-        # Those that the text of the condition names are all that it looks at.
-        looked_at = [name for name in schema.names if kept is not None and name in kept]
-        tail = read_held([*dict.fromkeys([*names, *looked_at])])
+        tail = read_held(_with_looked_at(names, schema, [kept]))
         if not parts and kept is None:
             return tail.select(names)
         import duckdb
@@ -265,20 +260,22 @@ class LogState:
                 for files in parts:
                     own, more = _condition_on(files, condition)
                     chosen, among = self._chosen(cursor, files, condition)
+                    conditions = [*unseen, *among, own]
+                    columns = _with_looked_at([*names, *KEY_COLUMNS, *more], schema, conditions)
                     for part in chosen:
-                        sql = part.files.sql(self.store, action, [*keyed, *more], schema, among=part.rows)
-                        branches.append(_select(listed, f"({sql}) older", [*unseen, *among, own]))
+                        sql = part.files.sql(self.store, action, columns, schema, among=part.rows)
+                        branches.append(_select(listed, f"({sql}) older", conditions))
                 query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
                 table: pa.Table = cursor.sql(query).to_arrow_table()
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
-                self._blame_checkpoint(action, keyed, schema)
+                self.blame_checkpoint(action)
                 raise CorruptLogError(
                     f"the files of version {self.segment.version} cannot be listed: {error}"
                 ) from error
         if parts and not _is_complete(table, action):
-            self._blame_checkpoint(action, keyed, schema)
+            self._blame_checkpoint(action, [*dict.fromkeys([*names, *KEY_COLUMNS])], schema)
         return table.cast(result_schema)
 
     def _chosen(
@@ -323,6 +320,15 @@ def _condition_on(
         stats_parsed_type=parsed_type,
     )
     return found, () if found is None else ("stats_parsed",)
+
+
+def _with_looked_at(names: Sequence[str], schema: pa.Schema, conditions: Sequence[str | None]) -> list[str]:
+    """Names, and those of the columns that conditions look at: the ones that their texts name.
+
+    To bind all columns would cost a query some milliseconds.
+    """
+    texts = [each for each in conditions if each is not None]
+    return [*dict.fromkeys([*names, *(name for name in schema.names if any(name in text for text in texts))])]
 
 
 def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:
