@@ -7,6 +7,8 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import from_sql
 from deltaarrow.scan import file_index, plan_scan
 from deltaarrow.scan.file_index import FileIndex
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.statistics import HeldStatistics
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -24,7 +26,7 @@ CONDITIONS = [
     "p = 2", "p = 2 AND id < 15", "p IS NULL", "NOT (p = 2)", "p = 2 OR id = 3", "p = 1.5", "p = 'two'",
     "s = 'a''b'", "s IS NULL", "s LIKE 'a%'", "d = '2026-01-02'", "d > TIMESTAMP_NTZ'2026-01-01 12:00:00'",
     "d IN ('2026-01-01', NULL)", "x > 2", "x = 1.5", "p IS NOT NULL AND d IS NOT NULL AND id >= 10",
-    "id = 25",
+    "id = 25", "id IS NULL", "id >= 12 AND id < 31", "NOT (id < 30)", "id IN (3, 33) AND s = 'c'",
 ]  # fmt: skip
 
 
@@ -40,16 +42,28 @@ def snapshot(tmp_path, request):
     return open_snapshot(tmp_path)
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("files", ["few", "many", "too many"])
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_conditions_leave_the_files_that_the_log_says(snapshot, where, is_kept, monkeypatch):
-    if not is_kept:
+def test_conditions_leave_the_files_that_the_log_says(snapshot, where, files, monkeypatch):
+    if files != "few":
+        monkeypatch.setattr(file_index, "_FEW_FILES", 0)
+    if files == "too many":
         monkeypatch.setattr(file_index, "_MOST_BYTES", -1)
     predicate = from_sql(where)
     index = FileIndex(snapshot)
     for _ in range(2):
         assert index.plan(predicate, ["id"]).files.equals(plan_scan(snapshot, predicate, ["id"]).files)
     assert index.plan(None, ["id"]).files.equals(plan_scan(snapshot, None, ["id"]).files)
+
+
+def test_statistics_are_parsed_once(snapshot, monkeypatch):
+    read, reads = HeldStatistics._read, []
+    monkeypatch.setattr(HeldStatistics, "_read", lambda *given: reads.append(given[-1]) or read(*given))
+    monkeypatch.setattr(Snapshot, "pruning_sql", lambda *given: pytest.fail("judged one by one"))
+    index = FileIndex(snapshot)
+    for where, count in [("id = 25", 1), ("id > 18 AND id <= 30", 3), ("id IN (1, 39)", 2), ("id = 99", 0)]:
+        assert index.plan(from_sql(where), ["id"]).files.num_rows == count
+    assert len(reads) == 1
 
 
 def test_columns_that_are_not_there_and_files_that_are_there_twice(snapshot, tmp_path):
