@@ -4,6 +4,9 @@ The pipeline of ``sql/pipeline`` is such scripts. They are idempotent, so that a
 from the script that it was at.
 """
 
+import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +33,10 @@ _SETTINGS = {
 }
 _LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "8",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.databricks.delta.snapshotPartitions": "2",
 }
-"""On one machine; the defaults, 200 and 50, are for clusters, and take minutes for small tables."""
+"""On one machine; the defaults, 200, 10000 and 50, are for clusters, and take minutes for small tables."""
 _CONFLICTS = {
     "ConcurrentAppendException",
     "ConcurrentDeleteDeleteException",
@@ -70,9 +74,23 @@ def start_spark(master: str = "local[2]") -> "SparkSession":
     local = _LOCAL_SETTINGS if master.startswith("local") else {}
     for key, value in {**_SETTINGS, **local}.items():
         builder = builder.config(key, value)
-    session: SparkSession = configure(builder).getOrCreate()
+    with _output_as_errors():
+        session: SparkSession = configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextlib.contextmanager
+def _output_as_errors() -> Iterator[None]:
+    """Let a process that is started meanwhile write to standard error alone, as VACUUM prints in the JVM."""
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def run_scripts(
