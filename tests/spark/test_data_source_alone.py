@@ -1,4 +1,4 @@
-"""The data source in a Spark that has no jar of Delta's, where tasks fail and are tried again."""
+"""The data source in a Spark that has no jar of Delta's: tasks are tried again, and nothing else is there."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import pytest
 
 import deltaarrow as da
 from tests.support.modules import ROOT
+from tests.support.spark_process import SparkProcess
 
 SCRIPT = """
 import os, sys
@@ -65,3 +66,52 @@ def test_tasks_that_are_tried_again_double_no_row(tmp_path, monkeypatch):
     assert str(found["at"][0].as_py()) == "2026-01-01 05:00:00+00:00"
     assert da.DeltaTable(table).version() == 0
     assert len(list(Path(table).glob("*.parquet"))) >= 4
+
+
+OTHERS = ("pandas", "polars", "delta", "deltalake", "typer", "rich", "s3fs", "grpc")
+
+NOTHING_ELSE = f"""
+import sys
+from importlib.machinery import PathFinder
+
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name in {OTHERS} else super().find_spec(name, path, target)
+
+
+sys.meta_path[:] = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+"""
+"""What every Python of a test runs first, the workers of Spark as well."""
+
+WITHOUT_OTHERS = """
+rows = spark.sql("SELECT id, CAST(id AS DECIMAL(9, 2)) d, id % 2 p FROM range(0, 1000, 1, 2)")
+rows.write.format("deltaarrow").mode("append").option("partitionBy", "p").save(path)
+writer = rows.where("p = 0").write.format("deltaarrow").mode("overwrite").option("replaceWhere", "p = 0")
+writer.save(path)
+options = {"filter": "id >= 990 AND p = 0", "columns": "id"}
+some = spark.read.format("deltaarrow").options(**options).load(path)
+assert sorted(row["id"] for row in some.collect()) == [990, 992, 994, 996, 998]
+stream = spark.readStream.format("deltaarrow").option("filter", "p = 1").load(path)
+writer = stream.writeStream.format("deltaarrow").option("txnAppId", "copy").trigger(availableNow=True)
+writer.option("checkpointLocation", f"{path}-checkpoint").start(f"{path}-copy").awaitTermination()
+assert spark.read.format("deltaarrow").load(f"{path}-copy").count() == 500
+try:
+    import pandas
+except ModuleNotFoundError:
+    mark("alone")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_pyspark_is_all_that_it_needs(tmp_path, monkeypatch):
+    first = tmp_path / "first"
+    first.mkdir()
+    (first / "sitecustomize.py").write_text(NOTHING_ELSE)
+    monkeypatch.setenv("PYTHONPATH", str(first))
+    with SparkProcess(WITHOUT_OTHERS, tmp_path, master="local[2]") as spark:
+        spark.finish()
+    assert (spark.marks / "alone").exists(), spark.log
+    assert da.DeltaTable(spark.table).count() == 1000
