@@ -148,7 +148,9 @@ def _parts(cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, places: 
             name = f"rows_{secrets.token_hex(8)}"
             cursor.register(name, pa.table([_bits(found)], ["bits"]))
             cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
-            condition = f"get_bit(getvariable('{name}'), file_row_number::INTEGER) = 1"
+            # Whichever condition comes first, no bit after the last one is asked for.
+            bit = f"least(file_row_number, {found[-1]})::INTEGER"
+            condition = f"get_bit(getvariable('{name}'), {bit}) = 1"
             condition = f"file_row_number BETWEEN {found[0]} AND {found[-1]} AND {condition}"
         yield Part(CheckpointFiles((files.names[number],), files.schema), condition)
 
