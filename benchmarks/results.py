@@ -73,7 +73,7 @@ class Conditions:
 
 @dataclass
 class CaseResult:
-    """What was measured of a case, by engine; `answer` is what they agreed on."""
+    """What was measured of a case, by engine; `answer` is what they agreed on, or the checksum of it."""
 
     suite: str
     case: str

@@ -10,6 +10,7 @@ import os
 import statistics
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ __all__ = [
     "perform_in_fresh_process",
     "run_case",
 ]
+
+
+_LONGEST_KEPT = 200
+"""Letters of an answer."""
 
 
 class EngineFailedError(Exception):
@@ -102,7 +107,7 @@ def run_case(
         if engine not in case.yardsticks and not _agrees(answer, answers[OURS]):
             raise WrongAnswerError(f"{case.name}: {engine} says {answer}, {OURS} says {answers[OURS]}")
     measured = {engine: Measurements() for engine in case.engines}
-    result = CaseResult(suite, case.name, answers[OURS], measured, case.targets, conditions)
+    result = CaseResult(suite, case.name, _kept(answers[OURS]), measured, case.targets, conditions)
     for number in range(settings.rounds):
         for engine in _rotated(list(case.engines), number):
             found = do("time", engine)
@@ -113,6 +118,12 @@ def run_case(
             measurements.above_bytes.append(found["above_bytes"])
             measurements.figures.append(found["figures"])
     return result
+
+
+def _kept(answer: Any) -> Any:
+    """Make of an answer what is kept with the measurements: of a long one its checksum."""
+    text = json.dumps(answer)
+    return answer if len(text) <= _LONGEST_KEPT else {"crc": zlib.crc32(text.encode())}
 
 
 def _agrees(answer: Any, ours: Any) -> bool:
