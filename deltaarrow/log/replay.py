@@ -35,6 +35,7 @@ from deltaarrow.actions import (
 from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, key_table
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.log.answers import RecentAnswers
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,
@@ -216,7 +217,17 @@ class LogState:
         are judged by these, without parsing a text.
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
-        return self._query("add", self._added, FILE_SCHEMA, names, condition)
+        find = partial(self._query, "add", self._added, FILE_SCHEMA, names, condition)
+        if condition is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
+            return find()
+        # What is asked is the text of the SQL: equal predicates may have values of unlike types.
+        kept = condition.whole(stats="stats", partition_values="partition_values")
+        own = (_condition_on(files, condition)[0] for files in self.held[1])
+        return self._answers.of((tuple(names), kept, *own), find)
+
+    @cached_property
+    def _answers(self) -> RecentAnswers:
+        return RecentAnswers()
 
     def query_tombstones(self) -> pa.Table:
         """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
