@@ -113,7 +113,7 @@ def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, part
     (external,) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()[0]
     if count and str(external).lower() != "true":
         raise BeyondDuckDBError("the connection may not read files (enable_external_access)")
-    relation = relation_sql(plan, parts_name, lists_name=parts_name)
+    relation = relation_sql(plan, parts_name, variables_name=parts_name)
     if count and not store.is_local:
         _reach(connection, store, [task.path for task in plan.tasks])
     return relation
@@ -145,7 +145,7 @@ def _helpers(connection: duckdb.DuckDBPyConnection, prefix: str) -> list[tuple[s
         [prefix],
     ).fetchall()
     # The suffix has a fixed length: "a:" is not to find what belongs to the name "a:b".
-    number = re.compile(r"(:\d+)?")
+    number = re.compile(r"(:(mask )?\d+)?")
     return [
         (name, kind)
         for name, kind in found
@@ -283,7 +283,7 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
     try:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {relation.select}")
     except duckdb.Error as error:
-        _drop(connection, [(name, "VARIABLE") for name in relation.lists])
+        _drop(connection, [(name, "VARIABLE") for name in relation.variables])
         if relation.parts is not None:
             _drop(connection, [(helper, "TABLE")])
         if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
@@ -293,16 +293,15 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
 
 def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:
     """Make the temporary table of files and set the variables that a relation reads, if it reads any."""
-    for variable, files in relation.lists.items():
-        connection.execute(f"SET VARIABLE {quote_identifier(variable)} = {files}")
-    if relation.parts is None:
-        return
-    source = f"{name}:arrow"
-    connection.register(source, relation.parts)
-    try:
-        connection.execute(relation.create_parts(source))
-    finally:
-        connection.unregister(source)
+    if relation.parts is not None:
+        source = f"{name}:arrow"
+        connection.register(source, relation.parts)
+        try:
+            connection.execute(relation.create_parts(source))
+        finally:
+            connection.unregister(source)
+    for variable, value in relation.variables.items():
+        connection.execute(f"SET VARIABLE {quote_identifier(variable)} = {value}")
 
 
 def _show_dataset(

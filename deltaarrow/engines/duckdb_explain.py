@@ -162,10 +162,12 @@ def _texts(node: _Node, key: str) -> list[str]:
 
 def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) -> bool:
     """Put a branch with the others of its scan of a view; False where no view is known to have its files."""
-    found = _place(branch, views)
-    if found is None:
+    found = _places(branch, views)
+    if not found:
         return False
-    view, number = found
+    # Versions of one table may share files, and branches of one scan follow one another.
+    following = [each for each in found if scans and each[0] is scans[-1].view]
+    view, number = next((each for each in following if each[1] not in scans[-1].branches), found[0])
     same = [scan for scan in scans if scan.view is view]
     if not same or number in same[-1].branches:
         same = [_Scan(view)]
@@ -174,24 +176,25 @@ def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) ->
     return True
 
 
-def _place(branch: _Branch, views: Sequence[ShownFiles]) -> tuple[ShownFiles, int] | None:
-    """The view of a branch and its number there: by its table of files, else by the files that are listed."""
+def _places(branch: _Branch, views: Sequence[ShownFiles]) -> list[tuple[ShownFiles, int]]:
+    """The views that a branch may be of, with its number: by their table of files, else by those listed."""
     if branch.parts is not None:
         text = str(branch.parts["extra_info"])
         view = next((view for view in views if view.helper in text), None)
         if view is None or view.parts is None:
-            return None
+            return []
         # Where all files there are of one branch, DuckDB does not ask for it.
         found = _OF_BRANCH.search(text)
-        return view, int(found[1]) if found is not None else view.parts.column("branch")[0].as_py()
+        return [(view, int(found[1]) if found is not None else view.parts.column("branch")[0].as_py())]
     listed = branch.scan["extra_info"]["Filename(s)"]
+    places = []
     for view in views:
         paths, store = view.files.column("path"), view.snapshot.store
-        for number, places in enumerate(view.branches):
-            first = [store.location(paths[place].as_py()) for place in places[:_LISTED]]
-            if listed == ", ".join(first) + (", ..." if len(places) > _LISTED else ""):
-                return view, number
-    return None
+        for number, files in enumerate(view.branches):
+            first = [store.location(paths[place].as_py()) for place in files[:_LISTED]]
+            if listed == ", ".join(first) + (", ..." if len(files) > _LISTED else ""):
+                places.append((view, number))
+    return places
 
 
 # --- explanation -----------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ class Rewriter:
         except BeyondDuckDBError:
             return self._dataset(use.snapshot, opened)
         create_parts(self._connection, relation, parts)
-        drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.lists]
+        drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.variables]
         if relation.parts is not None:
             drops.append(f"DROP TABLE IF EXISTS temp.main.{quote_identifier(parts)}")
         source = f"({relation.select})"
