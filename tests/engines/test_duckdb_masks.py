@@ -48,7 +48,7 @@ def test_masks_are_let_go_of_with_their_view(tmp_path):
         register(connection, "t", open_snapshot(tmp_path))
         register(connection, "t", open_snapshot(tmp_path))
         assert variables(connection) == 2
-        builder.commit([builder.remove(each["add"]) for each in builder.commits[builder.version] if "add" in each])
+        builder.commit([builder.remove(each) for each in builder.commits[builder.version] if "add" in each])
         register(connection, "t", open_snapshot(tmp_path))
         assert variables(connection) == 0
         assert connection.sql("SELECT * FROM t").fetchall() == []
