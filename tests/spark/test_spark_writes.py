@@ -129,15 +129,9 @@ def test_deletion_vectors(spark, tmp_path, partitioning):
     assert da.DeltaTable(tmp_path).count() == spark_table(spark, tmp_path).num_rows
 
 
-@pytest.mark.parametrize(
-    ("mode", "vectors"),
-    [
-        ("name", "true"),
-        pytest.param("name", "false", marks=pytest.mark.slow),
-        pytest.param("id", "true", marks=pytest.mark.slow),
-        pytest.param("id", "false", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("mode", ["name", "id"])
 def test_column_mapping(spark, tmp_path, mode, vectors):
     sql(
         spark,

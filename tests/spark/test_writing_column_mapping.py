@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.feature("columnMapping"),
 ]
 
-MODES = ["name", "id"]
 COLUMNS = (
     "`a b` BIGINT, s STRUCT<x: BIGINT, `y,z`: STRING>, xs ARRAY<STRUCT<i: BIGINT>>, ys ARRAY<BIGINT>,"
     " m MAP<STRING, STRUCT<v: BIGINT>>, `p=q.r` STRING"
@@ -84,7 +83,7 @@ def data_columns(path):
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["name", pytest.param("id", marks=pytest.mark.slow)])
 def test_what_we_write_is_what_spark_writes(spark, tmp_path, mode):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     spark.sql(
