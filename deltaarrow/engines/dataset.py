@@ -25,9 +25,9 @@ from deltaarrow.scan import (
     ChangeReader,
     Explanation,
     FileTask,
+    RepeatedPlans,
     ScanPlan,
     explain_scan,
-    plan_scan,
     row_tracking_of,
     with_row_tracking,
 )
@@ -279,6 +279,7 @@ class DeltaDataset(LogDataset):
         with_row_ids: bool = False,
     ) -> None:
         self._snapshot = snapshot
+        self._plans = RepeatedPlans(snapshot)
         self._file_predicate = file_predicate
         self._with_row_ids = with_row_ids
         self._logical = snapshot.schema
@@ -295,7 +296,7 @@ class DeltaDataset(LogDataset):
         return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
-        return plan_scan(self._snapshot, self._on_files(predicate), columns)
+        return self._plans.plan(self._on_files(predicate), columns)
 
     def _on_files(self, predicate: Predicate | None) -> Predicate | None:
         """What files must be able to match, when rows must match `predicate`."""
@@ -314,7 +315,9 @@ class DeltaDataset(LogDataset):
         return BatchReader(plan.layout, plan.columns, **options)
 
     def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
-        return type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
+        found = type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
+        found._plans = self._plans
+        return found
 
     @property
     def files(self) -> list[str]:

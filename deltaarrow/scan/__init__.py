@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltaarrow.scan.change_reader import ChangeReader
     from deltaarrow.scan.count import count_rows
     from deltaarrow.scan.explain import Explanation, explain_scan
-    from deltaarrow.scan.file_index import FileIndex
+    from deltaarrow.scan.file_index import FileIndex, RepeatedPlans
     from deltaarrow.scan.located import located_rows, located_type, naming_damaged_files
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
 
@@ -54,6 +54,7 @@ __all__ = [
     "FileIndex",
     "FileMatches",
     "FileTask",
+    "RepeatedPlans",
     "RowTracking",
     "ScanPlan",
     "TableLayout",
@@ -91,6 +92,7 @@ __getattr__ = lazy_attributes(
         "ChangeReader": "deltaarrow.scan.change_reader",
         "Explanation": "deltaarrow.scan.explain",
         "FileIndex": "deltaarrow.scan.file_index",
+        "RepeatedPlans": "deltaarrow.scan.file_index",
         "FileMatches": "deltaarrow.scan.matches",
         "count_live_rows": "deltaarrow.scan.matches",
         "count_rows": "deltaarrow.scan.count",

@@ -7,6 +7,7 @@ neither can tell of the files that are left is asked by the same SQL as ever. A 
 checkpoint that its files are not to be kept in memory is asked each time.
 """
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -41,7 +42,7 @@ from deltaarrow.schema import PrimitiveType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import PLACE, HeldStatistics
 
-__all__ = ["FileIndex"]
+__all__ = ["FileIndex", "RepeatedPlans"]
 
 _MOST_BYTES = 4 << 20
 """Of a checkpoint. A file takes twenty bytes there if names and statistics are alike, a hundred if not, and
@@ -143,3 +144,25 @@ class FileIndex:
         columns = columns_of(part)
         known = {(name,) for name in self._values.column_names}
         return bool(columns) and columns <= known and is_exact(part) and compares_with_literals(part)
+
+
+class RepeatedPlans:
+    """Plans scans of one snapshot, of the files in memory from the second plan on; safe among threads.
+
+    Whoever scans once does not wait for all files to be listed.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._index = FileIndex(snapshot)
+        self._lock = threading.Lock()
+        self._is_repeated = False
+
+    def plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
+        """Plan as `plan_scan` does."""
+        asked = set() if predicate is None else {path[0] for path in columns_of(predicate)}
+        schema = self._index.snapshot.schema
+        with self._lock:
+            if self._is_repeated and asked.union(columns) <= {*schema.names}:
+                return self._index.plan(predicate, columns)
+            self._is_repeated = True
+        return plan_scan(self._index.snapshot, predicate, columns)

@@ -6,7 +6,7 @@ import pytest
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import from_sql
 from deltaarrow.scan import file_index, plan_scan
-from deltaarrow.scan.file_index import FileIndex
+from deltaarrow.scan.file_index import FileIndex, RepeatedPlans
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import HeldStatistics
 from tests.support.engines import open_snapshot
@@ -75,3 +75,32 @@ def test_columns_that_are_not_there_and_files_that_are_there_twice(snapshot, tmp
     table.commit([add, other])
     with pytest.raises(CorruptLogError, match="twice"):
         FileIndex(open_snapshot(tmp_path / "twice")).plan(from_sql("id = 5"), ["id"])
+
+
+def test_plans_that_are_repeated_are_those_of_the_log(snapshot):
+    plans = RepeatedPlans(snapshot)
+    for where in CONDITIONS:
+        predicate = from_sql(where)
+        expected = plan_scan(snapshot, predicate, ["id", "p"])
+        for _ in range(2):
+            assert plans.plan(predicate, ["id", "p"]).files.equals(expected.files)
+
+
+def test_a_second_plan_asks_the_log_no_more(snapshot, monkeypatch):
+    plans, asked = RepeatedPlans(snapshot), []
+    files = Snapshot.files
+    monkeypatch.setattr(
+        Snapshot, "files", lambda self, *given, **named: asked.append(1) or files(self, *given, **named)
+    )
+    predicates = [from_sql(f"p = {number}") for number in range(5)]
+    counts = [len(asked) for predicate in predicates if plans.plan(predicate, ["id"])]
+    assert counts == [1, 2, 2, 2, 2]
+
+
+def test_a_column_that_is_not_there_is_refused_at_every_plan(snapshot):
+    plans = RepeatedPlans(snapshot)
+    for _ in range(3):
+        with pytest.raises(SchemaMismatchError):
+            plans.plan(from_sql("nowhere = 1"), ["id"])
+        with pytest.raises(SchemaMismatchError):
+            plans.plan(None, ["nowhere"])
