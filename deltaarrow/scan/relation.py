@@ -8,10 +8,11 @@ those without, and the branches are joined by ``UNION ALL``. For each branch::
     JOIN parts AS p ON p.branch = 0 AND p.file_index = f.file_index
     WHERE get_bit(p.keep, f.file_row_number::INTEGER) = 1
 
-Up to four files with deletion vectors are a branch each, with the mask in a variable of the connection. For
-DuckDB it is a constant then, which it hands to the reader of the file. Where so few are joined it copies the
-mask for every row: q6 of TPC-H took 298 ms of processor time in place of 216 with one such file of 15, 438 in
-place of 204 with three, and 229 in place of 234 with five.
+A single file with a deletion vector is read without the join, with the mask in a variable of the connection:
+for DuckDB a constant, which it hands to the reader of the file. Where up to four files are joined it
+copies the mask for every row: q6 of TPC-H took 298 ms of processor time in place of 216 with one such file of
+15, 438 in place of 204 with three, and 229 in place of 234 with five. Two to four are joined all the same: of
+a file that is read by itself DuckDB does not say the name when it is broken.
 
 ``bound_schema`` and not ``schema``: with the latter DuckDB expects one row of any number of files and makes
 them the build side of every join. The join with `parts` brings partition values from the log, and DuckDB
@@ -28,7 +29,7 @@ knows the conditions of a query cuts the list beforehand (`deltaarrow.engines.du
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,6 @@ _MOST_BRANCHES = 32
 
 _MOST_REPETITIONS = 12
 """Lists and maps inside one another; each doubles the time that DuckDB takes to read them as another type."""
-
-_FEW_MASKS = 4
-"""See above."""
 
 _LONG_LIST = 64
 """Files in a list that is better kept in a variable than in the text."""
@@ -140,8 +138,6 @@ def relation_sql(
     tracked = _tracked(plan)
     selects, parts = [], []
     variables: dict[str, str] = {}
-    if variables_name is not None:
-        branches = _with_few_masks_apart(branches)
     for number, branch in enumerate(branches):
         constants = _constants(plan, branch, arrays)
         join, mask = None, "p.keep"
@@ -246,20 +242,6 @@ def _branches(plan: ScanPlan) -> list[_Branch]:
         key = (masked, tuple(bound.items()), tuple(expressions.items()))
         branches.setdefault(key, _Branch(bound, expressions, masked)).files.append(place)
     return list(branches.values())
-
-
-def _with_few_masks_apart(branches: Sequence[_Branch]) -> list[_Branch]:
-    """Make a branch of each file with a deletion vector, where those of one schema are few."""
-    found: list[_Branch] = []
-    room = _MOST_BRANCHES - len(branches)
-    for branch in branches:
-        more = len(branch.files) - 1
-        if branch.masked and more < min(_FEW_MASKS, room + 1):
-            found += [replace(branch, files=[file]) for file in branch.files]
-            room -= more
-        else:
-            found.append(branch)
-    return found
 
 
 def _form(

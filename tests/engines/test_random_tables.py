@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaarrow.scan import relation
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -75,11 +74,3 @@ def test_rows_are_those_of_the_model(engine, files, condition):
         found = ENGINES[engine](open_snapshot(folder), None, where)
         assert found.column_names == SCHEMA.names
         assert sorted(found.to_pylist(), key=lambda row: row["id"]) == [row for row in rows if holds(row)]
-
-
-@given(files=st.lists(data_files(), max_size=5), condition=CONDITIONS)
-@settings(max_examples=25, deadline=None)
-def test_rows_are_those_of_the_model_where_duckdb_joins_every_mask(files, condition):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "_FEW_MASKS", 0)
-        test_rows_are_those_of_the_model.hypothesis.inner_test("duckdb", files, condition)
