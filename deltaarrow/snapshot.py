@@ -232,7 +232,9 @@ class Snapshot:
             physical_name(self.schema.field(name), self.mapping_mode): self._pruning(And(tuple(found)))
             for name, found in partitions.items()
         }
-        return FileCondition(self._pruning(predicate), by_name, self._statistics_condition(predicate)[0])
+        # Asked for its SQL once to look for a known answer, and again to find one.
+        whole = functools.cache(self._pruning(predicate))
+        return FileCondition(whole, by_name, self._statistics_condition(predicate)[0])
 
     def statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
         """What a predicate says of data columns alone, for `HeldStatistics`, and whether that is all."""
