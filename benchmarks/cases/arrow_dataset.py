@@ -113,41 +113,42 @@ def _one_day() -> dict[str, Any]:
 
 
 def _ours(asked: Arguments) -> Engine:
-    def run(data: Path, _: Path) -> Iterator[Any]:
+    def load() -> Any:
         import duckdb  # noqa: F401  answers which files to read
 
         from deltaarrow import DeltaDataset, DeltaTable  # noqa: F401
 
-        arguments = asked()
-        yield
-        dataset = DeltaTable(data).to_pyarrow_dataset()
-        while True:
-            yield dataset.to_table(**arguments)
+        return lambda data: DeltaTable(data).to_pyarrow_dataset()
 
-    return run
+    return _scans(load, asked)
 
 
 def _pyarrow(pattern: str, asked: Arguments) -> Engine:
-    def run(data: Path, _: Path) -> Iterator[Any]:
+    def load() -> Any:
         import pyarrow.dataset as pads
 
-        arguments = asked()
-        yield
-        dataset = pads.dataset([str(file) for file in sorted(data.glob(pattern))])
-        while True:
-            yield dataset.to_table(**arguments)
+        return lambda data: pads.dataset([str(file) for file in sorted(data.glob(pattern))])
 
-    return run
+    return _scans(load, asked)
 
 
 def _deltalake(asked: Arguments) -> Engine:
-    def run(data: Path, _: Path) -> Iterator[Any]:
+    def load() -> Any:
         import pyarrow.dataset  # noqa: F401
         from deltalake import DeltaTable
 
-        arguments = asked()
+        return lambda data: DeltaTable(data).to_pyarrow_dataset()
+
+    return _scans(load, asked)
+
+
+def _scans(load: Callable[[], Callable[[Path], Any]], asked: Arguments) -> Engine:
+    """Scan after scan of the dataset that is opened by what `load` imports."""
+
+    def run(data: Path, _: Path) -> Iterator[Any]:
+        open_dataset, arguments = load(), asked()
         yield
-        dataset = DeltaTable(data).to_pyarrow_dataset()
+        dataset = open_dataset(data)
         while True:
             yield dataset.to_table(**arguments)
 
