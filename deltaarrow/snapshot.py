@@ -224,7 +224,8 @@ class Snapshot:
     def _condition(self, predicate: Predicate) -> FileCondition:
         """The predicate as a condition on files."""
         partitions: dict[str, list[Predicate]] = {}
-        for part in conjuncts(predicate):
+        parts = conjuncts(predicate)
+        for part in parts:
             names = {path[0] for path in columns_of(part)}
             if len(names) == 1 and names <= set(self.partition_columns):
                 partitions.setdefault(names.pop(), []).append(part)
@@ -234,25 +235,28 @@ class Snapshot:
         }
         # Asked for its SQL once to look for a known answer, and again to find one.
         whole = functools.cache(self._pruning(predicate))
-        return FileCondition(whole, by_name, self._statistics_condition(predicate)[0])
+        own = self._statistics_parts(parts)
+        is_all = len(own) + sum(map(len, partitions.values())) == len(parts)
+        return FileCondition(whole, by_name, self._asking_statistics(own) if own else None, is_all)
 
     def statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
         """What a predicate says of data columns alone, for `HeldStatistics`, and whether that is all."""
-        return self._statistics_condition(self._derived(predicate))
+        parts = conjuncts(self._derived(predicate))
+        own = self._statistics_parts(parts)
+        return self._asking_statistics(own), len(own) == len(parts)
 
-    def _statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
-        parts = conjuncts(predicate)
-        own = [
+    def _statistics_parts(self, parts: Sequence[Predicate]) -> list[Predicate]:
+        """Those parts of a predicate that look at nothing but data columns."""
+        return [
             part
             for part in parts
             if not variant_paths(part)
             and {path[0] for path in columns_of(part)}.isdisjoint(self.partition_columns)
         ]
-        pruning = self._pruning(And(tuple(own)))
-        return (
-            lambda statistics: pruning(stats=None, partition_values=_UNTOLD, statistics=statistics),
-            len(own) == len(parts),
-        )
+
+    def _asking_statistics(self, parts: Sequence[Predicate]) -> StatisticsCondition:
+        pruning = self._pruning(And(tuple(parts)))
+        return lambda statistics: pruning(stats=None, partition_values=_UNTOLD, statistics=statistics)
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.

@@ -1,9 +1,9 @@
 """Which rows of a large checkpoint may be the files that are wanted, found by what is held of it in memory.
 
 A checkpoint is read for the columns that a condition looks at, once. What it says of all files then stays, in
-few bytes for each: the distinct texts of partition columns (`deltaarrow.log.partition_texts`) and the bounds
-of data columns (`deltaarrow.statistics.held`). A query has to read the rows of those files alone that are
-left, and judges them by the whole condition, so it does not matter whether too many are left here.
+few bytes for each: the texts of partition columns (`deltaarrow.log.partition_texts`) and the bounds of data
+columns (`deltaarrow.statistics.held`). A query has to read the rows of those files alone that are left. It
+judges them by the whole condition, unless that was asked here in all its parts.
 """
 
 import secrets
@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, file_and_row
-from deltaarrow.log.partition_texts import PartitionTexts
+from deltaarrow.log.partition_texts import LeftByTexts, PartitionTexts
 from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FileCondition", "Part", "Pruning", "choose"]
+__all__ = ["Choice", "FileCondition", "Part", "Pruning", "choose"]
 
 _SELECTIVE = 1 / 8
 """Where texts leave no more than this share of files, their statistics are not worth reading all of them."""
@@ -59,12 +59,14 @@ class FileCondition:
     Attributes:
         whole: all of it.
         partitions: by the physical names of partition columns, the parts that look at nothing else.
-        statistics: the part that looks at nothing but statistics.
+        statistics: the part that looks at nothing but statistics; None where there is none.
+        is_all: whether these parts together are the whole.
     """
 
     whole: Pruning
     partitions: Mapping[str, Pruning] = field(default_factory=dict)
     statistics: StatisticsCondition | None = None
+    is_all: bool = False
 
 
 class Part(NamedTuple):
@@ -74,43 +76,66 @@ class Part(NamedTuple):
     rows: str | None = None
 
 
+class Choice(NamedTuple):
+    """The rows to read of files of a checkpoint."""
+
+    parts: list[Part]
+
+    is_exact: bool = False
+    """Whether they are those of the files that the whole condition leaves."""
+
+
 def choose(
     cursor: "duckdb.DuckDBPyConnection",
     store: Store,
     head: CheckpointHead,
     files: CheckpointFiles,
     condition: FileCondition,
-) -> tuple[list[Part], list[str]]:
-    """Return the rows to read of files of a large checkpoint, and what more is to be asked of them.
+) -> Choice:
+    """Return the rows to read of files of a large checkpoint; they are known on the cursor alone."""
+    texts = head.partition_texts.setdefault(files.names, PartitionTexts(store, files.names))
+    found, is_exact = _left_by_texts(cursor, texts, condition.partitions)
+    share = 1.0 if found is None else np.count_nonzero(found.rows) / max(len(found.rows), 1)
+    left = None
+    if condition.statistics is not None and share:
+        may_read = share > _SELECTIVE
+        left = _left_by_statistics(cursor, store, head, files, condition.statistics, may_read=may_read)
+        is_exact = is_exact and left is not None and left.is_exact
+    is_exact = is_exact and condition.is_all
+    if (found is None and left is None) or (not is_exact and left is None and share > _MOST_LEFT):
+        return Choice([Part(files)])
+    if left is None:
+        assert found is not None
+        numbers, rows = texts.file_and_row(np.flatnonzero(found.rows))
+    else:
+        numbers, rows = file_and_row(left.places)
+        if found is not None:
+            kept = found.rows[texts.all_rows(numbers, rows)]
+            numbers, rows = numbers[kept], rows[kept]
+    # Of rows that no statistics have told to be files, some may be no `add`.
+    are_files = left is not None or found is None or found.is_exact
+    return Choice(list(_parts(cursor, files, numbers, rows, are_files=are_files)), is_exact)
 
-    The conditions are over ``partition_values``. They, and the rows, hold on the cursor alone.
-    """
-    asked = [] if not condition.partitions else _asked_of_texts(cursor, store, head, files, condition)
-    share = min((share for _, share in asked), default=1.0)
-    conditions = [sql for sql, _ in asked]
-    if condition.statistics is None or not share:
-        return [Part(files)], conditions
-    left = _left_by_statistics(cursor, store, head, files, condition.statistics, may_read=share > _SELECTIVE)
-    return [Part(files)] if left is None else list(_parts(cursor, files, left.places)), conditions
 
-
-def _asked_of_texts(
-    cursor: "duckdb.DuckDBPyConnection",
-    store: Store,
-    head: CheckpointHead,
-    files: CheckpointFiles,
-    condition: FileCondition,
-) -> list[tuple[str, float]]:
-    """The conditions that files have one of few texts as a partition value, with the share that has."""
-    source = files.sql(store, AddFile.KEY, ["partition_values"], FILE_SCHEMA, told_by=("size",))
-    if source is None:
-        return []
-    texts = head.partition_texts.setdefault(files.names, PartitionTexts())
-    found = [
-        texts.condition(cursor, source, column, part(stats=None, partition_values="partition_values"))
-        for column, part in condition.partitions.items()
-    ]
-    return [each for each in found if each is not None]
+def _left_by_texts(
+    cursor: "duckdb.DuckDBPyConnection", texts: PartitionTexts, conditions: Mapping[str, Pruning]
+) -> tuple[LeftByTexts | None, bool]:
+    """The rows that all conditions on partition columns leave, and whether all could be asked."""
+    asked = {
+        column: sql
+        for column, part in conditions.items()
+        if (sql := part(stats=None, partition_values="partition_values")) is not None
+    }
+    if not asked:
+        return None, True
+    texts.hold([*asked])
+    found = [texts.left(cursor, column, sql) for column, sql in asked.items()]
+    told = [each for each in found if each is not None]
+    if not told:
+        return None, False
+    rows = np.logical_and.reduce([each.rows for each in told]) if len(told) > 1 else told[0].rows
+    is_exact = all(each.is_exact for each in told)
+    return LeftByTexts(rows, is_exact), is_exact and len(told) == len(found)
 
 
 def _left_by_statistics(
@@ -133,16 +158,22 @@ def _left_by_statistics(
     return None if left is None or len(left.places) > left.of * _MOST_LEFT else left
 
 
-def _parts(cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, places: np.ndarray) -> Iterator[Part]:
-    numbers, rows = file_and_row(places)
-    for number in np.unique(numbers).tolist():
+def _parts(
+    cursor: "duckdb.DuckDBPyConnection",
+    files: CheckpointFiles,
+    numbers: np.ndarray,
+    rows: np.ndarray,
+    *,
+    are_files: bool,
+) -> Iterator[Part]:
+    for number in np.flatnonzero(np.bincount(numbers)).tolist():
         found = rows[numbers == number]
-        if len(found) <= _MOST_LISTED:
-            # DuckDB leaves out row groups by the bounds.
-            listed = ", ".join(map(str, found.tolist()))
-            condition = (
-                f"file_row_number BETWEEN {found[0]} AND {found[-1]} AND file_row_number IN ({listed})"
-            )
+        # DuckDB leaves out row groups by the bounds.
+        conditions = [f"file_row_number BETWEEN {found[0]} AND {found[-1]}"]
+        if len(found) > found[-1] - found[0]:
+            pass
+        elif len(found) <= _MOST_LISTED:
+            conditions.append(f"file_row_number IN ({', '.join(map(str, found.tolist()))})")
         else:
             # No join, which might give the files in another order.
             name = f"rows_{secrets.token_hex(8)}"
@@ -150,9 +181,10 @@ def _parts(cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, places: 
             cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
             # Whichever condition comes first, no bit after the last one is asked for.
             bit = f"least(file_row_number, {found[-1]})::INTEGER"
-            condition = f"get_bit(getvariable('{name}'), {bit}) = 1"
-            condition = f"file_row_number BETWEEN {found[0]} AND {found[-1]} AND {condition}"
-        yield Part(CheckpointFiles((files.names[number],), files.schema), condition)
+            conditions.append(f"get_bit(getvariable('{name}'), {bit}) = 1")
+        if not are_files:
+            conditions.append("add.path IS NOT NULL")
+        yield Part(CheckpointFiles((files.names[number],), files.schema), " AND ".join(conditions))
 
 
 def _bits(rows: np.ndarray) -> pa.Array:

@@ -1,75 +1,233 @@
-"""The distinct texts of a partition column in a large checkpoint, so that not every file of it is judged.
+"""Which text each file of a large checkpoint has as the value of a partition column, in two bytes a file.
 
 A condition on files works on every file's map of texts: a look-up, a test of the spelling, a cast. Files are
-many and texts are few, so the condition is asked of the texts, once, and of the files only whether they have
-one of those that are left. That is a comparison which DuckDB's reader makes on dictionaries and bounds,
-without reading most of the column.
+many and texts are few, so the condition is asked of the texts, once, and each file is known by the number of
+its text: chapter "Partition Value Serialization" of the protocol. Parquet has the texts numbered already, in
+the dictionaries of its row groups; to take the numbers from there costs a third of reading the texts.
 """
 
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from deltaarrow.actions.arrow import build_array
+from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import quote_literal
+from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["PartitionTexts"]
+__all__ = ["LeftByTexts", "PartitionTexts"]
 
 _MOST_TEXTS = 10_000
-"""More are not looked for: a condition on them would cost as much as one on the files."""
-_MOST_LISTED = 256
+"""More are not held: a condition on them would cost as much as one on the files."""
+
+_NO_FILE, _UNTOLD, _FIRST_TEXT = 0, 1, 2
+"""Numbers: of a row without an `add`, of one whose `add` does not mention the column, of the first text."""
+
+_COLUMN = "add.partitionValues"
+
+
+class LeftByTexts(NamedTuple):
+    """The rows of a list of Parquet files that a condition on a partition column leaves."""
+
+    rows: np.ndarray
+    """A mask over the rows of all files, one after the other."""
+
+    is_exact: bool
+    """Whether each of them is a file that the condition leaves."""
+
+
+class _UntellableError(Exception):
+    """The texts of a column are too many, or a file has two."""
 
 
 @dataclass
+class _Column:
+    """The texts of a partition column, numbered as they are met, and the number of each row."""
+
+    name: str
+    numbers: dict[str | None, int] = field(default_factory=dict)
+    groups: list[np.ndarray] = field(default_factory=list)
+
+    def take(self, adds: pa.StructArray) -> None:
+        """Take in the next rows, of which there are the `add` structs with nothing but partition values."""
+        values = adds.field("partitionValues")
+        numbers = np.full(len(adds), _UNTOLD, np.uint16)
+        is_add = _validity(adds)
+        if is_add is not None:
+            numbers[~is_add] = _NO_FILE
+        offsets = _numbers(values.offsets)
+        entries = slice(offsets[0], offsets[-1])
+        keys, items = _encoded(values.keys[entries]), _encoded(values.items[entries])
+        names = keys.dictionary.to_pylist()
+        if self.name in names:
+            rows, places, is_text = _rows(offsets), _numbers(items.indices), _validity(items.indices)
+            if is_text is not None:
+                places = np.where(is_text, places, -1)
+            known = items.dictionary
+            used = np.arange(-1 if is_text is not None else 0, len(known))
+            if len(names) > 1:
+                found = _numbers(keys.indices) == names.index(self.name)
+                rows, places = rows[found], places[found]
+                # The dictionary has the texts of all columns.
+                used = np.flatnonzero(np.bincount(places + 1)) - 1
+            if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
+                raise _UntellableError
+            numbers[rows] = self._numbered(known, used)[places]
+        self.groups.append(numbers)
+
+    def _numbered(self, known: pa.Array, used: np.ndarray) -> np.ndarray:
+        """The numbers of the texts at those places of a dictionary that are used; -1 stands for NULL."""
+        if len(used) > _MOST_TEXTS:
+            raise _UntellableError
+        numbers = np.zeros(len(known) + 1, np.uint16)
+        numbers[used] = [self._number(None if place < 0 else known[place].as_py()) for place in used.tolist()]
+        if len(self.numbers) > _MOST_TEXTS:
+            raise _UntellableError
+        return numbers
+
+    def _number(self, text: str | None) -> int:
+        return self.numbers.setdefault(text, _FIRST_TEXT + len(self.numbers))
+
+    def held(self) -> "_Held":
+        numbers = np.concatenate(self.groups) if self.groups else np.empty(0, np.uint16)
+        found = np.fromiter(self.numbers.values(), np.int64, len(self.numbers))
+        table = pa.table([integers(found), build_array([*self.numbers], pa.string())], ["number", "text"])
+        return _Held(table, numbers, bool((numbers == _UNTOLD).any()))
+
+
+class _Held(NamedTuple):
+    texts: pa.Table
+    numbers: np.ndarray
+    has_untold: bool
+
+
 class PartitionTexts:
-    """The texts of the partition columns of files that do not change; they are found when asked for."""
+    """The texts of the partition columns of files that do not change; safe to share among threads.
 
-    _found: dict[str, pa.Table | None] = field(default_factory=dict)
+    They are read when they are asked for.
 
-    def condition(
-        self, cursor: "duckdb.DuckDBPyConnection", source: str, column: str, condition: str | None
-    ) -> tuple[str, float] | None:
-        """Return a condition that fails for no file which may match, and the share of texts that it leaves.
+    Args:
+        store: where the files are.
+        names: Parquet files with file actions.
+    """
 
-        None where there is none to be had.
+    def __init__(self, store: Store, names: Sequence[str]) -> None:
+        self._store = store
+        self._names = names
+        self._lock = threading.Lock()
+        self._held: dict[str, _Held | None] = {}
+        self._starts: np.ndarray | None = None
+
+    def hold(self, columns: Sequence[str]) -> None:
+        """Read the texts of columns, given by physical names, that are not held yet."""
+        with self._lock:
+            missing = [column for column in columns if column not in self._held]
+            if missing:
+                self._held |= self._read(missing)
+
+    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: str) -> LeftByTexts | None:
+        """Return the rows that a condition leaves; None where that is not to be told from texts.
 
         Args:
-            cursor: where the SELECT runs.
-            source: a SELECT of the column ``partition_values`` of all files.
+            cursor: where the condition is asked.
             column: the physical name of a partition column.
             condition: a condition on ``partition_values`` that looks at this column alone, and is false
                 for texts that cannot match.
         """
-        if column not in self._found:
-            self._found[column] = _distinct(cursor, source, column)
-        texts = self._found[column]
-        if texts is None or condition is None:
+        self.hold([column])
+        held = self._held[column]
+        if held is None:
             return None
-        key, name = quote_literal(column), "partition_texts"
-        cursor.register(name, texts)
-        left = cursor.sql(
-            f"SELECT text FROM (SELECT text, MAP {{{key}: text}} AS partition_values FROM {name})"
-            f" WHERE {condition}"
-        ).fetchall()
+        name = "partition_texts"
+        cursor.register(name, held.texts)
+        found = cursor.sql(
+            f"SELECT number FROM (SELECT number, MAP {{{quote_literal(column)}: text}} AS partition_values"
+            f" FROM {name}) WHERE {condition}"
+        ).to_arrow_table()
         cursor.unregister(name)
-        share = len(left) / max(texts.num_rows, 1)
-        if not left:
-            return "FALSE", share
-        # For more than a few texts the reader uses bounds and no list; their order is that of bytes in both.
-        listed = sorted((text for (text,) in left), key=str.encode)
-        bounds = f"partition_values[{key}] BETWEEN {quote_literal(listed[0])} AND {quote_literal(listed[-1])}"
-        if len(listed) > _MOST_LISTED:
-            return bounds, share
-        return f"{bounds} AND partition_values[{key}] IN ({', '.join(map(quote_literal, listed))})", share
+        is_left = np.zeros(_FIRST_TEXT + held.texts.num_rows, bool)
+        is_left[numbers_of(found.column(0))] = True
+        is_left[_UNTOLD] = True
+        return LeftByTexts(is_left[held.numbers], not held.has_untold)
+
+    def file_and_row(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which files rows of the list of all are in, and their numbers there."""
+        assert self._starts is not None
+        files = np.searchsorted(self._starts, rows, "right") - 1
+        return files, rows - self._starts[files]
+
+    def all_rows(self, files: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the rows of the list of all, as in a mask, of rows of files; see `file_and_row`."""
+        assert self._starts is not None
+        found: np.ndarray = self._starts[files] + rows
+        return found
+
+    def _read(self, names: Sequence[str]) -> dict[str, _Held | None]:
+        columns = [_Column(name) for name in names]
+        counts = [0]
+        try:
+            for file in self._names:
+                counts.append(counts[-1])
+                for adds in _add_structs(self._store, file):
+                    counts[-1] += len(adds)
+                    for column in list(columns):
+                        try:
+                            column.take(adds)
+                        except _UntellableError:
+                            columns.remove(column)
+                    if not columns:
+                        return dict.fromkeys(names)
+        except (pa.ArrowException, OSError, ValueError, KeyError):
+            # It is for the query over the files to say what that means.
+            return dict.fromkeys(names)
+        self._starts = np.array(counts[:-1])
+        return dict.fromkeys(names) | {column.name: column.held() for column in columns}
 
 
-def _distinct(cursor: "duckdb.DuckDBPyConnection", source: str, column: str) -> pa.Table | None:
-    """The texts as the column ``text``; None where they are too many, or where a file has none."""
-    text = f"map_extract_value(partition_values, {quote_literal(column)})"
-    found = cursor.sql(
-        f"SELECT DISTINCT {text} AS text FROM ({source}) LIMIT {_MOST_TEXTS + 1}"
-    ).to_arrow_table()
-    return None if found.num_rows > _MOST_TEXTS or found.column("text").null_count else found
+def _add_structs(store: Store, name: str) -> Iterator[pa.StructArray]:
+    """Yield the `add` column of a Parquet file, a part of it at a time, with partition values alone."""
+    import pyarrow.parquet as pq
+
+    path, filesystem = store.arrow_path(name), store.arrow_filesystem()
+    metadata = pq.read_metadata(path, filesystem=filesystem)
+    leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    texts = [leaf for leaf in leaves if leaf.startswith(f"{_COLUMN}.")]
+    with pq.ParquetFile(path, filesystem=filesystem, metadata=metadata, read_dictionary=texts) as file:
+        for group in range(metadata.num_row_groups):
+            # By one thread: what many of them keep for later counts as well.
+            adds = file.read_row_group(group, columns=[_COLUMN], use_threads=False).column("add")
+            if not pa.types.is_map(adds.type.field("partitionValues").type):
+                raise KeyError(_COLUMN)
+            yield from adds.chunks
+
+
+def _encoded(texts: pa.Array) -> pa.DictionaryArray:
+    return texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+
+
+def _numbers(array: pa.Array) -> np.ndarray:
+    """The numbers of an array, those in the place of NULL too."""
+    dtype = np.dtype(str(array.type))
+    return np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array)]
+
+
+def _validity(array: pa.Array) -> np.ndarray | None:
+    """A mask of what is not NULL; None where nothing is."""
+    if not array.null_count:
+        return None
+    bits = np.unpackbits(np.frombuffer(array.buffers()[0], np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)].view(np.bool_)
+
+
+def _rows(offsets: np.ndarray) -> np.ndarray:
+    """The row of each entry of maps."""
+    counts = np.diff(offsets)
+    rows = np.arange(len(counts))
+    return rows if (counts == 1).all() else np.repeat(rows, counts)

@@ -43,7 +43,7 @@ from deltaarrow.log.checksums import (
     is_shortcut,
     read_version_checksum,
 )
-from deltaarrow.log.choice import FileCondition, Part, choose
+from deltaarrow.log.choice import Choice, FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import checksum_name
@@ -270,10 +270,11 @@ class LogState:
                 branches = []
                 for files in parts:
                     own, more = _condition_on(files, condition)
-                    chosen, among = self._chosen(cursor, files, condition)
-                    conditions = [*unseen, *among, own]
-                    columns = _with_looked_at([*names, *KEY_COLUMNS, *more], schema, conditions)
-                    for part in chosen:
+                    choice = self._chosen(cursor, files, condition)
+                    conditions = [*unseen] if choice.is_exact else [*unseen, own]
+                    columns = [*names, *KEY_COLUMNS] if choice.is_exact else [*names, *KEY_COLUMNS, *more]
+                    columns = _with_looked_at(columns, schema, conditions)
+                    for part in choice.parts:
                         sql = part.files.sql(self.store, action, columns, schema, among=part.rows)
                         branches.append(_select(listed, f"({sql}) older", conditions))
                 query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
@@ -291,10 +292,10 @@ class LogState:
 
     def _chosen(
         self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, condition: FileCondition | None
-    ) -> tuple[list[Part], list[str]]:
-        """The rows to read of files of the checkpoint, and the conditions on their partition values."""
+    ) -> Choice:
+        """The rows to read of files of the checkpoint."""
         if condition is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
-            return [Part(files)], []
+            return Choice([Part(files)])
         return choose(cursor, self.store, self._head, files, condition)
 
     def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:

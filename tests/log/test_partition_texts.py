@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from deltaarrow.expressions import from_sql
 from tests.support.tables import TableBuilder
 
 replay = importlib.import_module("deltaarrow.log.replay")
+choice = importlib.import_module("deltaarrow.log.choice")
 texts = importlib.import_module("deltaarrow.log.partition_texts")
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("kind", pa.string()), ("number", pa.int64())])
@@ -45,61 +47,122 @@ def every_checkpoint_is_asked_by_queries(monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
 
 
-def table_of(folder, values, schema=SCHEMA):
+KINDS_OF_CHECKPOINTS = st.sampled_from(
+    [
+        {"kind": "classic"},
+        {"kind": "multipart", "parts": 3},
+        {"kind": "v2-parquet", "sidecars": 2},
+        {"kind": "v2-json", "sidecars": 2},
+    ]
+)
+
+
+def table_of(folder, values, schema=SCHEMA, **kind):
+    """Some files are removed before the checkpoint and some after it."""
     table = TableBuilder(folder)
-    table.protocol().metadata(schema, partition_columns=[n for n in schema.names if n != "id"])
+    table.features(*["v2Checkpoint"] * kind.get("kind", "").startswith("v2"))
+    table.metadata(schema, partition_columns=[n for n in schema.names if n != "id"])
     stats = {"numRecords": 1, "minValues": {"id": 5}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}
-    table.commit([table.add_file(1, each, stats=stats) for each in values])
-    table.checkpoint()
-    table.commit([table.add_file(1, values[0], stats=stats)])
+    adds = [table.add_file(1, each, name=f"f{n}", stats=stats) for n, each in enumerate(values)]
+    table.commit(adds)
+    table.commit([table.remove(add) for add in adds[4:6]])
+    table.checkpoint(**kind)
+    table.commit([table.add_file(1, values[0], stats=stats), *[table.remove(add) for add in adds[1:3]]])
     return table
 
 
-def paths(folder, condition):
-    return da.DeltaTable(folder).snapshot.files(from_sql(condition), ["path"]).column("path").to_pylist()
+def paths(snapshot, condition):
+    """Sorted, as DuckDB reads several files in any order."""
+    return sorted(snapshot.files(from_sql(condition), ["path"]).column("path").to_pylist())
 
 
 def rows(optional):
-    some = (lambda each: st.none() | each) if optional else (lambda each: each)
-    row = st.fixed_dictionaries({"day": some(DAYS), "kind": some(KINDS), "number": some(NUMBERS)})
-    return st.lists(row, min_size=1, max_size=12)
+    values = {"day": DAYS, "kind": KINDS, "number": NUMBERS}
+    if not optional:
+        return st.lists(st.fixed_dictionaries(values), min_size=1, max_size=12)
+    some = {name: st.none() | each for name, each in values.items()}
+    return st.lists(
+        st.one_of(st.fixed_dictionaries(some), st.fixed_dictionaries({}, optional=some)),
+        min_size=1,
+        max_size=12,
+    )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=40)
 @given(
-    values=st.one_of(rows(optional=False), rows(optional=True)), conditions=st.lists(CONDITIONS, max_size=4)
+    values=st.one_of(rows(optional=False), rows(optional=True)),
+    conditions=st.lists(CONDITIONS, max_size=4),
+    kind=KINDS_OF_CHECKPOINTS,
 )
-def test_files_are_those_that_are_judged_one_by_one(values, conditions):
+def test_files_are_those_that_are_judged_one_by_one(values, conditions, kind):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        table_of(Path(folder), values)
-        expected = [paths(folder, condition) for condition in conditions]
+        table_of(Path(folder), values, **kind)
+        snapshot = da.DeltaTable(folder).snapshot
+        expected = [paths(snapshot, condition) for condition in conditions]
         patch.setattr(replay, "_LARGE_CHECKPOINT", 0)
-        for listed in (256, 1):
-            patch.setattr(texts, "_MOST_LISTED", listed)
-            assert [paths(folder, condition) for condition in conditions] == expected
+        for listed, most in ((256, 10_000), (1, 10_000), (1, 3)):
+            patch.setattr(choice, "_MOST_LISTED", listed)
+            patch.setattr(texts, "_MOST_TEXTS", most)
+            snapshot = da.DeltaTable(folder).snapshot
+            assert [paths(snapshot, condition) for condition in conditions] == expected
 
 
 def test_texts_are_found_once_for_all_snapshots_of_a_checkpoint(tmp_path, monkeypatch):
     table = table_of(tmp_path, [{"day": "2024-01-01", "kind": "a", "number": "1"}])
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
     found = []
-    distinct = texts._distinct
-    monkeypatch.setattr(texts, "_distinct", lambda *given: found.append(given[-1]) or distinct(*given))
+    read = texts.PartitionTexts._read
+    monkeypatch.setattr(
+        texts.PartitionTexts, "_read", lambda self, names: found.append(names) or read(self, names)
+    )
     opened = da.DeltaTable(tmp_path)
     for condition in ("kind = 'a'", "kind = 'b'", "kind = 'a' AND day IS NOT NULL"):
         opened.snapshot.files(from_sql(condition))
     table.commit([table.add_file(1, {"day": None, "kind": None, "number": None})])
     opened.update_incremental()
     assert opened.snapshot.files(from_sql("kind = 'b'"), ["path"]).num_rows == 0
-    assert found == ["kind", "day"]
+    assert found == [["kind"], ["day"]]
+
+
+def held(snapshot):
+    (found,) = snapshot._state._head.partition_texts.values()
+    return found._held
 
 
 def test_too_many_texts_are_not_held(tmp_path, monkeypatch):
-    values = [{"day": "2024-01-01", "kind": str(number), "number": "1"} for number in range(5)]
+    values = [{"day": "2024-01-01", "kind": str(number), "number": "1"} for number in range(8)]
     table_of(tmp_path, values)
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(texts, "_MOST_TEXTS", 4)
     opened = da.DeltaTable(tmp_path)
-    assert opened.snapshot.files(from_sql("kind = '3'"), ["path"]).num_rows == 1
-    (held,) = opened.snapshot._state._head.partition_texts.values()
-    assert held._found == {"kind": None}
+    assert paths(opened.snapshot, "kind = '3' AND day IS NOT NULL") == ["f3"]
+    assert held(opened.snapshot)["kind"] is None
+    assert held(opened.snapshot)["day"] is not None
+
+
+def test_two_bytes_are_held_of_a_file(tmp_path, monkeypatch):
+    table_of(tmp_path, [{"day": "2024-01-01", "kind": "a", "number": "1"}] * 9)
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    snapshot = da.DeltaTable(tmp_path).snapshot
+    paths(snapshot, "day = DATE '2024-01-01'")
+    assert held(snapshot)["day"].numbers.dtype == "uint16"
+    assert held(snapshot)["day"].texts.column("text").to_pylist() == ["2024-01-01"]
+
+
+def test_a_text_that_is_there_twice_is_left_to_the_query(tmp_path, monkeypatch):
+    table = table_of(tmp_path, [{"day": "2024-01-01", "kind": kind, "number": "1"} for kind in "abcdefg"])
+    (file,) = tmp_path.glob("_delta_log/*.checkpoint.parquet")
+    rows = pq.read_table(file)
+    field = rows.schema.field("add")
+    adds = rows.column("add").to_pylist()
+    for add in adds:
+        if add is not None:
+            add["partitionValues"] = [*add["partitionValues"], ("kind", "a")]
+    place = rows.schema.get_field_index("add")
+    pq.write_table(rows.set_column(place, field, pa.array(adds, field.type)), file)
+    table.delete_commits(0, 1)
+    expected = paths(da.DeltaTable(tmp_path).snapshot, "kind = 'd'")
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    snapshot = da.DeltaTable(tmp_path).snapshot
+    assert paths(snapshot, "kind = 'd'") == expected
+    assert held(snapshot) == {"kind": None}
