@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["booleans", "integers", "numbers_of", "repeated_text", "texts"]
+__all__ = ["booleans", "integers", "numbers_of", "repeated_text", "texts", "truths"]
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
@@ -20,6 +20,22 @@ def booleans(mask: np.ndarray) -> pa.Array:
     """
     bits = pa.py_buffer(np.packbits(mask, bitorder="little"))
     return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits], 0)
+
+
+def truths(array: pa.BooleanArray) -> np.ndarray:
+    """Return a mask in numpy, in which NULL is False.
+
+    >>> truths(pa.array([True, None, False])[:2]).tolist()
+    [True, False]
+    """
+    validity, values = array.buffers()
+    found = _bits(values, array.offset, len(array))
+    return found if validity is None else found & _bits(validity, array.offset, len(array))
+
+
+def _bits(buffer: pa.Buffer, offset: int, length: int) -> np.ndarray:
+    octets = np.frombuffer(buffer, np.uint8)[offset // 8 : -(-(offset + length) // 8)]
+    return np.unpackbits(octets, bitorder="little")[offset % 8 :][:length].view(np.bool_)
 
 
 def integers(numbers: np.ndarray | Sequence[int], data_type: pa.DataType | None = None) -> pa.Array:

@@ -32,6 +32,7 @@ from deltaarrow.scan import (
     with_row_tracking,
 )
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.scan.data_files import DataFiles
 from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import guarantees, partition_expression
@@ -280,6 +281,7 @@ class DeltaDataset(LogDataset):
     ) -> None:
         self._snapshot = snapshot
         self._plans = RepeatedPlans(snapshot)
+        self._files = DataFiles(snapshot.store)
         self._file_predicate = file_predicate
         self._with_row_ids = with_row_ids
         self._logical = snapshot.schema
@@ -312,11 +314,11 @@ class DeltaDataset(LogDataset):
         return explain_scan(self._snapshot, self._on_files(predicate), needed)
 
     def _reader(self, plan: ScanPlan, options: Mapping[str, Any]) -> BatchReader:
-        return BatchReader(plan.layout, plan.columns, **options)
+        return BatchReader(plan.layout, plan.columns, kept_files=self._files, **options)
 
     def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
         found = type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
-        found._plans = self._plans
+        found._plans, found._files = self._plans, self._files
         return found
 
     @property

@@ -72,11 +72,23 @@ class DeltaScanner:
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some of the files of the plan in batches; none of them is empty."""
-        self._scan([])  # what pyarrow cannot evaluate is refused before a file is opened
-        for batch in self._reader.read(tasks):
+        schema = self.projected_schema  # what pyarrow cannot evaluate is refused before a file is opened
+        are_columns = self._are_columns(schema)
+        for batch, are_matches in self._reader.scan(tasks):
+            if are_columns and (are_matches or self._condition is None):
+                yield batch.select(schema.names)
+                continue
             for part in self._scan([batch]).to_batches():
                 if part.num_rows:
                     yield part
+
+    def _are_columns(self, projected: pa.Schema) -> bool:
+        """Whether what is asked for are columns as they are read, and no expressions."""
+        if isinstance(self._columns, Mapping) or not len(projected):
+            return False
+        own = self._reader.schema
+        read = pa.schema([own.field(name) for name in projected.names])
+        return bool(projected.equals(read, check_metadata=True))
 
     def scan_batches(self) -> Iterator[Any]:
         """Yield the rows in batches as pyarrow tags them; the tag names no fragment."""

@@ -9,28 +9,30 @@ are scanned one row group a fragment, because only then is the position of a bat
 
 import collections
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from deltaarrow.arrays import booleans, integers
-from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
+from deltaarrow.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.expressions import Predicate
+from deltaarrow.expressions import Predicate, conjuncts
 from deltaarrow.scan.binding import Binding, bind_columns
-from deltaarrow.scan.damage import READ_ERRORS, ensure_rows, reading
-from deltaarrow.scan.pushdown import pushed_filter
+from deltaarrow.scan.damage import READ_ERRORS, reading
+from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
+from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
+from deltaarrow.scan.row_selection import kept_rows, mapped_in_order
 from deltaarrow.scan.row_tracking import ROW_ID, filled, may_hold
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
 from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
 
-__all__ = ["DEFAULT_BATCH_SIZE", "BatchReader"]
+__all__ = ["DEFAULT_BATCH_SIZE", "BatchReader", "Scanned"]
 
 DEFAULT_BATCH_SIZE = 131_072
 # Footers of this many files are read ahead, in parallel, while the files before them are scanned.
@@ -41,38 +43,25 @@ _LEAST_ROWS = 1024
 _LARGE_BYTES = 32 << 20
 # Putting variants together takes a multiple of what was read.
 _VARIANT_BYTES = 1 << 26
-# Where more than so many rows of a batch are kept.
-_MOSTLY = 0.8
 _PLACE_FIELDS = (pa.field(FILE_COLUMN, pa.int64()), pa.field(ROW_COLUMN, pa.int64()))
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A data file whose footer has been read."""
+class Scanned(NamedTuple):
+    """Live rows of one file."""
 
-    task: FileTask
-    fragment: Any
-    binding: Binding
-    deleted: DeletedRows | None
+    batch: pa.RecordBatch
 
-    def row_ranges(self) -> list[range]:
-        """The positions of the rows that the task is for, deleted ones included."""
-        metadata = self.fragment.metadata
-        if self.task.span is None:
-            return [range(metadata.num_rows)]
-        starts = _row_group_starts(metadata)
-        return [
-            range(starts[group.id], starts[group.id] + group.num_rows) for group in self.fragment.row_groups
-        ]
+    are_matches: bool
+    """Whether all of them are known to match the reader's `pushdown`."""
 
-    def num_rows(self) -> int:
-        """How many live rows the task has."""
-        total = sum(map(len, self.row_ranges()))
-        if self.deleted is None:
-            return total
-        if self.task.span is None:
-            return total - self.deleted.cardinality
-        return sum(int(self.deleted.mask(rows.start, len(rows)).sum()) for rows in self.row_ranges())
+
+class _Located(NamedTuple):
+    """A batch as it stands in a file, from the row `start` on; its last column may be verdicts on rows."""
+
+    file: DataFile
+    batch: pa.RecordBatch
+    start: int
+    has_verdicts: bool
 
 
 @dataclass(frozen=True)
@@ -80,7 +69,8 @@ class BatchReader:
     """Reads the columns `columns` of any number of files of one table; picklable.
 
     `pushdown` is a predicate whose parts are handed to pyarrow where that is safe; it makes the scan
-    skip row groups and rows, and the caller applies the predicate to what comes out all the same.
+    skip row groups and rows, and the caller applies the predicate to what comes out all the same. With
+    `kept_files` another reader may have opened the files before.
     """
 
     layout: TableLayout
@@ -89,11 +79,12 @@ class BatchReader:
     batch_size: int = DEFAULT_BATCH_SIZE
     use_threads: bool = True
     locate: bool = False
+    kept_files: DataFiles | None = field(default=None, repr=False, compare=False)
     _bindings: dict[pa.Schema, Binding] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without the bindings that were found."""
+        """Pickle without what was found in files."""
         given = (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads, self.locate)
         return BatchReader, given
 
@@ -102,6 +93,11 @@ class BatchReader:
         """The schema of the batches."""
         fields = [self.layout.arrow_schema.field(name) for name in self.columns]
         return pa.schema([*fields, *_PLACE_FIELDS] if self.locate else fields)
+
+    @cached_property
+    def files(self) -> DataFiles:
+        """What opens the files."""
+        return DataFiles(self.layout.store) if self.kept_files is None else self.kept_files
 
     @cached_property
     def _data_fields(self) -> tuple[Field, ...]:
@@ -118,72 +114,63 @@ class BatchReader:
         return self.locate or ROW_ID in self._tracked
 
     @cached_property
-    def _format(self) -> Any:
-        import pyarrow.dataset as pads
-
-        return pads.ParquetFileFormat(
-            # INT96 reaches beyond what 64 bits of nanoseconds hold; Delta counts microseconds.
-            read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
-            pre_buffer=not self.layout.store.is_local,
-        )
+    def _partition_filter(self) -> PartitionFilter:
+        return PartitionFilter(self.pushdown, self.layout)
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+        """Yield the live rows of the files; within a file in their order."""
+        return (scanned.batch for scanned in self.scan(tasks))
+
+    def scan(self, tasks: Sequence[FileTask]) -> Iterator[Scanned]:
         """Yield the live rows of the files; within a file in their order."""
         windows = _windows(tasks)
         if not windows:
             return
         self._places.update((task.path, place) for place, task in enumerate(tasks))
+        left = self._partition_filter.left
         with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
-            ahead = self._open_all(windows[0], pool)
+            ahead = self._open_all(left(windows[0]), pool)
             for following in [*windows[1:], []]:
                 opened = list(ahead)
-                ahead = self._open_all(following, pool)
+                ahead = self._open_all(left(following), pool)
                 yield from self._scan_window(opened)
 
     def count(self, tasks: Sequence[FileTask]) -> int:
         """Return the number of live rows in the files, from footers and deletion vectors."""
-        counter = BatchReader(self.layout, ())
+        counter = BatchReader(self.layout, (), kept_files=self.files)
         with ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1)) as pool:
             return sum(
                 opened.num_rows() for window in _windows(tasks) for opened in counter._open_all(window, pool)
             )
 
-    def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
-        store = self.layout.store
-        wanted = [dv for task in tasks for dv in (task.deletion_vector, task.only_in) if dv is not None]
-        vectors = dict(zip(wanted, read_deletion_vectors(store, wanted), strict=True))
-        return pool.map(lambda task: self._open(task, vectors), tasks)
+    def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[DataFile]:
+        vectors = self.files.vectors(tasks)
+        mapped = map if self.files.has(tasks) else pool.map
+        return iter(mapped(lambda task: self.files.open(task, vectors, self._bind), tasks))
 
-    def _open(self, task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows]) -> _Opened:
-        store = self.layout.store
-        with reading(task.path):
-            fragment = self._format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
-            file_schema = fragment.physical_schema
-            ensure_rows(task.path, fragment.metadata, task.num_records)
+    def _bind(self, file_schema: pa.Schema, path: str) -> Binding:
         binding = self._bindings.get(file_schema)
         if binding is None:
-            binding = bind_columns(self.layout, self._data_fields, file_schema, task.path)
+            binding = bind_columns(self.layout, self._data_fields, file_schema, path)
             self._bindings[file_schema] = binding
-        hidden = _hidden_rows(task, vectors, fragment.metadata.num_rows)
-        if task.span is not None:
-            fragment = fragment.subset(row_group_ids=_row_groups_in(fragment.metadata, task.span))
-        return _Opened(task, fragment, binding, hidden)
+        return binding
 
-    def _scan_window(self, opened: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
-        groups: dict[tuple[int, bool], list[_Opened]] = {}
+    def _scan_window(self, opened: Sequence[DataFile]) -> Iterator[Scanned]:
+        groups: dict[tuple[int, bool], list[DataFile]] = {}
         for file in opened:
             by_position = file.deleted is not None or self._wants_positions
             groups.setdefault((id(file.binding), by_position), []).append(file)
         for (_, by_position), files in groups.items():
             binding = files[0].binding
             if not len(binding.scan_schema):
-                yield from self._rows_without_data(files)
+                for batch in self._rows_without_data(files):
+                    yield Scanned(batch, not conjuncts(self._partition_filter.rest))
             elif by_position:
                 yield from self._scan_by_position(binding, files)
             else:
                 yield from self._scan_clean(binding, files)
 
-    def _rows_without_data(self, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+    def _rows_without_data(self, files: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
             if not self._wants_positions:
                 rows = file.num_rows()
@@ -200,7 +187,7 @@ class BatchReader:
                     if len(positions):
                         yield self._logical(file.task, file.binding, None, len(positions), positions)
 
-    def _may_match(self, file: _Opened, positions: range) -> bool:
+    def _may_match(self, file: DataFile, positions: range) -> bool:
         """Whether the row ids of rows, where they follow from the positions, may be among those wanted."""
         first = file.task.base_row_id
         if ROW_ID not in self._tracked or first is None:
@@ -215,13 +202,13 @@ class BatchReader:
 
         store = self.layout.store
         dataset = pads.FileSystemDataset(
-            list(fragments), binding.scan_schema, self._format, store.arrow_filesystem()
+            list(fragments), binding.scan_schema, self.files.format, store.arrow_filesystem()
         )
         rows = min(self.batch_size, max(_LEAST_ROWS, _BATCH_BYTES // max(1, _row_bytes(binding.scan_schema))))
         return dataset.scanner(batch_size=rows, use_threads=self.use_threads, **options)
 
     def _scan(
-        self, binding: Binding, files: Sequence[_Opened], fragments: Iterable[Any], **options: Any
+        self, binding: Binding, files: Sequence[DataFile], fragments: Iterable[Any], **options: Any
     ) -> Iterator[Any]:
         """Yield the batches of fragments, each with the fragment that it is from."""
         try:
@@ -236,24 +223,28 @@ class BatchReader:
             names = ", ".join(file.task.path for file in files)
             raise CorruptDataFileError(f"one of the data files {names} cannot be read: {error}") from error
 
-    def _scan_clean(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
+    def _pushed(self, binding: Binding) -> Pushed:
+        return pushed_filter(self._partition_filter.rest, self._data_fields, binding)
+
+    def _scan_clean(self, binding: Binding, files: Sequence[DataFile]) -> Iterator[Scanned]:
         tasks = {file.fragment.path: file.task for file in files}
-        condition = pushed_filter(self.pushdown, self._data_fields, binding)
+        condition, is_whole = self._pushed(binding)
         fragments = [file.fragment for file in files]
         for tagged in self._scan(binding, files, fragments, filter=condition):
             batch = tagged.record_batch
             if batch.num_rows:
-                yield from self._logical_parts(tasks[tagged.fragment.path], binding, batch)
+                for part in self._logical_parts(tasks[tagged.fragment.path], binding, batch):
+                    yield Scanned(part, is_whole)
 
-    def _scan_by_position(self, binding: Binding, files: Sequence[_Opened]) -> Iterator[pa.RecordBatch]:
-        condition = pushed_filter(self.pushdown, self._data_fields, binding)
+    def _scan_by_position(self, binding: Binding, files: Sequence[DataFile]) -> Iterator[Scanned]:
+        condition, is_whole = self._pushed(binding)
         by_path = {file.fragment.path: file for file in files}
         if len(by_path) < len(files):
             raise CorruptDataFileError("one data file is in the table twice, with different deletion vectors")
         fragments = []
         position: dict[tuple[str, int], int] = {}
         for file in files:
-            starts = _row_group_starts(file.fragment.metadata)
+            starts = row_group_starts(file.fragment.metadata)
             wanted = file.fragment
             if condition is not None:
                 wanted = wanted.subset(filter=condition, schema=binding.scan_schema)
@@ -264,20 +255,38 @@ class BatchReader:
                     continue
                 fragments.append(file.fragment.subset(row_group_ids=[group.id]))
                 position[file.fragment.path, group.id] = starts[group.id]
-        for tagged in self._scan(binding, files, fragments, **_read_ahead(binding, fragments)):
-            batch, path = tagged.record_batch, tagged.fragment.path
-            key = (path, tagged.fragment.row_groups[0].id)
-            start = position[key]
-            position[key] = start + batch.num_rows
-            file = by_path[path]
-            positions = np.arange(start, start + batch.num_rows) if self._wants_positions else None
-            if file.deleted is not None:
-                keep = file.deleted.mask(start, batch.num_rows)
-                if not keep.all():
-                    batch = _kept(batch, keep)
-                    positions = None if positions is None else positions[keep]
-            if batch.num_rows:
-                yield from self._logical_parts(file.task, binding, batch, positions)
+        options: dict[str, Any] = _read_ahead(binding, fragments)
+        if condition is not None:
+            # The rows that do not match are counted as well.
+            options["columns"] = {name: pc.field(name) for name in binding.scan_schema.names}
+            options["columns"][_free_name(binding.scan_schema)] = condition
+
+        def located() -> Iterator[_Located]:
+            for tagged in self._scan(binding, files, fragments, **options):
+                batch, path = tagged.record_batch, tagged.fragment.path
+                key = path, tagged.fragment.row_groups[0].id
+                yield _Located(by_path[path], batch, position[key], condition is not None)
+                position[key] += batch.num_rows
+
+        # One thread selects as fast as two decode.
+        workers = max(0, (os.cpu_count() or 1) - 2) if self.use_threads else 0
+        for parts in mapped_in_order(self._selected, located(), workers):
+            for part in parts:
+                yield Scanned(part, is_whole)
+
+    def _selected(self, located: "_Located") -> list[pa.RecordBatch]:
+        """The logical rows of a batch that are live, and match as far as that has been evaluated."""
+        file, batch, start, has_verdicts = located
+        rows = batch.num_rows
+        keep = np.ones(rows, bool) if file.deleted is None else file.deleted.mask(start, rows)
+        if has_verdicts:
+            keep &= truths(batch.column(batch.num_columns - 1))
+            batch = batch.remove_column(batch.num_columns - 1)
+        positions = np.arange(start, start + rows) if self._wants_positions else None
+        if not keep.all():
+            batch = kept_rows(batch, keep)
+            positions = None if positions is None else positions[keep]
+        return list(self._logical_parts(file.task, file.binding, batch, positions)) if batch.num_rows else []
 
     def _logical_parts(
         self, task: FileTask, binding: Binding, batch: pa.RecordBatch, positions: np.ndarray | None = None
@@ -319,6 +328,8 @@ class BatchReader:
         if self.locate:
             assert positions is not None
             arrays += [integers(np.full(rows, self._places[task.path])), integers(positions)]
+        if all(field.type == array.type for field, array in zip(self.schema, arrays, strict=True)):
+            return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         types = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
         joined = pa.RecordBatch.from_arrays(arrays, schema=types)
         return pa.record_batch(_Relabelled(joined, self.schema))
@@ -357,15 +368,6 @@ def _tracked_array(
     return filled(materialized, default, positions if is_id else None, rows)
 
 
-def _hidden_rows(
-    task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows], num_rows: int
-) -> DeletedRows | None:
-    deleted = None if task.deletion_vector is None else vectors[task.deletion_vector]
-    if deleted is not None:
-        deleted.ensure_within(num_rows)
-    return deleted if task.only_in is None else vectors[task.only_in].inverted(num_rows, deleted)
-
-
 def _read_ahead(binding: Binding, fragments: Sequence[Any]) -> dict[str, int]:
     """How many row groups pyarrow decodes ahead: one if they are large, whose columns keep threads busy."""
     rows = max((fragment.row_groups[0].num_rows for fragment in fragments), default=0)
@@ -383,37 +385,13 @@ def _row_bytes(fields: Iterable[pa.Field]) -> int:
     return total
 
 
+def _free_name(schema: pa.Schema) -> str:
+    """A name that no field has."""
+    return max(schema.names, default="") + "_"
+
+
 def _windows(tasks: Sequence[FileTask]) -> list[Sequence[FileTask]]:
     return [tasks[i : i + _WINDOW] for i in range(0, len(tasks), _WINDOW)]
-
-
-def _row_groups_in(metadata: Any, span: range) -> list[int]:
-    """The row groups of a file that begin in a range of its bytes."""
-    return [place for place in range(metadata.num_row_groups) if _begin(metadata.row_group(place)) in span]
-
-
-def _begin(group: Any) -> int:
-    if not group.num_columns:
-        return 0
-    column = group.column(0)
-    return int(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)
-
-
-def _kept(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
-    """The rows of a batch for which `keep` is true."""
-    mask = booleans(keep)
-    # A batch filters by positions, which takes twice as long as runs of rows where few are left out.
-    if np.count_nonzero(keep) < len(keep) * _MOSTLY:
-        return batch.filter(mask)
-    return pa.RecordBatch.from_arrays([column.filter(mask) for column in batch.columns], schema=batch.schema)
-
-
-def _row_group_starts(metadata: Any) -> list[int]:
-    starts, total = [], 0
-    for i in range(metadata.num_row_groups):
-        starts.append(total)
-        total += metadata.row_group(i).num_rows
-    return starts
 
 
 def _empty_structs(rows: int) -> pa.StructArray:

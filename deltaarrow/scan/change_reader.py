@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
-from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader, Scanned
 from deltaarrow.scan.changes import ChangePlan, is_recorded
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import CHANGE_TYPE
@@ -53,16 +53,16 @@ class ChangeReader:
     def _reader(self, layout: TableLayout) -> BatchReader:
         return BatchReader(layout, self.plan.columns, self.pushdown, self.batch_size, self.use_threads)
 
-    def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+    def scan(self, tasks: Sequence[FileTask]) -> Iterator[Scanned]:
         """Yield the changed rows of the files, nearly in the order of versions."""
         for run in _runs(tasks):
-            for batch in self._recorded.read([task for task in run if is_recorded(task)]):
-                if CHANGE_TYPE in self.plan.columns and batch.column(CHANGE_TYPE).null_count:
+            for scanned in self._recorded.scan([task for task in run if is_recorded(task)]):
+                if CHANGE_TYPE in self.plan.columns and scanned.batch.column(CHANGE_TYPE).null_count:
                     raise CorruptDataFileError(
                         f"a change data file of {self.plan.store.uri} has a row without {CHANGE_TYPE}"
                     )
-                yield batch
-            yield from self._derived.read([task for task in run if not is_recorded(task)])
+                yield scanned
+            yield from self._derived.scan([task for task in run if not is_recorded(task)])
 
     def count(self, tasks: Sequence[FileTask]) -> int:
         """Return the number of changed rows in the files, from footers and deletion vectors."""

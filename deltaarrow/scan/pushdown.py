@@ -6,10 +6,12 @@ Pushing is an optimisation only, so a conjunct goes down when nothing at all can
   because pyarrow prunes row groups by bounds in which a NaN does not count;
 * its columns have, in the file, the very type of the table: a cast could hide a row;
 * on floating point columns it is an ordering or an equality, which no NaN satisfies.
+
+What is about partition columns alone is asked of their values, once for a file.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,9 +31,10 @@ from deltaarrow.expressions import (
     to_arrow,
 )
 from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import Field, PrimitiveType, to_arrow_type
 
-__all__ = ["pushed_filter"]
+__all__ = ["PartitionFilter", "Pushed", "pushed_filter"]
 
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
@@ -50,31 +53,84 @@ def _is_safe(node: Predicate, floats: frozenset[str]) -> bool:
             return False
 
 
-def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding: Binding) -> Any:
-    """Return the pyarrow expression, over the names of the file, to scan with; None for none."""
+class Pushed(NamedTuple):
+    """What pyarrow evaluates of a predicate."""
+
+    expression: Any | None
+    """A `pyarrow.compute.Expression`; None where there is nothing to evaluate."""
+
+    is_whole: bool
+    """Whether that is all of the predicate: a row on which it is TRUE matches."""
+
+
+def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding: Binding) -> Pushed:
+    """Return what to scan a file with, over its names."""
     if predicate is None:
-        return None
+        return Pushed(None, is_whole=True)
     sources = {
         f.name: source
         for f, source in zip(fields, binding.sources, strict=True)
         if source is not None and f.name in binding.exact and isinstance(f.type, PrimitiveType)
     }
-    floats = frozenset(f.name for f in fields if f.type in _FLOATS)
-    types = {f.name: to_arrow_type(f.type) for f in fields}
-    pushed = None
+    pushed, is_whole = None, True
     for part in conjuncts(predicate):
+        expression = _pushed_part(part, fields, sources)
+        if expression is None:
+            is_whole = False
+        else:
+            pushed = expression if pushed is None else pushed & expression
+    return Pushed(pushed, is_whole)
+
+
+def _pushed_part(part: Predicate, fields: Sequence[Field], sources: Mapping[str, str]) -> Any | None:
+    columns = columns_of(part)
+    if not _may_be_pushed(part, fields) or any(len(p) > 1 or p[0] not in sources for p in columns):
+        return None
+    types = {f.name: to_arrow_type(f.type) for f in fields}
+    expression = to_arrow(part, lambda path: pc.field(sources[path[0]]))
+    schema = pa.schema([(sources[p[0]], types[p[0]]) for p in columns])
+    return expression if _binds(expression, schema) else None
+
+
+def _may_be_pushed(part: Predicate, fields: Sequence[Field]) -> bool:
+    floats = frozenset(f.name for f in fields if f.type in _FLOATS)
+    return bool(columns_of(part)) and _is_safe(part, floats)
+
+
+class PartitionFilter:
+    """The conjuncts of a predicate that the partition values of a file decide for all of its rows."""
+
+    def __init__(self, predicate: Predicate | None, layout: TableLayout) -> None:
+        self._layout = layout
+        fields = [field for field in layout.partition_fields if field.type not in _FLOATS]
+        self._schema = pa.schema([(field.name, to_arrow_type(field.type)) for field in fields])
+        parts = [] if predicate is None else conjuncts(predicate)
+        self._parts = tuple(part for part in parts if self._decides(part))
+        self._fields = [field for field in fields if any((field.name,) in columns_of(p) for p in self._parts)]
+        self.rest = And(tuple(part for part in parts if all(part is not own for own in self._parts)))
+        """What is to be asked of the rows of files that are `left`."""
+
+    def _decides(self, part: Predicate) -> bool:
         columns = columns_of(part)
-        if (
-            not columns
-            or not _is_safe(part, floats)
-            or any(len(p) > 1 or p[0] not in sources for p in columns)
-        ):
-            continue
-        expression = to_arrow(part, lambda path: pc.field(sources[path[0]]))
-        if not _binds(expression, pa.schema([(sources[p[0]], types[p[0]]) for p in columns])):
-            continue
-        pushed = expression if pushed is None else pushed & expression
-    return pushed
+        known = {(name,) for name in self._schema.names}
+        return columns <= known and _may_be_pushed(part, ()) and _binds(to_arrow(part), self._schema)
+
+    def left(self, tasks: Sequence[FileTask]) -> Sequence[FileTask]:
+        """Return the files whose rows match as far as partition values tell."""
+        if not self._parts:
+            return tasks
+        import pyarrow.dataset as pads
+
+        columns = [
+            pa.array([self._layout.partition_value(task, field) for task in tasks], to_arrow_type(field.type))
+            for field in self._fields
+        ]
+        values = pa.record_batch(columns, [field.name for field in self._fields])
+        matching = pads.Scanner.from_batches(
+            [values], schema=values.schema, columns={"matches": to_arrow(And(self._parts))}, use_threads=False
+        ).to_table()
+        verdicts = matching.column("matches").to_pylist()
+        return [task for task, verdict in zip(tasks, verdicts, strict=True) if verdict]
 
 
 def _binds(expression: Any, schema: pa.Schema) -> bool:

@@ -1,0 +1,163 @@
+"""Data files as pyarrow reads them, with their footers and deletion vectors, kept for the next scan.
+
+What a data file holds does not change while a table names it, so a scan of a dataset that was scanned before
+asks the storage for rows alone.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
+from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.damage import ensure_rows, reading
+from deltaarrow.scan.tasks import FileTask
+from deltaarrow.storage import Store
+
+__all__ = ["DataFile", "DataFiles", "row_group_starts"]
+
+_MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A data file whose footer has been read, and the rows of it that are not live."""
+
+    task: FileTask
+    fragment: Any
+    binding: Binding
+    deleted: DeletedRows | None
+
+    def row_ranges(self) -> list[range]:
+        """The positions of the rows that the task is for, deleted ones included."""
+        metadata = self.fragment.metadata
+        if self.task.span is None:
+            return [range(metadata.num_rows)]
+        starts = row_group_starts(metadata)
+        return [
+            range(starts[group.id], starts[group.id] + group.num_rows) for group in self.fragment.row_groups
+        ]
+
+    def num_rows(self) -> int:
+        """How many live rows the task has."""
+        total = sum(map(len, self.row_ranges()))
+        if self.deleted is None:
+            return total
+        if self.task.span is None:
+            return total - self.deleted.cardinality
+        return sum(int(self.deleted.mask(rows.start, len(rows)).sum()) for rows in self.row_ranges())
+
+
+class DataFiles:
+    """Opens the data files of a table; safe to share among threads.
+
+    Footers and deletion vectors of the files that were opened last are kept, as many as take `most_bytes`
+    where they are stored.
+    """
+
+    def __init__(self, store: Store, most_bytes: int = _MOST_BYTES) -> None:
+        self._store = store
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bytes = 0
+
+    @cached_property
+    def format(self) -> Any:
+        """The `pyarrow.dataset.ParquetFileFormat` of the files."""
+        import pyarrow.dataset as pads
+
+        return pads.ParquetFileFormat(
+            # INT96 reaches beyond what 64 bits of nanoseconds hold; Delta counts microseconds.
+            read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
+            pre_buffer=not self._store.is_local,
+        )
+
+    def has(self, tasks: Sequence[FileTask]) -> bool:
+        """Whether the footers of all these files are kept."""
+        with self._lock:
+            return all(task.path in self._kept for task in tasks)
+
+    def vectors(self, tasks: Sequence[FileTask]) -> Mapping[DeletionVectorDescriptor, DeletedRows]:
+        """Return the deletion vectors that tasks name; those of one file are read together."""
+        wanted = [dv for task in tasks for dv in (task.deletion_vector, task.only_in) if dv is not None]
+        found = {dv: known for dv in wanted if (known := self._recall(dv)) is not None}
+        missing = [dv for dv in dict.fromkeys(wanted) if dv not in found]
+        for dv, rows in zip(missing, read_deletion_vectors(self._store, missing), strict=True):
+            self._keep(dv, rows, dv.size_in_bytes)
+            found[dv] = rows
+        return found
+
+    def open(
+        self,
+        task: FileTask,
+        vectors: Mapping[DeletionVectorDescriptor, DeletedRows],
+        bind: Callable[[Any, str], Binding],
+    ) -> DataFile:
+        """Open the file of a task, one of those whose `vectors` these are.
+
+        `bind` is given the Arrow schema of the file, and its path. Raises `CorruptDataFileError` for a file
+        that is not there, cannot be read or is not what the log says.
+        """
+        with reading(task.path):
+            fragment = self._recall(task.path)
+            if fragment is None:
+                path = self._store.arrow_path(task.path)
+                fragment = self.format.make_fragment(path, self._store.arrow_filesystem())
+                _ = fragment.physical_schema
+                self._keep(task.path, fragment, fragment.metadata.serialized_size)
+            schema, metadata = fragment.physical_schema, fragment.metadata
+            ensure_rows(task.path, metadata, task.num_records)
+        binding = bind(schema, task.path)
+        hidden = _hidden_rows(task, vectors, metadata.num_rows)
+        if task.span is not None:
+            fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
+        return DataFile(task, fragment, binding, hidden)
+
+    def _recall(self, key: Hashable) -> Any:
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+    def _keep(self, key: Hashable, value: Any, size: int) -> None:
+        with self._lock:
+            self._bytes += size - self._kept.pop(key, (None, 0))[1]
+            self._kept[key] = value, size
+            while self._bytes > self._most_bytes:
+                _, (_, least) = self._kept.popitem(last=False)
+                self._bytes -= least
+
+
+def row_group_starts(metadata: Any) -> list[int]:
+    """Return the position of the first row of each row group, from a `pyarrow.parquet.FileMetaData`."""
+    starts, total = [], 0
+    for i in range(metadata.num_row_groups):
+        starts.append(total)
+        total += metadata.row_group(i).num_rows
+    return starts
+
+
+def _hidden_rows(
+    task: FileTask, vectors: Mapping[DeletionVectorDescriptor, DeletedRows], num_rows: int
+) -> DeletedRows | None:
+    deleted = None if task.deletion_vector is None else vectors[task.deletion_vector]
+    if deleted is not None:
+        deleted.ensure_within(num_rows)
+    return deleted if task.only_in is None else vectors[task.only_in].inverted(num_rows, deleted)
+
+
+def _row_groups_in(metadata: Any, span: range) -> list[int]:
+    """The row groups of a file that begin in a range of its bytes."""
+    return [place for place in range(metadata.num_row_groups) if _begin(metadata.row_group(place)) in span]
+
+
+def _begin(group: Any) -> int:
+    if not group.num_columns:
+        return 0
+    column = group.column(0)
+    return int(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)

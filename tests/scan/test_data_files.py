@@ -1,0 +1,88 @@
+"""Footers and deletion vectors are read once, and no more of them are kept than there is room for."""
+
+import pickle
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from deltaarrow import DeltaTable
+from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.scan.batches import BatchReader
+from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.data_files import DataFiles
+from deltaarrow.scan.plan import plan_scan
+from tests.support.engines import open_snapshot
+from tests.support.tables import TableBuilder
+
+BINDING = Binding(pa.schema([]), (), frozenset(), frozenset())
+
+
+@pytest.fixture
+def builder(tmp_path):
+    table = TableBuilder(tmp_path).features("deletionVectors").metadata(pa.schema([("id", pa.int64())]))
+    files = [
+        table.add_file(pa.table({"id": [n, n + 1, n + 2]}), deletion_vector=table.deletion_vector([1]))
+        for n in range(0, 9, 3)
+    ]
+    table.commit(files)
+    return table
+
+
+def opened(files, tasks):
+    vectors = files.vectors(tasks)
+    return [files.open(task, vectors, lambda schema, path: BINDING) for task in tasks]
+
+
+def test_what_was_opened_is_kept(builder):
+    tasks = plan_scan(open_snapshot(builder.path)).tasks
+    files = DataFiles(open_snapshot(builder.path).store)
+    assert not files.has(tasks)
+    first = opened(files, tasks)
+    for path in [*builder.path.glob("*.parquet"), *builder.path.glob("*.bin")]:
+        path.unlink()
+    assert files.has(tasks)
+    again = opened(files, tasks)
+    assert [file.fragment for file in again] == [file.fragment for file in first]
+    assert [file.num_rows() for file in again] == [2, 2, 2]
+
+
+def test_the_oldest_make_room(builder):
+    store = open_snapshot(builder.path).store
+    tasks = plan_scan(open_snapshot(builder.path)).tasks
+    (size,) = {file.fragment.metadata.serialized_size for file in opened(DataFiles(store), tasks)}
+    vectors = sum(task.deletion_vector.size_in_bytes for task in tasks)
+    files = DataFiles(store, most_bytes=2 * size + vectors)
+    opened(files, tasks)
+    # The vectors were read first, and left first.
+    assert not files.has(tasks[:1])
+    assert files.has(tasks[1:])
+    nothing = DataFiles(store, most_bytes=0)
+    assert [file.num_rows() for file in opened(nothing, tasks)] == [2, 2, 2]
+    assert not any(nothing.has([task]) for task in tasks)
+
+
+def test_a_file_that_is_missing_is_named(builder):
+    tasks = plan_scan(open_snapshot(builder.path)).tasks
+    (builder.path / tasks[1].path).unlink()
+    with pytest.raises(CorruptDataFileError, match=tasks[1].path):
+        opened(DataFiles(open_snapshot(builder.path).store), tasks)
+
+
+def test_datasets_keep_them_from_scan_to_scan_and_filtered_ones_share_them(builder):
+    dataset = DeltaTable(builder.path).to_pyarrow_dataset()
+    assert dataset.count_rows() == 6
+    for path in builder.path.glob("*.bin"):
+        path.unlink()
+    assert sorted(dataset.to_table()["id"].to_pylist()) == [0, 2, 3, 5, 6, 8]
+    assert dataset.filter(pc.field("id") > 5).to_table()["id"].to_pylist() == [6, 8]
+
+
+def test_readers_pickle_without_them(builder):
+    plan = plan_scan(open_snapshot(builder.path))
+    reader = BatchReader(plan.layout, ("id",), kept_files=DataFiles(plan.store))
+    list(reader.read(plan.tasks))
+    again = pickle.loads(pickle.dumps(reader))
+    assert again.kept_files is None
+    assert not again.files.has(plan.tasks)
+    assert sum(batch.num_rows for batch in again.read(plan.tasks)) == 6
