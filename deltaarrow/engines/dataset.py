@@ -47,7 +47,11 @@ _POISON = (
 # --- translate -------------------------------------------------------------------------------------
 
 
-def _needed_columns(columns: Columns, condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
+def _predicate(condition: pc.Expression | None) -> Predicate | None:
+    return None if condition is None else from_arrow(condition)
+
+
+def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Schema) -> list[str]:
     """Return the columns to read: those asked for, then those that only expressions use."""
     if columns is None:
         needed = list(schema.names)
@@ -56,8 +60,8 @@ def _needed_columns(columns: Columns, condition: pc.Expression | None, schema: p
         needed = [path[0] for e in expressions for path in sorted(columns_of(from_arrow(e)))]
     else:
         needed = list(columns)
-    if condition is not None:
-        needed += [path[0] for path in sorted(columns_of(from_arrow(condition)))]
+    if predicate is not None:
+        needed += [path[0] for path in sorted(columns_of(predicate))]
     return list(dict.fromkeys(needed))
 
 
@@ -150,9 +154,10 @@ class DeltaFragment:
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
     ) -> DeltaScanner:
         """Return a scan of this file alone; the arguments are those of `DeltaDataset.scanner`."""
-        needed = _needed_columns(columns, filter, self.schema)
+        predicate = _predicate(filter)
+        needed = _needed_columns(columns, predicate, self.schema)
         ensure_columns(self._plan.schema, needed)
-        reader = self._reader(needed, **_reader_options(filter, options))
+        reader = self._reader(needed, **_reader_options(predicate, options))
         plan = replace(self._plan, columns=tuple(needed), files=self._plan.files.slice(self._place, 1))
         return DeltaScanner(plan, reader, _shown(columns, self.schema), filter)
 
@@ -173,9 +178,9 @@ class DeltaFragment:
         return self.scanner([], filter, **options).count_rows()
 
 
-def _reader_options(condition: pc.Expression | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the options of a pyarrow scan that have a meaning here; the others only tune pyarrow."""
-    kept: dict[str, Any] = {"pushdown": None if condition is None else from_arrow(condition)}
+    kept: dict[str, Any] = {"pushdown": predicate}
     kept["batch_size"] = options.get("batch_size", DEFAULT_BATCH_SIZE)
     kept["use_threads"] = options.get("use_threads", True)
     return kept
@@ -219,9 +224,8 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         self, columns: Columns, filter: pc.Expression | None
     ) -> tuple[Predicate | None, Sequence[str]]:
         """What rows must match, and the columns to read."""
-        condition = _both(self._condition, filter)
-        needed = _needed_columns(columns, condition, self.schema)
-        return None if condition is None else from_arrow(condition), needed
+        predicate = _predicate(_both(self._condition, filter))
+        return predicate, _needed_columns(columns, predicate, self.schema)
 
     def scanner(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
@@ -231,9 +235,10 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; further options of
         pyarrow's scanners are accepted and have no effect.
         """
+        predicate, needed = self._asked(columns, filter)
+        plan = self._plan(predicate, needed)
+        reader = self._reader(plan, _reader_options(predicate, options))
         condition = _both(self._condition, filter)
-        plan = self.plan(columns, filter)
-        reader = self._reader(plan, _reader_options(condition, options))
         return DeltaScanner(plan, reader, _shown(columns, self.schema), condition)
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
