@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import parse_fields
@@ -23,7 +22,9 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.partition_texts import PartitionTexts
+from deltaarrow.log.row_groups import place_sql
 from deltaarrow.log.segment import Checkpoint
+from deltaarrow.log.struct_statistics import StructStatistics
 from deltaarrow.statistics.held import HeldStatistics
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
@@ -31,13 +32,11 @@ from deltaarrow.storage.store import Store
 __all__ = [
     "CheckpointFiles",
     "CheckpointHead",
-    "file_and_row",
     "open_checkpoint",
     "read_file_actions",
     "read_sidecar_names",
 ]
 
-_ROW_BITS = 40
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
@@ -80,10 +79,11 @@ class CheckpointFiles:
     ) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
-        `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see `file_and_row`) or, where
-        there is a `stats_parsed_type`, ``stats_parsed``. A column that these files do not have is NULL, as
-        an absent field of the JSON form is. `told_by` are fields of which every such action has one; where
-        `among`, a condition on ``file_row_number``, leaves nothing but such actions, they are not asked.
+        `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see
+        `deltaarrow.log.row_groups`) or, where there is a `stats_parsed_type`, ``stats_parsed``. A column
+        that these files do not have is NULL, as an absent field of the JSON form is. `told_by` are fields
+        of which every such action has one; where `among`, a condition on ``file_row_number``, leaves
+        nothing but such actions, they are not asked.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -103,22 +103,13 @@ class CheckpointFiles:
         )
 
 
-def file_and_row(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of the `CheckpointFiles.names` places are in, and the numbers of the rows there.
-
-    >>> file_and_row(np.array([3, (1 << 40) + 2]))
-    (array([0, 1]), array([3, 2]))
-    """
-    return places >> _ROW_BITS, places & ((1 << _ROW_BITS) - 1)
-
-
 def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -> str:
     if name == "path":
         return canonical_path_sql(f"{action}.path")
     if name == "log_path":
         return f"{action}.path"
     if name == "place":
-        return f"(file_index::BIGINT << {_ROW_BITS}) + file_row_number"
+        return place_sql()
     if name == "stats_parsed":
         return f"{action}.stats_parsed"
     if name == "deletion_vector_id":
@@ -186,6 +177,7 @@ class CheckpointHead:
     files: list[CheckpointFiles] = field(default_factory=list)
     partition_texts: dict[tuple[str, ...], PartitionTexts] = field(default_factory=dict, compare=False)
     statistics: dict[tuple[str, ...], HeldStatistics] = field(default_factory=dict, compare=False)
+    structs: dict[tuple[str, ...], StructStatistics] = field(default_factory=dict, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
         """Take in one action, given as its key and the inside of its object."""

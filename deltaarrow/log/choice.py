@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile
-from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, file_and_row
+from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead
 from deltaarrow.log.partition_texts import LeftByTexts, PartitionTexts
+from deltaarrow.log.row_groups import file_and_row
+from deltaarrow.log.struct_statistics import StructStatistics
 from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
 from deltaarrow.storage.store import Store
 
@@ -112,9 +114,7 @@ def choose(
         if found is not None:
             kept = found.rows[texts.all_rows(numbers, rows)]
             numbers, rows = numbers[kept], rows[kept]
-    # Of rows that no statistics have told to be files, some may be no `add`.
-    are_files = left is not None or found is None or found.is_exact
-    return Choice(list(_parts(cursor, files, numbers, rows, are_files=are_files)), is_exact)
+    return Choice(list(_parts(cursor, files, numbers, rows)), is_exact)
 
 
 def _left_by_texts(
@@ -149,6 +149,11 @@ def _left_by_statistics(
 ) -> Left | None:
     """The files that statistics leave; None where most are, or statistics do not tell."""
     parsed_type, has_json = files.stats_parsed_type, files.has_json_statistics
+    if parsed_type is not None and may_read:
+        structs = StructStatistics(store, files.names, parsed_type, has_json=has_json)
+        left = head.structs.setdefault(files.names, structs).left(cursor, condition)
+        if left is not None:
+            return None if len(left.places) > left.of * _MOST_LEFT else left
     columns = [PLACE] + ["stats"] * has_json + ["stats_parsed"] * (parsed_type is not None)
     source = files.sql(store, AddFile.KEY, columns, FILE_SCHEMA, told_by=_TOLD_BY)
     if source is None or len(columns) == 1:
@@ -163,18 +168,14 @@ def _parts(
     files: CheckpointFiles,
     numbers: np.ndarray,
     rows: np.ndarray,
-    *,
-    are_files: bool,
 ) -> Iterator[Part]:
     for number in np.flatnonzero(np.bincount(numbers)).tolist():
         found = rows[numbers == number]
         # DuckDB leaves out row groups by the bounds.
         conditions = [f"file_row_number BETWEEN {found[0]} AND {found[-1]}"]
-        if len(found) > found[-1] - found[0]:
-            pass
-        elif len(found) <= _MOST_LISTED:
+        if len(found) <= min(found[-1] - found[0], _MOST_LISTED):
             conditions.append(f"file_row_number IN ({', '.join(map(str, found.tolist()))})")
-        else:
+        elif len(found) <= found[-1] - found[0]:
             # No join, which might give the files in another order.
             name = f"rows_{secrets.token_hex(8)}"
             cursor.register(name, pa.table([_bits(found)], ["bits"]))
@@ -182,8 +183,8 @@ def _parts(
             # Whichever condition comes first, no bit after the last one is asked for.
             bit = f"least(file_row_number, {found[-1]})::INTEGER"
             conditions.append(f"get_bit(getvariable('{name}'), {bit}) = 1")
-        if not are_files:
-            conditions.append("add.path IS NOT NULL")
+        # Writers may leave an empty struct where others leave none.
+        conditions.append("add.path IS NOT NULL")
         yield Part(CheckpointFiles((files.names[number],), files.schema), " AND ".join(conditions))
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import quote_literal
+from deltaarrow.log.row_groups import read_adds, validity
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MOST_TEXTS = 10_000
 _NO_FILE, _UNTOLD, _FIRST_TEXT = 0, 1, 2
 """Numbers: of a row without an `add`, of one whose `add` does not mention the column, of the first text."""
 
-_COLUMN = "add.partitionValues"
+_MEMBER = "partitionValues"
 
 
 class LeftByTexts(NamedTuple):
@@ -57,9 +58,9 @@ class _Column:
 
     def take(self, adds: pa.StructArray) -> None:
         """Take in the next rows, of which there are the `add` structs with nothing but partition values."""
-        values = adds.field("partitionValues")
+        values = adds.field(_MEMBER)
         numbers = np.full(len(adds), _UNTOLD, np.uint16)
-        is_add = _validity(adds)
+        is_add = validity(adds)
         if is_add is not None:
             numbers[~is_add] = _NO_FILE
         offsets = _numbers(values.offsets)
@@ -67,7 +68,7 @@ class _Column:
         keys, items = _encoded(values.keys[entries]), _encoded(values.items[entries])
         names = keys.dictionary.to_pylist()
         if self.name in names:
-            rows, places, is_text = _rows(offsets), _numbers(items.indices), _validity(items.indices)
+            rows, places, is_text = _rows(offsets), _numbers(items.indices), validity(items.indices)
             if is_text is not None:
                 places = np.where(is_text, places, -1)
             known = items.dictionary
@@ -198,14 +199,13 @@ def _add_structs(store: Store, name: str) -> Iterator[pa.StructArray]:
     path, filesystem = store.arrow_path(name), store.arrow_filesystem()
     metadata = pq.read_metadata(path, filesystem=filesystem)
     leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    texts = [leaf for leaf in leaves if leaf.startswith(f"{_COLUMN}.")]
+    texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_MEMBER}.")]
     with pq.ParquetFile(path, filesystem=filesystem, metadata=metadata, read_dictionary=texts) as file:
         for group in range(metadata.num_row_groups):
-            # By one thread: what many of them keep for later counts as well.
-            adds = file.read_row_group(group, columns=[_COLUMN], use_threads=False).column("add")
-            if not pa.types.is_map(adds.type.field("partitionValues").type):
-                raise KeyError(_COLUMN)
-            yield from adds.chunks
+            adds = read_adds(file, group, [_MEMBER])
+            if not pa.types.is_map(adds.type.field(_MEMBER).type):
+                raise KeyError(_MEMBER)
+            yield adds
 
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:
@@ -216,14 +216,6 @@ def _numbers(array: pa.Array) -> np.ndarray:
     """The numbers of an array, those in the place of NULL too."""
     dtype = np.dtype(str(array.type))
     return np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array)]
-
-
-def _validity(array: pa.Array) -> np.ndarray | None:
-    """A mask of what is not NULL; None where nothing is."""
-    if not array.null_count:
-        return None
-    bits = np.unpackbits(np.frombuffer(array.buffers()[0], np.uint8), bitorder="little")
-    return bits[array.offset : array.offset + len(array)].view(np.bool_)
 
 
 def _rows(offsets: np.ndarray) -> np.ndarray:

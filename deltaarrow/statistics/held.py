@@ -23,7 +23,7 @@ from deltaarrow.statistics.bounds import FileStatisticsSql
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["PLACE", "HeldStatistics", "Left", "StatisticsCondition"]
+__all__ = ["PLACE", "Asked", "HeldStatistics", "Left", "NamedStatistics", "StatisticsCondition"]
 
 PLACE = "place"
 """The column of a source by which it knows its files."""
@@ -35,14 +35,33 @@ _MOST_BYTES = 128 << 20
 """Of all that is held of one list of files: eight bytes for each bound of a number, eight for the place."""
 
 
-class _Asked(NamedTuple):
+_MEMBERS = {
+    "lower": "minValues",
+    "upper": "maxValues",
+    "null_count": "nullCount",
+    "num_records": "numRecords",
+}
+_COUNT = Field("count", "long")
+
+
+class Asked(NamedTuple):
     """What a condition asks of the statistics of a file."""
 
     what: Literal["lower", "upper", "null_count", "num_records"]
     path: tuple[str, ...] = ()
     field: Field | None = None
 
+    @property
+    def member(self) -> tuple[str, ...]:
+        """Where it stands in the statistics of a file."""
+        return (_MEMBERS[self.what], *self.path)
+
+    def is_typed(self, statistics: FileStatisticsSql) -> bool:
+        """Whether the struct of statistics has it, of a type that says something of the column."""
+        return statistics.typed(self.member, self.field or _COUNT) is not None
+
     def sql(self, statistics: FileStatisticsSql) -> str:
+        """The SQL of it; NULL where it is not known."""
         match self.what:
             case "num_records":
                 return statistics.num_records()
@@ -54,29 +73,33 @@ class _Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _NamedStatistics(FileStatisticsSql):
+class NamedStatistics(FileStatisticsSql):
     """Statistics that are columns, named as they are asked for."""
 
     json: None = None
     with_counts: bool = True
-    asked: dict[_Asked, str] = field(default_factory=dict)
+    asked: dict[Asked, str] = field(default_factory=dict)
 
-    def _name(self, asked: _Asked) -> str:
+    def _name(self, asked: Asked) -> str:
         return self.asked.setdefault(asked, f"c{len(self.asked)}")
 
     def num_records(self) -> str:
-        return self._name(_Asked("num_records")) if self.with_counts else "NULL::BIGINT"
+        """As `FileStatisticsSql`, like all that follow."""
+        return self._name(Asked("num_records")) if self.with_counts else "NULL::BIGINT"
 
     def null_count(self, path: tuple[str, ...]) -> str:
-        return self._name(_Asked("null_count", path)) if self.with_counts else "NULL::BIGINT"
+        """The name of a count."""
+        return self._name(Asked("null_count", path)) if self.with_counts else "NULL::BIGINT"
 
     def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        """The name of a bound."""
         is_ordered = super().lower_bound(path, field) is not None
-        return self._name(_Asked("lower", path, field)) if is_ordered else None
+        return self._name(Asked("lower", path, field)) if is_ordered else None
 
     def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
+        """The name of a bound."""
         is_ordered = super().upper_bound(path, field) is not None
-        return self._name(_Asked("upper", path, field)) if is_ordered else None
+        return self._name(Asked("upper", path, field)) if is_ordered else None
 
 
 @dataclass(frozen=True)
@@ -123,8 +146,8 @@ class HeldStatistics:
         )
         self._lock = threading.Lock()
         self._places: pa.ChunkedArray | None = None
-        self._columns: OrderedDict[_Asked, pa.ChunkedArray] = OrderedDict()
-        self._too_large: set[_Asked] = set()
+        self._columns: OrderedDict[Asked, pa.ChunkedArray] = OrderedDict()
+        self._too_large: set[Asked] = set()
 
     def left(
         self,
@@ -142,10 +165,10 @@ class HeldStatistics:
             condition: the condition; it is asked for its SQL.
             may_read: whether the source may be read for what is not held yet.
         """
-        named = _NamedStatistics(with_counts=self._has_few)
+        named = NamedStatistics(with_counts=self._has_few)
         sql = condition(named)
         if not named.asked and not named.with_counts:
-            named = _NamedStatistics()
+            named = NamedStatistics()
             sql = condition(named)
         if sql is None or not named.asked:
             return None
@@ -159,7 +182,7 @@ class HeldStatistics:
         return Left(np.sort(numbers_of(found.column(PLACE))), len(columns[0]), named.with_counts)
 
     def _held(
-        self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[_Asked], may_read: bool
+        self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked], may_read: bool
     ) -> list[pa.ChunkedArray] | None:
         """The places of all files, and what is asked of each; None where it is not held."""
         places, columns = self._places, {each: self._columns.get(each) for each in asked}
@@ -177,7 +200,7 @@ class HeldStatistics:
         self._keep(places, held)
         return [places, *held.values()]
 
-    def _read(self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[_Asked]) -> pa.Table:
+    def _read(self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked]) -> pa.Table:
         if self._statistics.parsed is not None:
             # A text is parsed only where the struct is silent.
             selected = [each.sql(self._statistics) for each in asked]
@@ -195,7 +218,7 @@ class HeldStatistics:
         # Several files are read in parallel, and come in any order.
         return found.take(integers(np.argsort(places)))
 
-    def _keep(self, places: pa.ChunkedArray, columns: Mapping[_Asked, pa.ChunkedArray]) -> None:
+    def _keep(self, places: pa.ChunkedArray, columns: Mapping[Asked, pa.ChunkedArray]) -> None:
         """Hold columns, and let go of those that were not asked for the longest where they are too many."""
         with self._lock:
             self._places = places

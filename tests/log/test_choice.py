@@ -119,8 +119,9 @@ def test_files_are_those_that_are_judged_one_by_one(tmp_path, kind, stats, reads
     expected = [paths(da.DeltaTable(tmp_path).snapshot, condition) for condition in conditions]
     assert not reads
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
-    for listed in (256, 1):
+    for listed, left in ((256, 1 / 2), (1, 1 / 2), (1, 1)):
         monkeypatch.setattr(choice, "_MOST_LISTED", listed)
+        monkeypatch.setattr(choice, "_MOST_LEFT", left)
         snapshot = da.DeltaTable(tmp_path).snapshot
         assert [paths(snapshot, condition) for condition in conditions] == expected
     reads.clear()

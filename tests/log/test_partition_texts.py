@@ -88,7 +88,7 @@ def rows(optional):
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     values=st.one_of(rows(optional=False), rows(optional=True)),
     conditions=st.lists(CONDITIONS, max_size=4),
