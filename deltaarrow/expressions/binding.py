@@ -8,7 +8,6 @@ exactly, such as 2.5 beside an integer, keeps its own type and is compared as a 
 import ctypes
 import datetime
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
@@ -115,10 +114,10 @@ type=DataType(date32[day])))
         case Not(operand):
             return Not(bind(operand, schema))
         case And(operands) | Or(operands):
-            return replace(predicate, operands=tuple(bind(each, schema) for each in operands))
-        case Opaque(_, columns):
+            return type(predicate)(tuple(bind(each, schema) for each in operands))
+        case Opaque(reason, columns):
             bound = tuple(_bind_column(each, schema, comparable=False)[0] for each in columns)
-            return replace(predicate, columns=bound)
+            return Opaque(reason, bound)
         case _:
             return predicate
 
@@ -194,7 +193,7 @@ def _bind_variant(part: VariantGet, schema: StructType) -> VariantGet:
     column, data_type = _bind_column(part.variant, schema, comparable=False)
     if data_type != PrimitiveType("variant"):
         raise InvalidPredicateError(f"column {_shown(column)} is {_named(data_type)}, and not a variant")
-    return replace(part, variant=column)
+    return VariantGet(column, part.json_path, part.type)
 
 
 def _bind_column(column: Column, schema: StructType, *, comparable: bool = True) -> tuple[Column, DataType]:

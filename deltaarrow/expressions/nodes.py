@@ -30,7 +30,6 @@ Nodes are frozen and hashable. A bare boolean column has no node of its own, it 
 import datetime
 import decimal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -38,6 +37,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.schema import PrimitiveType
+from deltaarrow.values import Value
 
 __all__ = [
     "FALSE",
@@ -79,31 +79,27 @@ LiteralValue: TypeAlias = (
 CompareOp: TypeAlias = OneOf["=", "!=", "<", "<=", ">", ">="]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Value):
     """A column, or a field of a struct column, as the names on the way to it."""
 
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Value):
     """A value; `type` is the Arrow type it came with, None where it was written without one."""
 
     value: LiteralValue
     type: pa.DataType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Value):
     """A column converted to another type, failing where a value does not fit (pyarrow's safe cast)."""
 
     operand: Column
     type: pa.DataType
 
 
-@dataclass(frozen=True, slots=True)
-class VariantGet:
+class VariantGet(Value):
     """The value at a path in a variant, such as ``$.a[0]``, as a type; NULL where nothing is there.
 
     Files can be chosen by it, from the statistics of variants. No engine evaluates it on rows.
@@ -117,8 +113,7 @@ class VariantGet:
 Operand: TypeAlias = Column | Literal | Cast | VariantGet
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Value):
     """Two operands compared."""
 
     op: CompareOp
@@ -126,8 +121,7 @@ class Compare:
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class IsIn:
+class IsIn(Value):
     """Whether a column equals one of the values, none of which is NULL; `type` as in `Literal`."""
 
     column: Column
@@ -135,58 +129,50 @@ class IsIn:
     type: pa.DataType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartsWith:
+class StartsWith(Value):
     """Whether a string column begins with a text, character by character."""
 
     column: Column | VariantGet
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
-class IsNan:
+class IsNan(Value):
     """Whether a number is NaN."""
 
     column: Column
 
 
-@dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(Value):
     """Whether a column, a part of a variant, or the value of a predicate is NULL."""
 
     operand: "Column | VariantGet | Predicate"
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Value):
     """All of the operands; TRUE without any."""
 
     operands: tuple["Predicate", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Value):
     """Any of the operands; FALSE without any."""
 
     operands: tuple["Predicate", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Value):
     """The opposite of the operand."""
 
     operand: "Predicate"
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Value):
     """TRUE, FALSE or, as None, NULL."""
 
     value: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Value):
     """A part that was not understood: what it is, and the columns it reads."""
 
     reason: str
