@@ -1,12 +1,13 @@
 """The private DuckDB databases that the engine computes in, and SQL text that is safe to give them."""
 
 from deltaarrow.compute.database import set_memory_limit
-from deltaarrow.compute.files import files_cursor
+from deltaarrow.compute.files import files_cursor, prepare_files
 from deltaarrow.compute.quoting import quote_file, quote_identifier, quote_literal
 from deltaarrow.compute.sandbox import sandbox_cursor
 
 __all__ = [
     "files_cursor",
+    "prepare_files",
     "quote_file",
     "quote_identifier",
     "quote_literal",

@@ -1,10 +1,10 @@
 """The *files* databases: DuckDB over the files of a store, the log's and the data's."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from deltaarrow.compute.database import connect, pooled_cursor
+from deltaarrow.compute.database import connect, pooled_cursor, prepare
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.storage import Store
@@ -12,7 +12,7 @@ from deltaarrow.storage import Store
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["files_cursor"]
+__all__ = ["files_cursor", "prepare_files"]
 
 _OUT_OF_MEMORY = "Out of Memory Error: "
 """How the text of DuckDB's exception begins, also where it comes by way of an Arrow stream."""
@@ -33,11 +33,8 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
     """
     import duckdb
 
-    # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
-    # endpoint) therefore have databases of their own, lest one read with the rights of the other.
-    key = ("files", store.filesystem_key, memory_limit)
     try:
-        with pooled_cursor(key, lambda: _connect(store, memory_limit)) as cursor:
+        with pooled_cursor(_key(store, memory_limit), lambda: _connect(store, memory_limit)) as cursor:
             yield cursor
     except (duckdb.OutOfMemoryException, OSError) as error:
         message = str(error).partition("\n")[0]
@@ -46,6 +43,17 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
         limit = "the limit of the process" if memory_limit is None else f"memory_limit={memory_limit!r}"
         text = f"{limit} is too little for this operation ({message.removeprefix(_OUT_OF_MEMORY)})"
         raise MemoryLimitError(f"{text}: give it more") from error
+
+
+def prepare_files(store: Store) -> None:
+    """Let DuckDB get ready for `files_cursor` in a thread, beside what the caller does until it needs one."""
+    prepare(_key(store, None), lambda: _connect(store, None))
+
+
+def _key(store: Store, memory_limit: str | None) -> Hashable:
+    # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
+    # endpoint) therefore have databases of their own, lest one read with the rights of the other.
+    return ("files", store.filesystem_key, memory_limit)
 
 
 def _connect(store: Store, memory_limit: str | None) -> "duckdb.DuckDBPyConnection":

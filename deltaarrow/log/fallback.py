@@ -5,17 +5,20 @@ table; delta-spark goes it as well. What is broken is logged as a warning, and `
 nothing else leads to the version, the error of the newest checkpoint is raised.
 """
 
-import logging
+from collections.abc import Sequence
 
+from deltaarrow.compute import prepare_files
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
 from deltaarrow.log.listing import list_log
-from deltaarrow.log.segment import LogSegment, select_segment
+from deltaarrow.log.names import LogFileKind
+from deltaarrow.log.segment import Checkpoint, LogSegment, select_segment
 from deltaarrow.storage.store import Store
 
 __all__ = ["open_segment"]
 
-_LOGGER = logging.getLogger(__name__)
+_LARGE = 1 << 20
+"""So many bytes of a checkpoint hold files that are hardly ever asked for but by SQL."""
 
 
 def open_segment(
@@ -29,6 +32,8 @@ def open_segment(
     failures: list[CorruptLogError] = []
     broken: set[str] = set()
     while segment.checkpoint is not None:
+        if _is_large(segment.checkpoint):
+            prepare_files(store)
         try:
             head = open_checkpoint(store, segment.checkpoint)
         except CorruptLogError as error:
@@ -45,10 +50,26 @@ def open_segment(
             break
     else:
         head = CheckpointHead()
+    if failures:
+        _warn(segment, failures)
+    return segment, head
+
+
+def _is_large(checkpoint: Checkpoint) -> bool:
+    # Most of a V2 checkpoint is in sidecars, which are seldom written for few files.
+    if checkpoint.kind is LogFileKind.UUID_CHECKPOINT:
+        return True
+    return sum(file.entry.size for file in checkpoint.files) > _LARGE
+
+
+def _warn(segment: LogSegment, failures: Sequence[CorruptLogError]) -> None:
+    import logging
+
     for failure in failures:
         base = "the first commit" if segment.checkpoint is None else segment.checkpoint.files[0].name
-        _LOGGER.warning("version %d is read from %s on, since %s", segment.version, base, failure)
-    return segment, head
+        logging.getLogger(__name__).warning(
+            "version %d is read from %s on, since %s", segment.version, base, failure
+        )
 
 
 def _without(store: Store, version: int, broken: set[str]) -> LogSegment | None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.compute import database, files_cursor, quote_file, set_memory_limit
+from deltaarrow.compute import database, files, files_cursor, prepare_files, quote_file, set_memory_limit
 from deltaarrow.storage import open_store
 from tests.support.stores import BUCKET, Place, fork, raw_s3
 
@@ -149,6 +150,45 @@ def test_a_fork_while_another_thread_makes_a_database(tmp_path) -> None:
         child.start()
         child.join()
     assert results == [sum(VALUES)]
+
+
+def test_a_database_is_prepared_beside_what_the_caller_does(tmp_path, monkeypatch) -> None:
+    (tmp_path / "f.parquet").write_bytes(parquet())
+    store, made = open_store(tmp_path), []
+    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
+    connect = database.connect
+    monkeypatch.setattr(
+        files, "connect", lambda **given: made.append(threading.current_thread()) or connect(**given)
+    )
+    prepare_files(store)
+    assert total(store, "f.parquet") == sum(VALUES)
+    prepare_files(store)
+    assert total(store, "f.parquet") == sum(VALUES)
+    assert len(made) == 1
+    database._pool.databases.clear()
+
+
+def test_a_database_that_cannot_be_prepared_fails_whoever_asks(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(database, "_pool", database._Pool("a lot"))
+    prepare_files(open_store(tmp_path))
+    database._pool.preparing.join()
+    with pytest.raises(duckdb.Error), files_cursor(open_store(tmp_path)):
+        pass
+
+
+def test_a_fork_waits_for_a_database_that_is_being_prepared(tmp_path, monkeypatch) -> None:
+    (tmp_path / "f.parquet").write_bytes(parquet())
+    store, events = open_store(tmp_path), []
+    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
+
+    def make() -> duckdb.DuckDBPyConnection:
+        time.sleep(0.2)
+        events.append("made")
+        return duckdb.connect()
+
+    database.prepare("slow", make)
+    assert fork(lambda: (list(events), total(store, "f.parquet"))) == (["made"], sum(VALUES))
+    database._pool.databases.clear()
 
 
 def test_a_forked_process_that_exits_in_the_ordinary_way() -> None:
