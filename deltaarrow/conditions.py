@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+import deltaarrow.scan as scan
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
-from deltaarrow.scan import scan_schema
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 
@@ -109,7 +109,9 @@ def row_condition(
     if partitions is not None:
         conditions.append(to_arrow(_partition_predicate(snapshot, partitions)))
     if isinstance(filters, str | list | tuple):
-        conditions.append(to_arrow(row_predicate(filters, scan_schema(snapshot), snapshot.partition_columns)))
+        conditions.append(
+            to_arrow(row_predicate(filters, scan.scan_schema(snapshot), snapshot.partition_columns))
+        )
     elif isinstance(filters, pc.Expression):
         conditions.append(filters)
     elif filters is not None:

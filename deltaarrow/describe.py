@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import deltaarrow.operations as operations
 from deltaarrow.expressions import Predicate
@@ -151,6 +150,8 @@ def _logical(struct: pa.StructArray, schema: StructType, mode: str) -> pa.Struct
 
 
 def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
+    import pyarrow.compute as pc
+
     values = files.column("partition_values")
     physical = {field.name: physical_name(field, snapshot.mapping_mode) for field in snapshot.schema.fields}
     return {column: pc.map_lookup(values, physical[column], "first") for column in snapshot.partition_columns}

@@ -1,6 +1,5 @@
 """What notebooks show of an object: small HTML tables of names and values, everything escaped."""
 
-import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +17,8 @@ def html_table(values: Mapping[str, Any]) -> str:
 
 def html_rows(rows: Iterable[tuple[str, Any]]) -> str:
     """Return an HTML table with a row for every pair of a name, not always another, and a value."""
+    import html
+
     cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>'
         for name, value in rows

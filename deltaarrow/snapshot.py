@@ -11,6 +11,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+import deltaarrow.statistics as statistics
 import deltaarrow.stored_expressions as stored_expressions
 from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
@@ -32,7 +33,7 @@ from deltaarrow.log import (
 from deltaarrow.log.choice import FileCondition
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_physical_schema
-from deltaarrow.statistics import StatisticsCondition, skip_by_variants, skipping_sql
+from deltaarrow.statistics import StatisticsCondition, skipping_sql
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
@@ -272,7 +273,9 @@ class Snapshot:
         names = list(FILE_SCHEMA.names if columns is None else columns)
         wanted = [*dict.fromkeys([*names, "stats", "partition_values"])]
         files = self._state.query_files(wanted, condition)
-        kept = skip_by_variants(files, predicate, self.schema, self.mapping_mode, self.partition_columns)
+        kept = statistics.skip_by_variants(
+            files, predicate, self.schema, self.mapping_mode, self.partition_columns
+        )
         return kept.select(names)
 
     def totals(self) -> tuple[int, int]:

@@ -189,7 +189,7 @@ class DeltaTable(ChangingTable):
         columns: list[str] | None = None,
         *,
         partitions: Filters | None = None,
-    ) -> scan.Explanation:
+    ) -> "scan.Explanation":
         """Return which files `to_pyarrow_table` reads for these arguments, and what leaves out the others.
 
         No data file is opened. `deltaarrow.explain` does this for queries of DuckDB and Polars.

@@ -20,12 +20,14 @@ read from the Arrow C data interface, whose layout is fixed for good.
 
 import ctypes
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.errors import InvalidPredicateError
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
 __all__ = ["Token", "read_tokens"]
 
@@ -34,7 +36,7 @@ Token = tuple[str, Any]
 with an Arrow scalar."""
 
 
-def read_tokens(expression: pc.Expression) -> list[Token]:
+def read_tokens(expression: "pc.Expression") -> list[Token]:
     """The tokens of an expression; a nested field is one ``field`` token with its path.
 
     Raises:

@@ -7,10 +7,9 @@ Whatever is left, an arithmetic for instance, becomes `Opaque` with the columns 
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.arrow_tokens import read_tokens
@@ -36,6 +35,9 @@ from deltaarrow.expressions.nodes import (
     columns_of,
 )
 
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
 __all__ = ["from_arrow"]
 
 _Term: TypeAlias = Column | Literal | Cast | Predicate
@@ -51,7 +53,7 @@ _COMPARISONS: dict[str, CompareOp] = {
 _MATCH, _SKIP, _EMIT_NULL, _INCONCLUSIVE = range(4)
 
 
-def from_arrow(expression: pc.Expression) -> Predicate:
+def from_arrow(expression: "pc.Expression") -> Predicate:
     """The predicate tree of a pyarrow expression.
 
     Args:
@@ -61,6 +63,7 @@ def from_arrow(expression: pc.Expression) -> Predicate:
         InvalidPredicateError: the expression is not boolean, names a column by its position, or calls a
             function that pyarrow cannot describe.
 
+    >>> import pyarrow.compute as pc
     >>> from_arrow((pc.field("a") > 1) & pc.field("s", "b").is_valid())
     And(operands=(Compare(op='>', left=Column(path=('a',)), right=Literal(value=1, type=DataType(int64))), \
 Not(operand=IsNull(operand=Column(path=('s', 'b'))))))

@@ -7,9 +7,9 @@ here than in Spark or DuckDB, where NaN is in play.
 import math
 import operator
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.literals import literal_scalar, literal_type
@@ -34,9 +34,12 @@ from deltaarrow.expressions.nodes import (
     not_on_rows,
 )
 
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
 __all__ = ["column_expression", "to_arrow"]
 
-_Connective = Callable[[pc.Expression, pc.Expression], pc.Expression]
+_Connective: TypeAlias = "Callable[[pc.Expression, pc.Expression], pc.Expression]"
 _OPERATORS: dict[str, _Connective] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -47,14 +50,16 @@ _OPERATORS: dict[str, _Connective] = {
 }
 
 
-def column_expression(path: tuple[str, ...]) -> pc.Expression:
+def column_expression(path: tuple[str, ...]) -> "pc.Expression":
     """A column of the dataset at hand, given its path."""
+    import pyarrow.compute as pc
+
     return pc.field(*path)
 
 
 def to_arrow(
-    predicate: Predicate, column: Callable[[tuple[str, ...]], pc.Expression] = column_expression
-) -> pc.Expression:
+    predicate: Predicate, column: "Callable[[tuple[str, ...]], pc.Expression]" = column_expression
+) -> "pc.Expression":
     """A pyarrow expression that keeps the same rows.
 
     It is TRUE on the same rows. Where it makes no difference to that, it may be FALSE instead of NULL,
@@ -67,6 +72,7 @@ def to_arrow(
     Raises:
         InvalidPredicateError: a part was not understood, or is a `VariantGet`.
     """
+    import pyarrow.compute as pc
 
     def operand(node: Operand) -> pc.Expression:
         match node:
@@ -119,9 +125,11 @@ def to_arrow(
     return rendered(predicate, exact=False)
 
 
-def _balanced(connective: _Connective, terms: list[pc.Expression]) -> pc.Expression:
+def _balanced(connective: _Connective, terms: "list[pc.Expression]") -> "pc.Expression":
     """All terms joined in pairs: pyarrow walks an expression by recursion, and there may be thousands."""
     if not terms:
+        import pyarrow.compute as pc
+
         return pc.scalar(connective is operator.and_)
     while len(terms) > 1:
         pairs = [connective(*pair) for pair in zip(terms[::2], terms[1::2], strict=False)]

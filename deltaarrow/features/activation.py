@@ -5,8 +5,7 @@ legacy version implies it), *active* that the metadata asks for it. Each class h
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from deltaarrow.features.property import TableProperty
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
@@ -25,8 +24,7 @@ class Activation(Protocol):
         """The condition as a clause of an error message."""
 
 
-@dataclass(frozen=True, slots=True)
-class PropertySet:
+class PropertySet(NamedTuple):
     """The table property has another value than the one it has by default."""
 
     record: TableProperty[Any]
@@ -41,8 +39,7 @@ class PropertySet:
         return f"it sets {self.record.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class PropertyPrefix:
+class PropertyPrefix(NamedTuple):
     """There is a property whose name starts like this; every one stands for a thing of its own."""
 
     prefix: str
@@ -57,8 +54,7 @@ class PropertyPrefix:
         return f"it has a property {self.prefix}*"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMetadata:
+class ColumnMetadata(NamedTuple):
     """A column, at any level of nesting, has this key in its metadata."""
 
     key: str
@@ -73,8 +69,7 @@ class ColumnMetadata:
         return f"a column has {self.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnType:
+class ColumnType(NamedTuple):
     """A column, or a part of one, has this primitive type."""
 
     name: str

@@ -6,10 +6,9 @@ or underscores, a boolean is ``true`` or ``false`` in any case, an interval has 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from deltaarrow.errors import InvalidTablePropertyError
 
@@ -56,8 +55,7 @@ class Effect(StrEnum):
     REFUSED = "refused to writers"
 
 
-@dataclass(frozen=True)
-class TableProperty(Generic[T]):
+class TableProperty(NamedTuple, Generic[T]):
     """What there is to know of one table property.
 
     Fields: its full `name`; `from_text`, which raises `ValueError` for text that means nothing; the

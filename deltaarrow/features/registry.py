@@ -6,9 +6,8 @@ messages and the table in the README are derived from these records and say noth
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from deltaarrow.features import properties as p
 from deltaarrow.features.activation import (
@@ -53,8 +52,7 @@ class Support(StrEnum):
     NO = "no"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFeature:
+class TableFeature(NamedTuple):
     """What there is to know of one table feature."""
 
     name: str

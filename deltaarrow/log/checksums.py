@@ -8,7 +8,7 @@ is held against the log as soon as that is read; rows never depend on it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -44,8 +44,7 @@ _CHECKPOINT_BYTES = 64_000
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class FileSizeHistogram:
+class FileSizeHistogram(NamedTuple):
     """How many files, and of how many bytes together, begin at each of the ascending boundaries."""
 
     sorted_bin_boundaries: tuple[int, ...]

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
@@ -76,5 +75,7 @@ def read_commits(store: Store, names: Sequence[str]) -> list[list[JsonAction]]:
     """Read commits or log compactions, several at a time where the store is remote."""
     if store.is_local or len(names) < 2:
         return [read_commit(store, name) for name in names]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=min(16, 4 * (os.cpu_count() or 1))) as pool:
         return list(pool.map(lambda name: read_commit(store, name), names))

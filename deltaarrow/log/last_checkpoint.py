@@ -6,12 +6,9 @@ describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded
 """
 
 import functools
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -31,6 +28,8 @@ _MOST_SIDECARS = 30
 
 @functools.lru_cache(1024)
 def _encode(text: str) -> str:
+    from urllib.parse import quote
+
     return f'"{quote(text, safe="-_.~")}"'
 
 
@@ -54,6 +53,8 @@ def checksum(hint: dict[str, Any]) -> str:
 
 
 def _digest(leaves: Iterable[tuple[str, str]]) -> str:
+    import hashlib
+
     # Sorted by path alone, as the protocol has it: comparing whole lines would put "10" before "1".
     canonical = ",".join(f"{path}={value}" for path, value in sorted(leaves))
     return hashlib.md5(canonical.encode(), usedforsecurity=False).hexdigest()
@@ -87,8 +88,7 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
     return version
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HintedManifest:
+class HintedManifest(NamedTuple):
     """The file of a V2 checkpoint that names the sidecars, and what stands in it."""
 
     path: str
@@ -111,8 +111,7 @@ class HintedManifest:
         return found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """What the hint says of a checkpoint of `size` actions; `manifest` for a V2 one alone."""
 
     version: int

@@ -15,8 +15,8 @@ name                                                                    kind
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from deltaarrow.storage.store import FileEntry
 
@@ -70,8 +70,7 @@ _KINDS_OF_EVERY_VERSION = {"json": LogFileKind.COMMIT, "crc": LogFileKind.VERSIO
 _STAGED = re.compile(rf"(?P<version>\d{{20}})\.{_UUID}\.json")
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(NamedTuple):
     """A file of the log; `version` is the newest version that it covers.
 
     `start_version` is the oldest one, other than `version` for a log compaction only. `part` and

@@ -12,6 +12,7 @@ Selecting is pure: it looks at a listing and reads nothing. The rules, each with
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, LogFileKind
@@ -19,8 +20,7 @@ from deltaarrow.log.names import LogFile, LogFileKind
 __all__ = ["Checkpoint", "LogSegment", "complete_checkpoints", "extend_segment", "select_segment"]
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A complete checkpoint: one file, or all the parts of a multi-part one in order."""
 
     version: int

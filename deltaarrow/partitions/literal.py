@@ -6,39 +6,11 @@ from typing import Any
 import pyarrow as pa
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.partitions.duckdb_types import duckdb_type
 from deltaarrow.partitions.values import render_partition_value, render_timestamp
 from deltaarrow.schema import PrimitiveType, to_arrow_type
 
-__all__ = ["duckdb_type", "partition_literal_sql", "partition_scalar"]
-
-_DUCKDB_TYPES = {
-    "string": "VARCHAR",
-    "long": "BIGINT",
-    "integer": "INTEGER",
-    "short": "SMALLINT",
-    "byte": "TINYINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "binary": "BLOB",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP WITH TIME ZONE",
-    "timestamp_ntz": "TIMESTAMP",
-}
-
-
-def duckdb_type(data_type: PrimitiveType) -> str:
-    """The DuckDB type that holds the values of a type that tables are partitioned by.
-
-    Raises:
-        UnsupportedFeatureError: tables cannot be partitioned by that type.
-    """
-    if data_type.decimal:
-        return "DECIMAL({},{})".format(*data_type.decimal)
-    if data_type.type not in _DUCKDB_TYPES:
-        raise UnsupportedFeatureError(f"{data_type.type} cannot be partitioned by", feature=data_type.type)
-    return _DUCKDB_TYPES[data_type.type]
+__all__ = ["partition_literal_sql", "partition_scalar"]
 
 
 def partition_literal_sql(value: Any, data_type: PrimitiveType) -> str:

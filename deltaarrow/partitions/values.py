@@ -42,7 +42,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -258,6 +257,8 @@ def _zone(text: str) -> dt.tzinfo:
         return dt.UTC
     match = _OFFSET.fullmatch(text)
     if match is None:
+        from zoneinfo import ZoneInfo
+
         return ZoneInfo(text)
     hours, minutes, seconds = (int(each or 0) for each in match.groups()[1:])
     offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds)

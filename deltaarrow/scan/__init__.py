@@ -3,42 +3,42 @@
 from typing import TYPE_CHECKING
 
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
-from deltaarrow.scan.commit_tasks import (
-    commit_tasks,
-    commit_timestamp,
-    feed_layout,
-    feed_values,
-    matching_tasks,
-)
-from deltaarrow.scan.compatibility import TableShape, incompatibility
-from deltaarrow.scan.plan import (
-    PLAN_COLUMNS,
-    ScanPlan,
-    ensure_distinct_files,
-    plan_scan,
-    row_tracking_of,
-    scan_schema,
-    table_layout,
-)
-from deltaarrow.scan.row_tracking import (
-    ROW_COMMIT_VERSION,
-    ROW_ID,
-    ROW_TRACKING_COLUMNS,
-    RowTracking,
-    ensure_recorded,
-    with_row_tracking,
-)
-from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, file_tasks
 
 if TYPE_CHECKING:
     from deltaarrow.scan.batches import BatchReader
     from deltaarrow.scan.change_reader import ChangeReader
+    from deltaarrow.scan.changes import ChangePlan, plan_changes, resolve_versions
+    from deltaarrow.scan.compatibility import TableShape, incompatibility
     from deltaarrow.scan.count import count_rows
     from deltaarrow.scan.explain import Explanation, explain_scan
+    from deltaarrow.scan.feed_tasks import (
+        commit_tasks,
+        commit_timestamp,
+        feed_layout,
+        feed_values,
+        matching_tasks,
+    )
     from deltaarrow.scan.file_index import FileIndex, RepeatedPlans
     from deltaarrow.scan.located import located_rows, located_type, naming_damaged_files
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
+    from deltaarrow.scan.plan import (
+        PLAN_COLUMNS,
+        ScanPlan,
+        ensure_distinct_files,
+        plan_scan,
+        row_tracking_of,
+        scan_schema,
+        table_layout,
+    )
+    from deltaarrow.scan.row_tracking import (
+        ROW_COMMIT_VERSION,
+        ROW_ID,
+        ROW_TRACKING_COLUMNS,
+        RowTracking,
+        ensure_recorded,
+        with_row_tracking,
+    )
+    from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, file_tasks
 
 __all__ = [
     "FILE_COLUMN",
@@ -88,19 +88,47 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "FILE_COLUMN": "deltaarrow.scan.tasks",
+        "PLAN_COLUMNS": "deltaarrow.scan.plan",
+        "ROW_COLUMN": "deltaarrow.scan.tasks",
+        "ROW_COMMIT_VERSION": "deltaarrow.scan.row_tracking",
+        "ROW_ID": "deltaarrow.scan.row_tracking",
+        "ROW_TRACKING_COLUMNS": "deltaarrow.scan.row_tracking",
         "BatchReader": "deltaarrow.scan.batches",
+        "ChangePlan": "deltaarrow.scan.changes",
         "ChangeReader": "deltaarrow.scan.change_reader",
         "Explanation": "deltaarrow.scan.explain",
         "FileIndex": "deltaarrow.scan.file_index",
-        "RepeatedPlans": "deltaarrow.scan.file_index",
         "FileMatches": "deltaarrow.scan.matches",
+        "FileTask": "deltaarrow.scan.tasks",
+        "RepeatedPlans": "deltaarrow.scan.file_index",
+        "RowTracking": "deltaarrow.scan.row_tracking",
+        "ScanPlan": "deltaarrow.scan.plan",
+        "TableLayout": "deltaarrow.scan.tasks",
+        "TableShape": "deltaarrow.scan.compatibility",
+        "commit_tasks": "deltaarrow.scan.feed_tasks",
+        "commit_timestamp": "deltaarrow.scan.feed_tasks",
         "count_live_rows": "deltaarrow.scan.matches",
         "count_rows": "deltaarrow.scan.count",
+        "ensure_distinct_files": "deltaarrow.scan.plan",
+        "ensure_recorded": "deltaarrow.scan.row_tracking",
         "explain_scan": "deltaarrow.scan.explain",
+        "feed_layout": "deltaarrow.scan.feed_tasks",
+        "feed_values": "deltaarrow.scan.feed_tasks",
+        "file_tasks": "deltaarrow.scan.tasks",
         "find_matches": "deltaarrow.scan.matches",
+        "incompatibility": "deltaarrow.scan.compatibility",
         "located_rows": "deltaarrow.scan.located",
         "located_type": "deltaarrow.scan.located",
         "matching_files": "deltaarrow.scan.matches",
+        "matching_tasks": "deltaarrow.scan.feed_tasks",
         "naming_damaged_files": "deltaarrow.scan.located",
+        "plan_changes": "deltaarrow.scan.changes",
+        "plan_scan": "deltaarrow.scan.plan",
+        "resolve_versions": "deltaarrow.scan.changes",
+        "row_tracking_of": "deltaarrow.scan.plan",
+        "scan_schema": "deltaarrow.scan.plan",
+        "table_layout": "deltaarrow.scan.plan",
+        "with_row_tracking": "deltaarrow.scan.row_tracking",
     },
 )

@@ -30,14 +30,14 @@ from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
 from deltaarrow.log import CommitChanges, CommitTimes, is_catalog_store, read_changes
 from deltaarrow.notebook import html_table
-from deltaarrow.scan.commit_tasks import (
+from deltaarrow.scan.compatibility import TableShape, incompatibility
+from deltaarrow.scan.feed_tasks import (
     commit_tasks,
     commit_timestamp,
     feed_layout,
     matching_tasks,
     render_instant,
 )
-from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.plan import ensure_columns, table_layout
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.tasks import FileTask, TableLayout

@@ -3,52 +3,57 @@
 Implements *Schema Serialization Format* and *Column Mapping* of PROTOCOL.md.
 """
 
-from deltaarrow.schema.arrow import (
-    JSON_KEYS,
-    TYPE_KEY,
-    from_arrow_field,
-    from_arrow_type,
-    is_variant_field,
-    to_arrow_field,
-    to_arrow_schema,
-    to_arrow_type,
-)
-from deltaarrow.schema.arrow_cast import conform, ensure_conformable, missing_columns
-from deltaarrow.schema.change_data import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
-from deltaarrow.schema.column_ids import assign_column_ids, ensure_distinct_columns
-from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
-from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
-from deltaarrow.schema.mapping import (
-    FIELD_ID_KEY,
-    NESTED_IDS_KEY,
-    PHYSICAL_NAME_KEY,
-    ColumnMapping,
-    column_mapping_mode,
-    field_id,
-    nested_ids,
-    physical_name,
-    physical_path,
-    resolve_path,
-    to_physical_schema,
-)
-from deltaarrow.schema.reshaping import add_fields, edit_field, render_path, spelled_path
-from deltaarrow.schema.schema import (
-    Schema,
-    from_arrow_schema,
-    leaf_paths,
-    without_column_ids,
-    without_table_metadata,
-)
-from deltaarrow.schema.types import (
-    ArrayType,
-    DataType,
-    Field,
-    MapType,
-    PrimitiveType,
-    StructType,
-    data_type_from_json,
-)
-from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
+from typing import TYPE_CHECKING
+
+from deltaarrow.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from deltaarrow.schema.arrow import (
+        JSON_KEYS,
+        TYPE_KEY,
+        from_arrow_field,
+        from_arrow_type,
+        is_variant_field,
+        to_arrow_field,
+        to_arrow_schema,
+        to_arrow_type,
+    )
+    from deltaarrow.schema.arrow_cast import conform, ensure_conformable, missing_columns
+    from deltaarrow.schema.change_data import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
+    from deltaarrow.schema.column_ids import assign_column_ids, ensure_distinct_columns
+    from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
+    from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+    from deltaarrow.schema.mapping import (
+        FIELD_ID_KEY,
+        NESTED_IDS_KEY,
+        PHYSICAL_NAME_KEY,
+        ColumnMapping,
+        column_mapping_mode,
+        field_id,
+        nested_ids,
+        physical_name,
+        physical_path,
+        resolve_path,
+        to_physical_schema,
+    )
+    from deltaarrow.schema.reshaping import add_fields, edit_field, render_path, spelled_path
+    from deltaarrow.schema.schema import (
+        Schema,
+        from_arrow_schema,
+        leaf_paths,
+        without_column_ids,
+        without_table_metadata,
+    )
+    from deltaarrow.schema.types import (
+        ArrayType,
+        DataType,
+        Field,
+        MapType,
+        PrimitiveType,
+        StructType,
+        data_type_from_json,
+    )
+    from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
 
 __all__ = [
     "CHANGE_TYPE",
@@ -105,3 +110,62 @@ __all__ = [
     "without_column_ids",
     "without_table_metadata",
 ]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "CHANGE_TYPE": "deltaarrow.schema.change_data",
+        "COMMIT_TIMESTAMP": "deltaarrow.schema.change_data",
+        "COMMIT_VERSION": "deltaarrow.schema.change_data",
+        "FIELD_ID_KEY": "deltaarrow.schema.mapping",
+        "JSON_KEYS": "deltaarrow.schema.arrow",
+        "NESTED_IDS_KEY": "deltaarrow.schema.mapping",
+        "PHYSICAL_NAME_KEY": "deltaarrow.schema.mapping",
+        "TYPE_KEY": "deltaarrow.schema.arrow",
+        "ArrayType": "deltaarrow.schema.types",
+        "ChangeType": "deltaarrow.schema.change_data",
+        "ColumnMapping": "deltaarrow.schema.mapping",
+        "DataType": "deltaarrow.schema.types",
+        "Field": "deltaarrow.schema.types",
+        "JsonObject": "deltaarrow.schema.json",
+        "JsonValue": "deltaarrow.schema.json",
+        "MapType": "deltaarrow.schema.types",
+        "PrimitiveType": "deltaarrow.schema.types",
+        "Schema": "deltaarrow.schema.schema",
+        "StructType": "deltaarrow.schema.types",
+        "add_fields": "deltaarrow.schema.reshaping",
+        "as_nullable": "deltaarrow.schema.evolution",
+        "assign_column_ids": "deltaarrow.schema.column_ids",
+        "column_mapping_mode": "deltaarrow.schema.mapping",
+        "conform": "deltaarrow.schema.arrow_cast",
+        "data_type_from_json": "deltaarrow.schema.types",
+        "edit_field": "deltaarrow.schema.reshaping",
+        "ensure_conformable": "deltaarrow.schema.arrow_cast",
+        "ensure_distinct_columns": "deltaarrow.schema.column_ids",
+        "ensure_valid_for_write": "deltaarrow.schema.validation",
+        "field_id": "deltaarrow.schema.mapping",
+        "from_arrow_field": "deltaarrow.schema.arrow",
+        "from_arrow_schema": "deltaarrow.schema.schema",
+        "from_arrow_type": "deltaarrow.schema.arrow",
+        "is_variant_field": "deltaarrow.schema.arrow",
+        "keeps_types": "deltaarrow.schema.evolution",
+        "leaf_paths": "deltaarrow.schema.schema",
+        "merge_schemas": "deltaarrow.schema.evolution",
+        "missing_columns": "deltaarrow.schema.arrow_cast",
+        "nested_ids": "deltaarrow.schema.mapping",
+        "parse_json": "deltaarrow.schema.json",
+        "physical_name": "deltaarrow.schema.mapping",
+        "physical_path": "deltaarrow.schema.mapping",
+        "render_json": "deltaarrow.schema.json",
+        "render_path": "deltaarrow.schema.reshaping",
+        "resolve_partition_columns": "deltaarrow.schema.validation",
+        "resolve_path": "deltaarrow.schema.mapping",
+        "spelled_path": "deltaarrow.schema.reshaping",
+        "to_arrow_field": "deltaarrow.schema.arrow",
+        "to_arrow_schema": "deltaarrow.schema.arrow",
+        "to_arrow_type": "deltaarrow.schema.arrow",
+        "to_physical_schema": "deltaarrow.schema.mapping",
+        "without_column_ids": "deltaarrow.schema.schema",
+        "without_table_metadata": "deltaarrow.schema.schema",
+    },
+)

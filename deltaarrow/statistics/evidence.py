@@ -8,7 +8,6 @@ All of these imply that the column is not NULL, except `may_be_null`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from deltaarrow.compute import quote_literal
@@ -16,6 +15,7 @@ from deltaarrow.expressions import CompareOp, Literal, literal_sql
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql
+from deltaarrow.values import Value
 
 __all__ = [
     "ROWS_CANNOT_MATCH",
@@ -106,8 +106,7 @@ class Evidence(Protocol):
         """The column has another beginning."""
 
 
-@dataclass(frozen=True)
-class ColumnStatistics:
+class ColumnStatistics(Value):
     """A data column, of which the file's statistics tell something.
 
     Attributes:
@@ -222,8 +221,7 @@ class ColumnStatistics:
         return all_of([_unless_true(both), self.may_be_known()])
 
 
-@dataclass(frozen=True)
-class PartitionValue:
+class PartitionValue(Value):
     """A partition column: every row of the file has the one value that the log gives.
 
     Attributes:

@@ -18,8 +18,6 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from deltaarrow.arrays import integers
-from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
     And,
@@ -41,7 +39,6 @@ from deltaarrow.expressions import (
     coerce_literal,
     is_lossless_cast,
     resolve_column,
-    variant_paths,
 )
 from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound, upper_bound
@@ -54,9 +51,9 @@ from deltaarrow.statistics.evidence import (
     all_of,
     any_of,
 )
-from deltaarrow.statistics.variants import decode_variant_bounds
+from deltaarrow.values import Value
 
-__all__ = ["skip_by_variants", "skipping_sql"]
+__all__ = ["skipping_sql", "variant_fields"]
 
 _NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -97,7 +94,7 @@ def skipping_sql(
         nan_is_greatest: how the rows will be compared with NaN: True as DuckDB and Spark do, False as
             pyarrow does. None is right for both, and prunes less.
         variant_bounds: the SQL of the least and the greatest value of parts of variants, as
-            `deltaarrow.statistics.variants` decodes them; see `skip_by_variants`.
+            `deltaarrow.statistics.variants` decodes them; see `deltaarrow.statistics.variant_skipping`.
         statistics: the SQL of what the statistics tell, in place of `stats` and `stats_parsed`.
 
     Returns:
@@ -124,57 +121,7 @@ def skipping_sql(
     return None if found == ROWS_MIGHT_MATCH else found
 
 
-def skip_by_variants(
-    files: pa.Table,
-    predicate: Predicate,
-    schema: StructType,
-    mapping_mode: str = "none",
-    partition_columns: Collection[str] = (),
-) -> pa.Table:
-    """The files that the statistics of variants do not rule out; SQL alone cannot decode those.
-
-    Args:
-        files: a table with the columns ``stats`` and ``partition_values``, among others.
-        predicate: as for `skipping_sql`, like all that follow.
-        schema: the logical schema of the table.
-        mapping_mode: the column mapping mode.
-        partition_columns: logical names.
-
-    Raises:
-        InvalidPredicateError: a path into a variant is ill-formed.
-    """
-
-    def physical(part: VariantGet) -> tuple[str, ...] | None:
-        fields = _variant_fields(schema, part)
-        return None if fields is None else tuple(physical_name(each, mapping_mode) for each in fields)
-
-    parts = variant_paths(predicate)
-    if not parts or not files.num_rows:
-        return files
-    decoded = decode_variant_bounds(files.column("stats"), parts, physical)
-    columns = {"place": integers(range(files.num_rows))}
-    columns |= {name: files.column(name) for name in ("stats", "partition_values")}
-    names: dict[VariantGet, tuple[str, str]] = {}
-    for number, (part, bounds) in enumerate(decoded.items()):
-        names[part] = (f"lower{number}", f"upper{number}")
-        columns |= dict(zip(names[part], bounds, strict=True))
-    condition = skipping_sql(
-        predicate,
-        schema,
-        mapping_mode,
-        partition_columns,
-        partition_values="partition_values",
-        variant_bounds=names,
-    )
-    if condition is None:
-        return files
-    with sandbox_cursor() as cursor:
-        cursor.register("files", pa.table(columns))
-        kept = cursor.sql(f"SELECT place FROM files WHERE {condition} ORDER BY place").to_arrow_table()
-    return files.take(kept.column("place"))
-
-
-def _variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | None:
+def variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | None:
     """The fields on the way to a variant; None where there is no such one."""
     try:
         fields = resolve_column(schema, part.variant.path)
@@ -196,8 +143,7 @@ class _VariantStatistics(FileStatisticsSql):
         return None if self.bounds is None else upper_bound(field, self.bounds[1])
 
 
-@dataclass(frozen=True)
-class _Reader:
+class _Reader(Value):
     schema: StructType
     mapping_mode: str
     partition_columns: frozenset[str]
@@ -328,7 +274,7 @@ class _Reader:
 
     def _variant_evidence(self, part: VariantGet) -> Evidence | None:
         """What is known of a part of a variant; like a field of a struct it may be NULL in any row."""
-        fields = _variant_fields(self.schema, part)
+        fields = variant_fields(self.schema, part)
         if fields is None:
             return None
         path = tuple(physical_name(each, self.mapping_mode) for each in fields)
