@@ -22,7 +22,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.partition_texts import PartitionTexts
-from deltaarrow.log.row_groups import place_sql
+from deltaarrow.log.row_groups import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.log.struct_statistics import StructStatistics
 from deltaarrow.statistics.held import HeldStatistics
@@ -250,9 +250,11 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
                 continue
             groups = list(_holding_row_groups(file.metadata, leaves[column]))
             if groups:
-                values = file.read_row_groups(groups, columns=[column]).column(column).drop_null()
-                for value in values.to_pylist(maps_as_pydicts="strict"):
-                    head.take(column, _without_nulls(value))
+                for chunk in file.read_row_groups(groups, columns=[column]).column(column).chunks:
+                    # One by one: to drop the NULLs in Arrow would load all of its functions.
+                    for row in present_rows(chunk):
+                        value = chunk[row].as_py(maps_as_pydicts="strict")
+                        head.take(column, _without_nulls(value))
         if not {"add", "sidecar"} & set(schema.names):
             raise CorruptLogError("there is neither a column add nor a column sidecar")
         # A part without rows of a kind need not be asked for them.

@@ -288,7 +288,8 @@ class LogState:
                 ) from error
         if parts and not _is_complete(table, action):
             self._blame_checkpoint(action, [*dict.fromkeys([*names, *KEY_COLUMNS])], schema)
-        return table.cast(result_schema)
+        # A cast would load all functions of Arrow.
+        return table if table.schema.equals(result_schema) else table.cast(result_schema)
 
     def _chosen(
         self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, condition: FileCondition | None

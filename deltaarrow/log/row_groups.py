@@ -12,7 +12,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["file_and_row", "place_of", "place_sql", "read_adds", "validity"]
+__all__ = ["file_and_row", "place_of", "place_sql", "present_rows", "read_adds", "validity"]
 
 _ROW_BITS = 40
 
@@ -62,3 +62,13 @@ def validity(array: pa.Array) -> np.ndarray | None:
     bits = np.unpackbits(np.frombuffer(array.buffers()[0], np.uint8), bitorder="little")
     found: np.ndarray = bits[array.offset : array.offset + len(array)].view(np.bool_)
     return found
+
+
+def present_rows(array: pa.Array) -> list[int]:
+    """Return the numbers of the rows that are not NULL.
+
+    >>> present_rows(pa.array([1, None, 2]))
+    [0, 2]
+    """
+    mask = validity(array)
+    return list(range(len(array))) if mask is None else np.flatnonzero(mask).tolist()
