@@ -23,7 +23,7 @@ _CAPACITY = 8
 """Databases kept; a file system with other options than those before costs one."""
 
 _DEFAULT_MEMORY_LIMIT = "50%"
-_LIMIT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*")
+_LIMIT = r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*"
 _DUCKDB_PART = 0.75
 
 
@@ -139,7 +139,7 @@ def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
 
 def _part_of(limit: str) -> str:
     """What of a limit DuckDB may count as its own; what Arrow and Parquet hold beside it comes on top."""
-    found = _LIMIT.fullmatch(limit)
+    found = re.fullmatch(_LIMIT, limit)
     return limit if found is None else f"{float(found[1]) * _DUCKDB_PART:.3f}{found[2]}"
 
 

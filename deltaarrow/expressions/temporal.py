@@ -14,7 +14,7 @@ __all__ = ["parse_date", "parse_timestamp"]
 _DATE = r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _TIME = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6})\d*)?)?"
 _ZONE = r"\s*(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?)"
-_TIMESTAMP = re.compile(rf"\s*{_DATE}(?:[T ]{_TIME}(?:{_ZONE})?)?\s*", re.ASCII)
+_TIMESTAMP = rf"\s*{_DATE}(?:[T ]{_TIME}(?:{_ZONE})?)?\s*"
 
 
 def parse_date(text: str) -> datetime.date:
@@ -41,7 +41,7 @@ def parse_timestamp(text: str) -> datetime.datetime:
     >>> parse_timestamp("2020-01-01T00:30:00.5+01:00").isoformat()
     '2019-12-31T23:30:00.500000+00:00'
     """
-    match = _TIMESTAMP.fullmatch(text)
+    match = re.fullmatch(_TIMESTAMP, text, re.ASCII)
     if match is None:
         raise ValueError(f"{text!r} is not a date or a time")
     year, month, day, hour, minute, second, fraction, zone, sign, *offset = match.groups()

@@ -6,7 +6,7 @@ columns (`deltaarrow.statistics.held`). A query has to read the rows of those fi
 judges them by the whole condition, unless that was asked here in all its parts.
 """
 
-import secrets
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -177,7 +177,7 @@ def _parts(
             conditions.append(f"file_row_number IN ({', '.join(map(str, found.tolist()))})")
         elif len(found) <= found[-1] - found[0]:
             # No join, which might give the files in another order.
-            name = f"rows_{secrets.token_hex(8)}"
+            name = f"rows_{os.urandom(8).hex()}"
             cursor.register(name, pa.table([_bits(found)], ["bits"]))
             cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
             # Whichever condition comes first, no bit after the last one is asked for.
