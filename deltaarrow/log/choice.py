@@ -76,6 +76,8 @@ class Part(NamedTuple):
 
     files: CheckpointFiles
     rows: str | None = None
+    rows_count: int | None = None
+    """How many rows they are; None where that is not known."""
 
 
 class Choice(NamedTuple):
@@ -85,6 +87,9 @@ class Choice(NamedTuple):
 
     is_exact: bool = False
     """Whether they are those of the files that the whole condition leaves."""
+
+    texts: Mapping[str, Mapping[str | None, bool]] | None = None
+    """Where texts tell that: whether it leaves files that have a text, by partition columns."""
 
 
 def choose(
@@ -114,7 +119,9 @@ def choose(
         if found is not None:
             kept = found.rows[texts.all_rows(numbers, rows)]
             numbers, rows = numbers[kept], rows[kept]
-    return Choice(list(_parts(cursor, files, numbers, rows)), is_exact)
+    texts_tell = is_exact and left is None and found is not None
+    parts = list(_parts(cursor, files, numbers, rows))
+    return Choice(parts, is_exact, found.texts if texts_tell and found is not None else None)
 
 
 def _left_by_texts(
@@ -135,7 +142,8 @@ def _left_by_texts(
         return None, False
     rows = np.logical_and.reduce([each.rows for each in told]) if len(told) > 1 else told[0].rows
     is_exact = all(each.is_exact for each in told)
-    return LeftByTexts(rows, is_exact), is_exact and len(told) == len(found)
+    left = {column: left for each in told for column, left in each.texts.items()}
+    return LeftByTexts(rows, is_exact, left), is_exact and len(told) == len(found)
 
 
 def _left_by_statistics(
@@ -185,7 +193,8 @@ def _parts(
             conditions.append(f"get_bit(getvariable('{name}'), {bit}) = 1")
         # Writers may leave an empty struct where others leave none.
         conditions.append("add.path IS NOT NULL")
-        yield Part(CheckpointFiles((files.names[number],), files.schema), " AND ".join(conditions))
+        file = CheckpointFiles((files.names[number],), files.schema)
+        yield Part(file, " AND ".join(conditions), len(found))
 
 
 def _bits(rows: np.ndarray) -> pa.Array:

@@ -7,7 +7,7 @@ the dictionaries of its row groups; to take the numbers from there costs a third
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,9 @@ __all__ = ["LeftByTexts", "PartitionTexts"]
 _MOST_TEXTS = 10_000
 """More are not held: a condition on them would cost as much as one on the files."""
 
+_FEW_COMPARED = 8
+"""So many numbers are compared sooner than looked up."""
+
 _NO_FILE, _UNTOLD, _FIRST_TEXT = 0, 1, 2
 """Numbers: of a row without an `add`, of one whose `add` does not mention the column, of the first text."""
 
@@ -42,6 +45,9 @@ class LeftByTexts(NamedTuple):
 
     is_exact: bool
     """Whether each of them is a file that the condition leaves."""
+
+    texts: Mapping[str, Mapping[str | None, bool]]
+    """By columns, whether the condition leaves files that have a text."""
 
 
 class _UntellableError(Exception):
@@ -155,8 +161,9 @@ class PartitionTexts:
         cursor.unregister(name)
         is_left = np.zeros(_FIRST_TEXT + held.texts.num_rows, bool)
         is_left[numbers_of(found.column(0))] = True
-        is_left[_UNTOLD] = True
-        return LeftByTexts(is_left[held.numbers], not held.has_untold)
+        is_left[_UNTOLD] = held.has_untold
+        texts = zip(held.texts.column("text").to_pylist(), is_left[_FIRST_TEXT:].tolist(), strict=True)
+        return LeftByTexts(_having(held.numbers, is_left), not held.has_untold, {column: dict(texts)})
 
     def file_and_row(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which files rows of the list of all are in, and their numbers there."""
@@ -223,3 +230,14 @@ def _rows(offsets: np.ndarray) -> np.ndarray:
     counts = np.diff(offsets)
     rows = np.arange(len(counts))
     return rows if (counts == 1).all() else np.repeat(rows, counts)
+
+
+def _having(numbers: np.ndarray, is_left: np.ndarray) -> np.ndarray:
+    """A mask of the rows whose number is left."""
+    left = np.flatnonzero(is_left)
+    if not 0 < len(left) <= _FEW_COMPARED:
+        return is_left.take(numbers)
+    found: np.ndarray = numbers == left[0]
+    for number in left[1:]:
+        found |= numbers == number
+    return found

@@ -46,6 +46,7 @@ from deltaarrow.log.checksums import (
 from deltaarrow.log.choice import Choice, FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
+from deltaarrow.log.few_files import list_few, with_looked_at
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
@@ -253,32 +254,36 @@ class LogState:
         kept = None
         if condition is not None:
             kept = condition.whole(stats="stats", partition_values="partition_values")
-        tail = read_held(_with_looked_at(names, schema, [kept]))
+        looked_at = with_looked_at(names, schema, [kept])
         if not parts and kept is None:
-            return tail.select(names)
+            return read_held(looked_at).select(names)
         import duckdb
 
         keys = [*held.adds, *held.removes] if parts else []
         with files_cursor(self.store) as cursor:
-            cursor.register("tail", tail)
-            if keys:
-                cursor.register("newer", key_table(keys))
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
             unseen = [f"NOT EXISTS (FROM newer WHERE {match_keys})"] if keys else []
             listed = ", ".join(quote_identifier(name) for name in names)
             try:
-                branches = []
-                for files in parts:
-                    own, more = _condition_on(files, condition)
-                    choice = self._chosen(cursor, files, condition)
-                    conditions = [*unseen] if choice.is_exact else [*unseen, own]
-                    columns = [*names, *KEY_COLUMNS] if choice.is_exact else [*names, *KEY_COLUMNS, *more]
-                    columns = _with_looked_at(columns, schema, conditions)
-                    for part in choice.parts:
-                        sql = part.files.sql(self.store, action, columns, schema, among=part.rows)
-                        branches.append(_select(listed, f"({sql}) older", conditions))
-                query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
-                table: pa.Table = cursor.sql(query).to_arrow_table()
+                choices = [(files, self._chosen(cursor, files, condition)) for files in parts]
+                table: pa.Table | None = None
+                if choices and kept is not None:
+                    table = list_few(cursor, self.store, choices, held, read_held, names, kept)
+                if table is None:
+                    cursor.register("tail", read_held(looked_at))
+                    if keys:
+                        cursor.register("newer", key_table(keys))
+                    branches = []
+                    for files, choice in choices:
+                        own, more = _condition_on(files, condition)
+                        conditions = [*unseen] if choice.is_exact else [*unseen, own]
+                        columns = [*names, *KEY_COLUMNS, *([] if choice.is_exact else more)]
+                        columns = with_looked_at(columns, schema, conditions)
+                        for part in choice.parts:
+                            sql = part.files.sql(self.store, action, columns, schema, among=part.rows)
+                            branches.append(_select(listed, f"({sql}) older", conditions))
+                    query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
+                    table = cursor.sql(query).to_arrow_table()
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
@@ -333,15 +338,6 @@ def _condition_on(
         stats_parsed_type=parsed_type,
     )
     return found, () if found is None else ("stats_parsed",)
-
-
-def _with_looked_at(names: Sequence[str], schema: pa.Schema, conditions: Sequence[str | None]) -> list[str]:
-    """Names, and those of the columns that conditions look at: the ones that their texts name.
-
-    To bind all columns would cost a query some milliseconds.
-    """
-    texts = [each for each in conditions if each is not None]
-    return [*dict.fromkeys([*names, *(name for name in schema.names if any(name in text for text in texts))])]
 
 
 def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:

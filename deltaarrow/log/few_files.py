@@ -1,0 +1,133 @@
+"""The live files of a large checkpoint and the commits after it, where it is known in which few rows.
+
+Chapter "Action Reconciliation" of the protocol. One statement over all of it takes longer to prepare than a
+few files to read: so the rows are fetched as they are, what the commits say of them is looked up here, and
+a condition is asked once, of those that it was not asked of before.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.actions import FILE_SCHEMA, AddFile, FileActionKey
+from deltaarrow.actions.arrow import KEY_COLUMNS
+from deltaarrow.compute import quote_identifier
+from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.log.choice import Choice
+from deltaarrow.log.tail import LogTail
+from deltaarrow.storage.store import Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["list_few", "with_looked_at"]
+
+_FEW = 10_000
+
+
+def list_few(
+    cursor: "duckdb.DuckDBPyConnection",
+    store: Store,
+    chosen: Sequence[tuple[CheckpointFiles, Choice]],
+    tail: LogTail,
+    read_tail: Callable[[list[str]], pa.Table],
+    names: Sequence[str],
+    condition: str,
+) -> pa.Table | None:
+    """Return columns of the live files that a condition leaves; None where they may be many.
+
+    Args:
+        cursor: where the rows to read are known.
+        store: where the files are.
+        chosen: the files of the checkpoint, with the rows to read of them.
+        tail: the commits after it.
+        read_tail: gives columns of the live files that are in the tail, newest last.
+        names: those of the columns.
+        condition: the condition as SQL over the columns of `FILE_SCHEMA`.
+    """
+    counts = [part.rows_count for _, choice in chosen for part in choice.parts]
+    if None in counts or sum(count for count in counts if count is not None) > _FEW:
+        return None
+    if any(not choice.is_exact and files.stats_parsed_type is not None for files, choice in chosen):
+        return None
+    looked_at = with_looked_at(names, FILE_SCHEMA, [condition])
+    told = _fetched(cursor, store, [choice for _, choice in chosen if choice.is_exact], names)
+    others = _fetched(cursor, store, [choice for _, choice in chosen if not choice.is_exact], looked_at)
+    tables = [] if told is None else [_unseen(told, tail).select(names)]
+    known = next((choice.texts for _, choice in chosen if choice.is_exact and choice.texts is not None), None)
+    is_left = None if known is None else _is_left(tail, known)
+    judged = [] if others is None else [_unseen(others, tail)]
+    if is_left is None:
+        judged.append(read_tail(looked_at))
+    if judged:
+        for number, table in enumerate(judged):
+            cursor.register(f"judged_{number}", table)
+        columns = ", ".join(map(quote_identifier, looked_at))
+        rows = " UNION ALL ".join(f"SELECT {columns} FROM judged_{number}" for number in range(len(judged)))
+        listed = ", ".join(map(quote_identifier, names))
+        tables.append(cursor.sql(f"SELECT {listed} FROM ({rows}) WHERE {condition}").to_arrow_table())
+    if is_left is not None:
+        tables.append(_rows(read_tail([*names]).select(names), is_left))
+    schema = pa.schema([FILE_SCHEMA.field(name) for name in names])
+    return pa.concat_tables(
+        [table if table.schema.equals(schema) else table.cast(schema) for table in tables]
+    )
+
+
+def with_looked_at(names: Sequence[str], schema: pa.Schema, conditions: Sequence[str | None]) -> list[str]:
+    """Return names, and those of the columns that conditions look at: the ones that their texts name.
+
+    To bind all columns would cost a query some milliseconds.
+    """
+    texts = [each for each in conditions if each is not None]
+    return [*dict.fromkeys([*names, *(name for name in schema.names if any(name in text for text in texts))])]
+
+
+def _fetched(
+    cursor: "duckdb.DuckDBPyConnection", store: Store, choices: Sequence[Choice], names: Sequence[str]
+) -> pa.Table | None:
+    columns = [*dict.fromkeys([*names, *KEY_COLUMNS])]
+    found = [
+        part.files.sql(store, AddFile.KEY, columns, FILE_SCHEMA, among=part.rows)
+        for choice in choices
+        for part in choice.parts
+    ]
+    selects = [sql for sql in found if sql is not None]
+    return cursor.sql(" UNION ALL ".join(selects)).to_arrow_table() if selects else None
+
+
+def _unseen(table: pa.Table, tail: LogTail) -> pa.Table:
+    """The files of which the commits say nothing."""
+    newer = {key.path for key in tail.adds} | {key.path for key in tail.removes}
+    paths = table.column("path").to_pylist()
+    seen = [row for row, path in enumerate(paths) if path in newer]
+    if not seen:
+        return table
+    is_left = np.ones(len(paths), bool)
+    identities = table.column("deletion_vector_id")
+    for row in seen:
+        key = FileActionKey(paths[row], identities[row].as_py())
+        is_left[row] = key not in tail.adds and key not in tail.removes
+    return _rows(table, is_left)
+
+
+def _is_left(tail: LogTail, texts: Mapping[str, Mapping[str | None, bool]]) -> np.ndarray | None:
+    """Which live files of the tail, newest last, have texts that are left; None where one is not known."""
+    is_left = np.ones(len(tail.adds), bool)
+    for row, add in enumerate(reversed(tail.adds.values())):
+        values: Any = add.get("partitionValues")
+        for column, left in texts.items():
+            try:
+                is_left[row] &= left[values[column]]
+            except (KeyError, TypeError):
+                return None
+    return is_left
+
+
+def _rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
+    """The rows that a mask leaves, as slices: to filter them would load all functions of Arrow."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).view(np.int8)))
+    slices = [table.slice(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]
+    return pa.concat_tables(slices) if slices else table.slice(0, 0)

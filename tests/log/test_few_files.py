@@ -1,0 +1,69 @@
+"""Of a few rows of a large checkpoint the commits are looked up one by one: the files are the same."""
+
+import importlib
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow as da
+from deltaarrow.expressions import from_sql
+from deltaarrow.log import few_files
+from tests.support.tables import TableBuilder
+
+replay = importlib.import_module("deltaarrow.log.replay")
+
+SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
+CONDITIONS = ["p = 'a'", "p = 'b'", "p <> 'b'", "p = 'new'", "p = 'none'", "p IS NULL", "p = 'a' AND id = 3"]
+
+
+@pytest.fixture(autouse=True)
+def every_checkpoint_is_asked_by_queries(monkeypatch):
+    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(replay.RecentAnswers, "of", lambda self, question, find: find())
+
+
+def keys(folder, condition):
+    names = ["path", "deletion_vector", "partition_values", "stats"]
+    found = da.DeltaTable(folder).snapshot.files(from_sql(condition), names).to_pylist()
+    return sorted(found, key=repr)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Files that were given a deletion vector before and after the checkpoint, removed, and added again."""
+    table = TableBuilder(tmp_path).features("deletionVectors").metadata(SCHEMA, ["p"])
+    stats = {"numRecords": 9, "minValues": {"id": 0}, "maxValues": {"id": 8}, "nullCount": {"id": 0}}
+    adds = [table.add_file(9, {"p": "ab"[n % 2]}, name=f"f{n}", stats=stats) for n in range(8)]
+    table.commit(adds)
+    (_, marked) = table.with_deletion_vector(adds[0], table.deletion_vector([1]))
+    table.commit([table.remove(adds[0]), marked])
+    table.checkpoint()
+    table.delete_commits(0, 1)
+    # Another logical file of the same path is none of the checkpoint's.
+    table.commit([table.remove(adds[0])])
+    table.commit([table.remove(adds[2]), table.add_file(9, {"p": "new"}, name="g", stats=stats)])
+    table.commit(table.with_deletion_vector(adds[4], table.deletion_vector([2])))
+    table.commit([table.remove(adds[6]), table.add_file(9, {"p": "a"}, name="h", stats=False)])
+    table.commit([adds[6]])
+    return table
+
+
+@pytest.mark.parametrize("few", [10_000, 1, 0])
+def test_files_are_those_of_one_query(table, monkeypatch, few):
+    expected = [keys(table.path, condition) for condition in CONDITIONS]
+    assert {each["path"] for each in expected[0]} == {"f0", "f4", "f6", "h"}
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(few_files, "_FEW", few)
+    assert [keys(table.path, condition) for condition in CONDITIONS] == expected
+
+
+def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch):
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    is_left = few_files._is_left
+    verdicts = []
+    monkeypatch.setattr(
+        few_files, "_is_left", lambda *given: verdicts.append(is_left(*given)) or verdicts[-1]
+    )
+    table.commit([table.remove(table.add_file(9, {"p": "new"}, name="g"))])
+    assert [each["path"] for each in keys(table.path, "p = 'b'")] == ["f1", "f3", "f5", "f7"]
+    assert verdicts[0].tolist() == [False, False, False]
