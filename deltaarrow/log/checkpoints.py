@@ -9,7 +9,7 @@ names as well.
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -29,6 +29,9 @@ from deltaarrow.statistics.held import HeldStatistics
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 __all__ = [
     "CheckpointFiles",
     "CheckpointHead",
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
+_FEW_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +249,17 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
     with pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
         schema = file.schema_arrow
         leaves = _leaves_by_column(file.metadata)
-        for column in _HEAD_COLUMNS:
-            if schema.get_field_index(column) < 0:
-                continue
-            groups = list(_holding_row_groups(file.metadata, leaves[column]))
-            if groups:
-                for chunk in file.read_row_groups(groups, columns=[column]).column(column).chunks:
+        for group in range(file.num_row_groups):
+            columns = [
+                column
+                for column in _HEAD_COLUMNS
+                if column in leaves and not _is_empty(file.metadata.row_group(group), leaves[column])
+            ]
+            for batch in _few_rows_at_a_time(file, group, columns):
+                for column, values in zip(batch.schema.names, batch.columns, strict=True):
                     # One by one: to drop the NULLs in Arrow would load all of its functions.
-                    for row in present_rows(chunk):
-                        value = chunk[row].as_py(maps_as_pydicts="strict")
+                    for row in present_rows(values):
+                        value = values[row].as_py(maps_as_pydicts="strict")
                         head.take(column, _without_nulls(value))
         if not {"add", "sidecar"} & set(schema.names):
             raise CorruptLogError("there is neither a column add nor a column sidecar")
@@ -264,6 +270,14 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
             if action in leaves and any(True for _ in _holding_row_groups(file.metadata, leaves[action]))
         ]
     _add_files(head, name, pa.schema([field for field in schema if field.name in held]))
+
+
+def _few_rows_at_a_time(
+    file: "pq.ParquetFile", row_group: int, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Read columns in which next to all rows are NULL: in large batches these take tens of megabytes."""
+    if columns:
+        yield from file.iter_batches(_FEW_ROWS, row_groups=[row_group], columns=columns, use_threads=False)
 
 
 def _take_json(head: CheckpointHead, actions: Sequence[Mapping[str, Any]]) -> None:
