@@ -22,7 +22,7 @@ from deltaarrow.engines.polars_hooks import chosen_when_planned, is_hook_verifie
 from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
 from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
 from deltaarrow.engines.source import TableSource, snapshot_of
-from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow
 from deltaarrow.optional import require
 from deltaarrow.scan import (
@@ -266,10 +266,10 @@ class PlainScan:
         try:
             native, other = binder.split(plan.tasks, plan.columns)
             is_plain = not other and binder.have_one_schema(plan.tasks)
-        except CorruptDataFileError:
+            return scan.plain(native, binder.row_counts(plan.tasks)) if is_plain else None
+        except (CorruptDataFileError, CorruptDeletionVectorError):
             # Queries that do not want the file succeed, and those that do have it named by the resolver.
             return None
-        return scan.plain(native) if is_plain else None
 
 
 # --- stream ----------------------------------------------------------------------------------------

@@ -121,6 +121,7 @@ class FileBinder:
         self._layout = layout
         self._is_widened = any("delta.typeChanges" in f.metadata for f in _all_fields(layout.schema))
         self._schemas: dict[str, pa.Schema] = {}
+        self._row_counts: dict[str, int] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the footers."""
@@ -158,6 +159,11 @@ class FileBinder:
         """Whether the files hold the same columns, of the same types; reads their footers."""
         return len(set(self._read_schemas(tasks))) == 1
 
+    def row_counts(self, tasks: Sequence[FileTask]) -> list[int]:
+        """Return how many rows, deleted ones included, each file has; from their footers."""
+        self._read_schemas(tasks)
+        return [self._row_counts[task.path] for task in tasks]
+
     @property
     def _may_trust_names(self) -> bool:
         is_near = self._layout.store.is_local
@@ -187,6 +193,7 @@ class FileBinder:
         with reading(task.path):
             metadata = pq.read_metadata(store.arrow_path(task.path), filesystem=store.arrow_filesystem())
             ensure_rows(task.path, metadata, task.num_records)
+            self._row_counts[task.path] = int(metadata.num_rows)
             return metadata.schema.to_arrow_schema()
 
     def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:

@@ -10,7 +10,7 @@ partition values       a literal for every distinct tuple of values, a scan each
 physical names         an alias at the top level; nested ones are renamed with the shape kept
 void columns           a literal NULL, whatever the files hold
 deletion vectors       the hook of `deltaarrow.engines.polars_hooks`, else a row index and an anti
-                       join, file by file
+                       join, file by file; in plain scans `deltaarrow.engines.polars_live_rows`
 =====================  ==============================================================================
 
 Which tables and files can be read like this is decided by `deltaarrow.engines.polars_limits`.
@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from deltaarrow.engines.polars_hooks import deletion_arguments, is_hook_verified, read_deleted_rows
 from deltaarrow.engines.polars_limits import BoundFile, storage_arguments
+from deltaarrow.engines.polars_live_rows import LiveRows
 from deltaarrow.optional import require
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
@@ -96,16 +97,27 @@ class NativeScan:
                 ]
         return frames
 
-    def plain(self, files: Sequence[BoundFile]) -> pl.LazyFrame | None:
+    def plain(self, files: Sequence[BoundFile], row_counts: Sequence[int]) -> pl.LazyFrame | None:
         """Return a lazy frame of files that are all alike; None if they do not hold exactly the columns.
 
+        `row_counts` are of the rows of each, deleted ones included.
         Of such a scan Polars looks at the files while it plans, and orders joins by what it finds. It
         does not where it is told the schema.
         """
         tasks = [file.task for file in files]
-        scan = self._scan(tasks, is_complete=True, schema=None)
-        is_told = dict(scan.collect_schema()) == dict(self._physical_schema)
-        return self._project(scan, tasks[0]) if is_told else None
+        whole = [replace(task, deletion_vector=None) for task in tasks]
+        scan = self._scan(whole, is_complete=True, schema=None)
+        if dict(scan.collect_schema()) != dict(self._physical_schema):
+            return None
+        if any(task.deletion_vector is not None for task in tasks):
+            live = LiveRows(self.layout.store, tasks, row_counts)
+            number, verdict = self._unused_names(2)
+            numbered = self._scan(whole, is_complete=True, schema=None, row_index_name=number)
+            if live.are_numbered:
+                scan = live.of(numbered, number, verdict)
+            else:
+                scan = self._scan(tasks, is_complete=True, schema=None)
+        return self._project(scan, tasks[0])
 
     @property
     def _physical_schema(self) -> pl.Schema:

@@ -85,13 +85,14 @@ def by_polars(snapshot, where, columns=None):
 def by_duckdb_dataset(snapshot, where, columns=None):
     with duckdb.connect() as connection, pytest.MonkeyPatch.context() as patch:
         plans = []
-        own = LogDataset.plan
+        own = LogDataset.scanner
 
-        def noted(self, *arguments):
-            plans.append(own(self, *arguments))
-            return plans[-1]
+        def noted(self, *arguments, **options):
+            scanner = own(self, *arguments, **options)
+            plans.append(scanner.plan)
+            return scanner
 
-        patch.setattr(LogDataset, "plan", noted)
+        patch.setattr(LogDataset, "scanner", noted)
         register(connection, "t", snapshot, native=False)
         names = "*" if columns is None else ", ".join(columns)
         (found,) = deltaarrow.explain(

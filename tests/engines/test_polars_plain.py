@@ -10,6 +10,8 @@ from polars.testing import assert_frame_equal
 import deltaarrow as da
 from deltaarrow.engines import polars as engine
 from deltaarrow.engines import scan_delta
+from deltaarrow.engines.polars_live_rows import LiveRows
+from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -89,6 +91,76 @@ def test_files_that_polars_leaves_out_are_explained_by_the_log(builder):
 def test_filters_see_no_deleted_row(builder, engine_name):
     found = scan_delta(builder.path).filter(pl.col("name") == "n6").collect(engine=engine_name)
     assert found.is_empty()
+
+
+@pytest.fixture
+def many_row_groups(tmp_path):
+    """Five files of 40 rows in groups of 7; two are whole, the rows of one are all deleted."""
+    found = TableBuilder(tmp_path / "many").features("deletionVectors").metadata(SCHEMA)
+    deleted = [[], [0, 6, 7, 39], [], range(40), [1, *range(8, 30)]]
+    found.commit(
+        [
+            found.add_file(
+                rows(place * 40, 40),
+                parquet={"row_group_size": 7},
+                deletion_vector=found.deletion_vector(gone) if gone else None,
+            )
+            for place, gone in enumerate(deleted)
+        ]
+    )
+    return found, {place * 40 + row for place, gone in enumerate(deleted) for row in gone}
+
+
+@pytest.mark.parametrize("engine_name", ["in-memory", "streaming"])
+@pytest.mark.parametrize(
+    "bounds", [(0, 200), (5, 8), (45, 47), (46, 81), (60, 199), (119, 161), (187, 190), (300, 400)]
+)
+def test_rows_are_numbered_through_files_and_row_groups_that_are_left_out(
+    many_row_groups, engine_name, bounds
+):
+    builder, gone = many_row_groups
+    frame = scan_delta(builder.path).filter(pl.col("id").is_between(*bounds, closed="left"))
+    assert is_plain(frame)
+    wanted = [i for i in range(*bounds) if i < 200 and i not in gone]
+    assert frame.collect(engine=engine_name)["id"].to_list() == wanted
+    assert frame.select(pl.len()).collect(engine=engine_name).item() == len(wanted)
+    names = frame.filter(pl.col("name") != f"n{bounds[0]}").select("name").collect(engine=engine_name)
+    assert names["name"].to_list() == [f"n{i}" for i in wanted if i != bounds[0]]
+
+
+@pytest.mark.parametrize("engine_name", ["in-memory", "streaming"])
+def test_the_first_and_last_rows_are_live_ones(many_row_groups, engine_name):
+    builder, gone = many_row_groups
+    live = [i for i in range(200) if i not in gone]
+    frame = scan_delta(builder.path).select("id")
+    assert frame.head(45).collect(engine=engine_name)["id"].to_list() == live[:45]
+    assert frame.tail(3).collect(engine=engine_name)["id"].to_list() == live[-3:]
+    assert frame.slice(38, 4).collect(engine=engine_name)["id"].to_list() == live[38:42]
+
+
+def test_columns_may_have_the_names_that_rows_are_numbered_by(tmp_path):
+    schema = pa.schema([("column 0", pa.int64()), ("name", pa.string()), ("column 1", pa.int64())])
+    builder = TableBuilder(tmp_path).features("deletionVectors").metadata(schema)
+    data = pa.table([[1, 2, 3], ["a", "b", "c"], [4, 5, 6]], schema=schema)
+    builder.commit([builder.add_file(data, deletion_vector=builder.deletion_vector([1]))])
+    frame = scan_delta(builder.path)
+    assert is_plain(frame)
+    assert frame.collect().rows() == [(1, "a", 4), (3, "c", 6)]
+
+
+def test_a_file_with_other_rows_than_the_log_says_is_refused(builder):
+    add = builder.add_file(rows(20, 3), stats={"numRecords": 4}, deletion_vector=builder.deletion_vector([3]))
+    builder.commit([add])
+    with pytest.raises(CorruptDataFileError, match="has 3 rows; the log says 4"):
+        scan_delta(builder.path).collect()
+
+
+def test_more_rows_than_polars_has_numbers_for_are_left_to_its_own_deletion_vectors(builder, monkeypatch):
+    monkeypatch.setattr(LiveRows, "are_numbered", False)
+    frame = scan_delta(builder.path)
+    assert is_plain(frame)
+    assert "ROW_INDEX" not in frame.explain()
+    assert frame.collect()["id"].to_list() == [0, 1, 2, 3, 4, 5, 7, 8, 9]
 
 
 # --- tables that are not like that -------------------------------------------------------------------
