@@ -1,17 +1,23 @@
 """Counting the rows of a snapshot: from the log where its statistics tell, from footers otherwise."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deltaarrow.compute import files_cursor
-from deltaarrow.scan.batches import BatchReader
+from deltaarrow.lazy import lazy_attributes
 from deltaarrow.scan.plan import PLAN_COLUMNS, ensure_distinct_files, table_layout
 from deltaarrow.scan.tasks import FileTask, file_tasks
 from deltaarrow.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from deltaarrow.scan.batches import BatchReader
 
 __all__ = ["count_rows"]
 
 _FEW = 1_000
 """Files whose statistics are parsed sooner than a query of DuckDB's is prepared."""
+# Most tables are counted without a look at their files, and without what reads them.
+_load = lazy_attributes(__name__, {"BatchReader": "deltaarrow.scan.batches"})
 
 _COUNT_SQL = """
     SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)
@@ -48,4 +54,7 @@ def _count_tasks(snapshot: Snapshot, tasks: Sequence[FileTask]) -> int:
             unknown.append(task)
         else:
             known += task.num_records - deleted
-    return known + (BatchReader(table_layout(snapshot), ()).count(unknown) if unknown else 0)
+    if not unknown:
+        return known
+    reader: BatchReader = _load("BatchReader")(table_layout(snapshot), ())
+    return known + reader.count(unknown)

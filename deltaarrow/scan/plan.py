@@ -4,13 +4,13 @@ A plan is pure data, picklable, and knows the snapshot no more. Files that prova
 row are not in it; the rest are tasks for the engines or for `deltaarrow.scan.batches`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
@@ -41,6 +41,10 @@ __all__ = [
 
 PLAN_COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector")
 """The columns of the table of files that a scan needs."""
+
+_FEW_FILES = 1_000
+"""So many paths are compared in less time than Arrow takes for its first computation."""
+_ABSOLUTE = re.compile("(/|[^/]*://)")
 
 
 @dataclass(frozen=True)
@@ -148,9 +152,16 @@ def ensure_distinct_files(store: Store, files: pa.Table) -> None:
     such a one too: which of its rows are live, nobody can tell.
     """
     paths = files.column("path")
-    distinct = pc.count_distinct(paths).as_py()
+    if len(paths) <= _FEW_FILES:
+        names = paths.to_pylist()
+        distinct, has_absolute = len(set(names)), any(map(_ABSOLUTE.match, names))
+    else:
+        import pyarrow.compute as pc
+
+        distinct = pc.count_distinct(paths).as_py()
+        has_absolute = pc.any(pc.match_substring_regex(paths, f"^{_ABSOLUTE.pattern}")).as_py()
     # An absolute path may be of a file in the table; only then is it worth building all locations.
-    if distinct == len(paths) and pc.any(pc.match_substring_regex(paths, "^(/|[^/]*://)")).as_py():
+    if distinct == len(paths) and has_absolute:
         distinct = len({store.location(path) for path in paths.to_pylist()})
     if distinct < len(paths):
         counts = Counter(store.location(path) for path in paths.to_pylist())

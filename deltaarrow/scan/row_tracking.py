@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import (
@@ -93,6 +92,8 @@ def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
         if column.null_count:
             path = files.column("path").filter(column.is_null())[0].as_py()
             raise CorruptLogError(f"rowTracking is enabled, and the file {path} has no {_SPELLED[recorded]}")
+        import pyarrow.compute as pc
+
         impossible = pc.or_(pc.less(column, 0), pc.greater(column, _GREATEST[recorded]))
         if pc.any(impossible).as_py():
             bad = files.filter(impossible)
@@ -151,4 +152,8 @@ def filled(materialized: pa.Array | None, default: int, positions: np.ndarray | 
         return materialized
     values = np.full(rows, default, np.int64) if positions is None else positions.astype(np.int64) + default
     derived = pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(values)])
-    return derived if materialized is None else pc.coalesce(materialized, derived)
+    if materialized is None:
+        return derived
+    import pyarrow.compute as pc
+
+    return pc.coalesce(materialized, derived)

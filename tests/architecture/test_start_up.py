@@ -4,6 +4,10 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+
+from deltaarrow import write_deltalake
+
 HEAVY = ["pyarrow.dataset", "duckdb", "polars", "sqlglot", "pyspark", "pandas", "typer", "rich", "s3fs"]
 
 # `pyarrow.array` and `pyarrow.scalar` look for pandas, and so does pyarrow.dataset when it is imported.
@@ -64,3 +68,39 @@ def test_importing_the_package_loads_no_heavy_library():
 def test_statements_and_queries_load_neither_pandas_nor_datasets():
     properties = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
     assert run(STATEMENTS % {"properties": properties}) == [4, []]
+
+
+# Each takes as long to import as the rest of the package, or a tenth of it and nothing there needs it.
+UNNEEDED = [
+    "pyarrow.compute",
+    "pyarrow.fs",
+    "pyarrow.parquet",
+    "hashlib",
+    "logging",
+    "tempfile",
+    "urllib.parse",
+]
+OPENED = """
+import sys
+import pyarrow
+loaded = {*sys.modules}
+from deltaarrow import DeltaTable
+table = DeltaTable(%(folder)r)
+assert (table.version(), table.count(), len(table.file_uris())) == (0, 3, 1)
+import json
+print(json.dumps(sorted({*%(unneeded)r} & ({*sys.modules} - loaded))))
+"""
+PACKAGES = ["engines", "operations", "stored_expressions", "transaction", "variant", "verify", "write"]
+
+
+def test_opening_and_counting_a_table_loads_no_more_of_libraries_than_that_takes(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [1, 2, 3]}))
+    assert run(OPENED % {"folder": str(tmp_path), "unneeded": UNNEEDED}) == []
+
+
+def test_importing_the_table_loads_none_of_what_writes_and_scans():
+    code = "import json, sys; from deltaarrow import DeltaTable; print(json.dumps(sorted(sys.modules)))"
+    found = [name for name in run(code) if name.startswith("deltaarrow.")]
+    beneath = {name.split(".")[1] for name in found if name.count(".") > 1}
+    assert beneath.isdisjoint(PACKAGES)
+    assert "deltaarrow.scan.plan" not in found
