@@ -37,6 +37,7 @@ __all__ = [
     "REMOVE_SCHEMA",
     "REQUIRED_OF_DELETION_VECTORS",
     "build_array",
+    "ensure_complete",
     "file_table",
     "key_table",
     "remove_table",
@@ -299,6 +300,14 @@ def file_table(
     >>> file_table([add], [FileActionKey.from_json(add)]).select(["path", "log_path", "size"]).to_pylist()
     [{'path': 'a b', 'log_path': 'a%20b', 'size': 1}]
     """
+    ensure_complete(adds, keys, where)
+    return _action_table(adds, keys, pa.schema([FILE_SCHEMA.field(name) for name in columns]), where)
+
+
+def ensure_complete(
+    adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
+) -> None:
+    """Raise `CorruptLogError`, naming the file of the log, for an `add` without what it must have."""
     for name in ("size", "partitionValues"):
         if None in (values := [add.get(name) for add in adds]):
             key = keys[values.index(None)]
@@ -309,7 +318,6 @@ def file_table(
             raise CorruptLogError(
                 f"{where(key)}: the add action of {key.path!r} has an incomplete deletionVector"
             )
-    return _action_table(adds, keys, pa.schema([FILE_SCHEMA.field(name) for name in columns]), where)
 
 
 def remove_table(

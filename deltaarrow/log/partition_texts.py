@@ -9,7 +9,7 @@ the dictionaries of its row groups; to take the numbers from there costs a third
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +23,15 @@ from deltaarrow.storage.store import Store
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LeftByTexts", "PartitionTexts"]
+__all__ = ["FIRST_TEXT", "MOST_TEXTS", "UNTOLD", "LeftByTexts", "NumberedTexts", "PartitionTexts"]
 
-_MOST_TEXTS = 10_000
+MOST_TEXTS = 10_000
 """More are not held: a condition on them would cost as much as one on the files."""
 
 _FEW_COMPARED = 8
 """So many numbers are compared sooner than looked up."""
 
-_NO_FILE, _UNTOLD, _FIRST_TEXT = 0, 1, 2
+_NO_FILE, UNTOLD, FIRST_TEXT = 0, 1, 2
 """Numbers: of a row without an `add`, of one whose `add` does not mention the column, of the first text."""
 
 _MEMBER = "partitionValues"
@@ -65,7 +65,7 @@ class _Column:
     def take(self, adds: pa.StructArray) -> None:
         """Take in the next rows, of which there are the `add` structs with nothing but partition values."""
         values = adds.field(_MEMBER)
-        numbers = np.full(len(adds), _UNTOLD, np.uint16)
+        numbers = np.full(len(adds), UNTOLD, np.uint16)
         is_add = validity(adds)
         if is_add is not None:
             numbers[~is_add] = _NO_FILE
@@ -91,28 +91,53 @@ class _Column:
 
     def _numbered(self, known: pa.Array, used: np.ndarray) -> np.ndarray:
         """The numbers of the texts at those places of a dictionary that are used; -1 stands for NULL."""
-        if len(used) > _MOST_TEXTS:
+        if len(used) > MOST_TEXTS:
             raise _UntellableError
         numbers = np.zeros(len(known) + 1, np.uint16)
         numbers[used] = [self._number(None if place < 0 else known[place].as_py()) for place in used.tolist()]
-        if len(self.numbers) > _MOST_TEXTS:
+        if len(self.numbers) > MOST_TEXTS:
             raise _UntellableError
         return numbers
 
     def _number(self, text: str | None) -> int:
-        return self.numbers.setdefault(text, _FIRST_TEXT + len(self.numbers))
+        return self.numbers.setdefault(text, FIRST_TEXT + len(self.numbers))
 
-    def held(self) -> "_Held":
+    def held(self) -> "NumberedTexts":
         numbers = np.concatenate(self.groups) if self.groups else np.empty(0, np.uint16)
-        found = np.fromiter(self.numbers.values(), np.int64, len(self.numbers))
-        table = pa.table([integers(found), build_array([*self.numbers], pa.string())], ["number", "text"])
-        return _Held(table, numbers, bool((numbers == _UNTOLD).any()))
+        return NumberedTexts.of([*self.numbers], numbers)
 
 
-class _Held(NamedTuple):
+class NumberedTexts(NamedTuple):
+    """The texts of a partition column, and the number that each row has of them."""
+
     texts: pa.Table
     numbers: np.ndarray
     has_untold: bool
+    """Whether a row has an `add` that does not mention the column."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None], numbers: np.ndarray) -> Self:
+        """Return texts that have the numbers from `FIRST_TEXT` on, in order, with the numbers of rows."""
+        table = pa.table(
+            [integers(np.arange(len(texts)) + FIRST_TEXT), build_array(texts, pa.string())],
+            ["number", "text"],
+        )
+        return cls(table, numbers, bool((numbers == UNTOLD).any()))
+
+    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: str) -> LeftByTexts:
+        """Return the rows that a condition leaves; see `PartitionTexts.left`."""
+        name = "partition_texts"
+        cursor.register(name, self.texts)
+        found = cursor.sql(
+            f"SELECT number FROM (SELECT number, MAP {{{quote_literal(column)}: text}} AS partition_values"
+            f" FROM {name}) WHERE {condition}"
+        ).to_arrow_table()
+        cursor.unregister(name)
+        is_left = np.zeros(FIRST_TEXT + self.texts.num_rows, bool)
+        is_left[numbers_of(found.column(0))] = True
+        is_left[UNTOLD] = self.has_untold
+        texts = zip(self.texts.column("text").to_pylist(), is_left[FIRST_TEXT:].tolist(), strict=True)
+        return LeftByTexts(_having(self.numbers, is_left), not self.has_untold, {column: dict(texts)})
 
 
 class PartitionTexts:
@@ -129,7 +154,7 @@ class PartitionTexts:
         self._store = store
         self._names = names
         self._lock = threading.Lock()
-        self._held: dict[str, _Held | None] = {}
+        self._held: dict[str, NumberedTexts | None] = {}
         self._starts: np.ndarray | None = None
 
     def hold(self, columns: Sequence[str]) -> None:
@@ -152,18 +177,7 @@ class PartitionTexts:
         held = self._held[column]
         if held is None:
             return None
-        name = "partition_texts"
-        cursor.register(name, held.texts)
-        found = cursor.sql(
-            f"SELECT number FROM (SELECT number, MAP {{{quote_literal(column)}: text}} AS partition_values"
-            f" FROM {name}) WHERE {condition}"
-        ).to_arrow_table()
-        cursor.unregister(name)
-        is_left = np.zeros(_FIRST_TEXT + held.texts.num_rows, bool)
-        is_left[numbers_of(found.column(0))] = True
-        is_left[_UNTOLD] = held.has_untold
-        texts = zip(held.texts.column("text").to_pylist(), is_left[_FIRST_TEXT:].tolist(), strict=True)
-        return LeftByTexts(_having(held.numbers, is_left), not held.has_untold, {column: dict(texts)})
+        return held.left(cursor, column, condition)
 
     def file_and_row(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which files rows of the list of all are in, and their numbers there."""
@@ -177,7 +191,7 @@ class PartitionTexts:
         found: np.ndarray = self._starts[files] + rows
         return found
 
-    def _read(self, names: Sequence[str]) -> dict[str, _Held | None]:
+    def _read(self, names: Sequence[str]) -> dict[str, NumberedTexts | None]:
         columns = [_Column(name) for name in names]
         counts = [0]
         try:

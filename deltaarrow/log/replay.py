@@ -32,7 +32,12 @@ from deltaarrow.actions import (
     file_table,
     remove_table,
 )
-from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS, key_table
+from deltaarrow.actions.arrow import (
+    KEY_COLUMNS,
+    REQUIRED_OF_DELETION_VECTORS,
+    ensure_complete,
+    key_table,
+)
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.answers import RecentAnswers
@@ -48,6 +53,7 @@ from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.few_files import list_few, with_looked_at
 from deltaarrow.log.names import checksum_name
+from deltaarrow.log.recent_files import RecentFiles
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
@@ -59,6 +65,8 @@ __all__ = ["LogState", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
+_MANY_ADDS = 1000
+"""A table of fewer is made in no time."""
 _LARGE_CHECKPOINT = 1 << 20
 """So many bytes of Parquet hold tens of thousands of files; fewer are judged one by one in no time."""
 
@@ -152,6 +160,14 @@ class LogState:
     def _added_columns(self) -> pa.Table:
         """Those columns that were asked for so far: a query needs few of them, and logs may be long."""
         return pa.table({})
+
+    @cached_property
+    def _recent_files(self) -> RecentFiles:
+        adds = self.held[0].adds
+        found = RecentFiles(adds)
+        # What is left out is not made into a table, where it would be found out.
+        ensure_complete([adds[key] for key in found.keys], found.keys, partial(self.name_of, AddFile.KEY))
+        return found
 
     def held_table(
         self, action: str, keys: Sequence[FileActionKey], columns: Sequence[str] | None = None
@@ -259,6 +275,15 @@ class LogState:
             return read_held(looked_at).select(names)
         import duckdb
 
+        read_left = read_held
+        if condition is not None and condition.partitions and len(held.adds) > _MANY_ADDS:
+            with files_cursor(self.store) as cursor:
+                left = self._recent_files.left(cursor, condition.partitions)
+            if left is not None:
+                if not parts and left[1] and condition.is_all and condition.statistics is None:
+                    return self.held_table(AddFile.KEY, left[0], names)
+                if len(left[0]) < len(held.adds):
+                    read_left = partial(self.held_table, AddFile.KEY, left[0])
         keys = [*held.adds, *held.removes] if parts else []
         with files_cursor(self.store) as cursor:
             match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
@@ -270,7 +295,7 @@ class LogState:
                 if choices and kept is not None:
                     table = list_few(cursor, self.store, choices, held, read_held, names, kept)
                 if table is None:
-                    cursor.register("tail", read_held(looked_at))
+                    cursor.register("tail", read_left(looked_at))
                     if keys:
                         cursor.register("newer", key_table(keys))
                     branches = []

@@ -102,7 +102,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, kind):
         patch.setattr(replay, "_LARGE_CHECKPOINT", 0)
         for listed, most in ((256, 10_000), (1, 10_000), (1, 3)):
             patch.setattr(choice, "_MOST_LISTED", listed)
-            patch.setattr(texts, "_MOST_TEXTS", most)
+            patch.setattr(texts, "MOST_TEXTS", most)
             snapshot = da.DeltaTable(folder).snapshot
             assert [paths(snapshot, condition) for condition in conditions] == expected
 
@@ -133,7 +133,7 @@ def test_too_many_texts_are_not_held(tmp_path, monkeypatch):
     values = [{"day": "2024-01-01", "kind": str(number), "number": "1"} for number in range(8)]
     table_of(tmp_path, values)
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
-    monkeypatch.setattr(texts, "_MOST_TEXTS", 4)
+    monkeypatch.setattr(texts, "MOST_TEXTS", 4)
     opened = da.DeltaTable(tmp_path)
     assert paths(opened.snapshot, "kind = '3' AND day IS NOT NULL") == ["f3"]
     assert held(opened.snapshot)["kind"] is None
