@@ -256,8 +256,12 @@ class Snapshot:
         ]
 
     def _asking_statistics(self, parts: Sequence[Predicate]) -> StatisticsCondition:
-        pruning = self._pruning(And(tuple(parts)))
-        return lambda statistics: pruning(stats=None, partition_values=_UNTOLD, statistics=statistics)
+        predicate = And(tuple(parts))
+        pruning = self._pruning(predicate)
+        return StatisticsCondition(
+            lambda told: pruning(stats=None, partition_values=_UNTOLD, statistics=told),
+            statistics.comparisons_of(predicate, self.schema, self.mapping_mode),
+        )
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.

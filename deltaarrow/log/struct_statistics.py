@@ -77,7 +77,7 @@ class StructStatistics:
     def left(self, cursor: "duckdb.DuckDBPyConnection", condition: StatisticsCondition) -> Left | None:
         """Return the files that a condition leaves; None where that is not to be told from the struct."""
         named = NamedStatistics()
-        sql = condition(named)
+        sql = condition.sql(named)
         if sql is None or not named.asked or not self._tells(named.asked):
             return None
         with self._lock:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deltaarrow.statistics.evidence import ROWS_CANNOT_MATCH, ROWS_MIGHT_MATCH
     from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
     from deltaarrow.statistics.parsing import parse_statistics, statistics_schema
+    from deltaarrow.statistics.ranges import comparisons_of
     from deltaarrow.statistics.render import (
         Bound,
         JsonTree,
@@ -47,6 +48,7 @@ __all__ = [
     "Left",
     "StatisticsColumn",
     "StatisticsCondition",
+    "comparisons_of",
     "guarantee",
     "guarantees",
     "nest",
@@ -82,6 +84,7 @@ __getattr__ = lazy_attributes(
         "Left": "deltaarrow.statistics.held",
         "StatisticsColumn": "deltaarrow.statistics.columns",
         "StatisticsCondition": "deltaarrow.statistics.held",
+        "comparisons_of": "deltaarrow.statistics.ranges",
         "guarantee": "deltaarrow.statistics.arrow_guarantees",
         "guarantees": "deltaarrow.statistics.arrow_guarantees",
         "nest": "deltaarrow.statistics.render",

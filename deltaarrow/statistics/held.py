@@ -19,6 +19,7 @@ from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import quote_literal
 from deltaarrow.schema import Field
 from deltaarrow.statistics.bounds import FileStatisticsSql
+from deltaarrow.statistics.ranges import BoundComparison, differ, is_counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,8 +29,16 @@ __all__ = ["PLACE", "Asked", "HeldStatistics", "Left", "NamedStatistics", "Stati
 PLACE = "place"
 """The column of a source by which it knows its files."""
 
-StatisticsCondition = Callable[[FileStatisticsSql], str | None]
-"""A condition on files that looks at nothing but statistics, as SQL; see `skipping_sql`."""
+
+class StatisticsCondition(NamedTuple):
+    """A condition on files that looks at nothing but statistics."""
+
+    sql: Callable[[FileStatisticsSql], str | None]
+    """Makes the SQL of it; see `skipping_sql`."""
+
+    comparisons: Sequence[BoundComparison] | None = None
+    """What it consists of, if that is nothing but these."""
+
 
 _MOST_BYTES = 128 << 20
 """Of all that is held of one list of files: eight bytes for each bound of a number, eight for the place."""
@@ -165,11 +174,15 @@ class HeldStatistics:
             condition: the condition; it is asked for its SQL.
             may_read: whether the source may be read for what is not held yet.
         """
+        if condition.comparisons is not None:
+            left = self._left_by_comparisons(cursor, source, condition.comparisons, may_read)
+            if left is not None:
+                return left
         named = NamedStatistics(with_counts=self._has_few)
-        sql = condition(named)
+        sql = condition.sql(named)
         if not named.asked and not named.with_counts:
             named = NamedStatistics()
-            sql = condition(named)
+            sql = condition.sql(named)
         if sql is None or not named.asked:
             return None
         columns = self._held(cursor, source, list(named.asked), may_read)
@@ -180,6 +193,35 @@ class HeldStatistics:
         found = cursor.sql(f"SELECT {PLACE} FROM {name} WHERE {sql}").to_arrow_table()
         cursor.unregister(name)
         return Left(np.sort(numbers_of(found.column(PLACE))), len(columns[0]), named.with_counts)
+
+    def _left_by_comparisons(
+        self,
+        cursor: "duckdb.DuckDBPyConnection",
+        source: str,
+        comparisons: Sequence[BoundComparison],
+        may_read: bool,
+    ) -> Left | None:
+        asked = {
+            each.path: [Asked("lower", each.path, each.field), Asked("upper", each.path, each.field)]
+            + [Asked("null_count", each.path)] * self._has_few
+            for each in comparisons
+        }
+        wanted = [one for some in asked.values() for one in some] + [Asked("num_records")] * self._has_few
+        columns = self._held(cursor, source, wanted, may_read)
+        if columns is None:
+            return None
+        places, *found = (_one_chunk(column) for column in columns)
+        if not all(is_counted(column.type) for column in found):
+            return None
+        held = dict(zip(wanted, found, strict=True))
+        verdicts = []
+        for each in comparisons:
+            lower, upper, *counts = (held[one] for one in asked[each.path])
+            verdicts.append(each.may_be_true(lower, upper))
+            # Where all values are NULL no comparison is true.
+            verdicts += [differ(count, held[Asked("num_records")]) for count in counts]
+        left = numbers_of(places)[np.logical_and.reduce(verdicts)]
+        return Left(left, len(places), self._has_few)
 
     def _held(
         self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked], may_read: bool
@@ -214,9 +256,9 @@ class HeldStatistics:
         found = cursor.sql(f"SELECT {PLACE}, {numbered} FROM ({rows})").to_arrow_table()
         places = numbers_of(found.column(PLACE))
         if (places[1:] > places[:-1]).all():
-            return found
+            return found.combine_chunks()
         # Several files are read in parallel, and come in any order.
-        return found.take(integers(np.argsort(places)))
+        return found.take(integers(np.argsort(places))).combine_chunks()
 
     def _keep(self, places: pa.ChunkedArray, columns: Mapping[Asked, pa.ChunkedArray]) -> None:
         """Hold columns, and let go of those that were not asked for the longest where they are too many."""
@@ -234,3 +276,7 @@ class HeldStatistics:
     def nbytes(self) -> int:
         """The bytes of all columns that are held, without the places."""
         return sum(column.nbytes for column in self._columns.values())
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

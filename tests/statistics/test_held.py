@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow.compute import sandbox_cursor
-from deltaarrow.expressions import Column, Compare, IsNull, Literal, columns_of, from_sql
+from deltaarrow.expressions import And, Column, Compare, IsNull, Literal, columns_of, from_sql
 from deltaarrow.schema import Field, Schema, StructType
-from deltaarrow.statistics import HeldStatistics, held, parse_statistics, skipping_sql
+from deltaarrow.statistics import (
+    HeldStatistics,
+    StatisticsCondition,
+    comparisons_of,
+    held,
+    parse_statistics,
+    skipping_sql,
+)
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates, predicates
 
 UNTOLD = "(NULL::MAP(VARCHAR, VARCHAR))"
@@ -83,9 +90,13 @@ def judged_one_by_one(table, condition, **statistics):
 
 
 def left(statistics, table, condition, *, may_read=True):
+    predicate, schema, mode, partition_columns = condition.args
+    is_of_data = {path[0] for path in columns_of(predicate)}.isdisjoint(partition_columns)
+    comparisons = comparisons_of(predicate, schema, mode) if is_of_data else None
+    asked = StatisticsCondition(lambda told: condition(statistics=told), comparisons)
     with sandbox_cursor() as cursor:
         cursor.register("files", table)
-        return statistics.left(cursor, "FROM files", lambda s: condition(statistics=s), may_read=may_read)
+        return statistics.left(cursor, "FROM files", asked, may_read=may_read)
 
 
 def assert_alike(table, predicates, condition=condition_on, **statistics):
@@ -130,6 +141,43 @@ def test_combinations_of_conditions(predicate, seed):
     random = Random(seed)
     wanted = sorted(columns_of(predicate))
     assert_alike(table_of([bent(random, data_file(random, wanted).stats) for _ in range(20)]), [predicate])
+
+
+COUNTED = [("l",), ("i",), ("tiny",), ("day",)]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=40)
+def test_comparisons_of_integers_and_days_need_no_query(data):
+    """Several of them, on one column or more, and bounds of any kind beside good ones."""
+    random = Random(data.draw(st.integers()))
+    paths = data.draw(st.lists(st.sampled_from(COUNTED), min_size=1, max_size=2, unique=True))
+    leaves = [
+        leaf
+        for path in paths
+        for leaf in leaf_predicates(path)
+        if comparisons_of(leaf, SCHEMA, "none") is not None
+    ]
+    predicate = And(tuple(data.draw(st.lists(st.sampled_from(leaves), min_size=1, max_size=4))))
+    assert comparisons_of(predicate, SCHEMA, "none") is not None
+    assert_alike(table_of([bent(random, data_file(random, paths).stats) for _ in range(20)]), [predicate])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f > 1",
+        "s = 'a'",
+        "l <> 3",
+        "l IS NULL",
+        "l > 1 OR l < 0",
+        "l > 1 AND s = 'a'",
+        "l > 1.5",
+        "ts > '2024-01-01'",
+    ],
+)
+def test_what_is_more_than_that_is_asked_by_a_query(text):
+    assert comparisons_of(from_sql(text), SCHEMA, "none") is None
 
 
 def test_names_that_json_has_to_escape_and_mapped_ones():
