@@ -103,6 +103,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, kind):
         for listed, most in ((256, 10_000), (1, 10_000), (1, 3)):
             patch.setattr(choice, "_MOST_LISTED", listed)
             patch.setattr(texts, "MOST_TEXTS", most)
+            patch.setattr(texts, "_ROWS_AT_ONCE", listed)
             snapshot = da.DeltaTable(folder).snapshot
             assert [paths(snapshot, condition) for condition in conditions] == expected
 
