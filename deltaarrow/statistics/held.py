@@ -132,7 +132,7 @@ class Left(NamedTuple):
     """How many files there are."""
 
     is_exact: bool
-    """Whether the condition as the texts tell it would leave them all."""
+    """Whether the condition as the texts tell it leaves them all, if texts do not contradict themselves."""
 
 
 class HeldStatistics:
@@ -221,7 +221,8 @@ class HeldStatistics:
             # Where all values are NULL no comparison is true.
             verdicts += [differ(count, held[Asked("num_records")]) for count in counts]
         left = numbers_of(places)[np.logical_and.reduce(verdicts)]
-        return Left(left, len(places), self._has_few)
+        # A file in which a column has bounds holds values of it, and needs no counts that say so.
+        return Left(left, len(places), self._has_few or not any(bound.null_count for bound in found))
 
     def _held(
         self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked], may_read: bool

@@ -5,6 +5,7 @@ import json
 from random import Random
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,6 +100,18 @@ def left(statistics, table, condition, *, may_read=True):
         return statistics.left(cursor, "FROM files", asked, may_read=may_read)
 
 
+def has_bounds_of_nothing(table, place):
+    """Whether the statistics of a file count NULLs alone in a column, and say between what its values are."""
+    parsed = parse_statistics(table.column("stats"), SCHEMA, "none", PARTITION_COLUMNS)
+    stats = parsed.filter(pc.equal(table.column("place"), place)).to_pylist()[0]
+    counts, bounds = stats["nullCount"] or {}, stats["minValues"] or {}
+    return any(
+        count == stats["numRecords"] and bounds.get(name) is not None
+        for name, count in counts.items()
+        if not isinstance(count, dict)
+    )
+
+
 def assert_alike(table, predicates, condition=condition_on, **statistics):
     parsed_type, has_json = statistics.get("stats_parsed_type"), statistics.get("stats", "stats") is not None
     few = HeldStatistics(parsed_type, has_json=has_json, has_few=True)
@@ -111,8 +124,12 @@ def assert_alike(table, predicates, condition=condition_on, **statistics):
                 if found is None:
                     continue
                 assert found.of == table.num_rows
-                if found.is_exact:
+                if found.is_exact and each is few:
                     assert found.places.tolist() == expected, predicate
+                elif found.is_exact:
+                    more = set(found.places.tolist()) - set(expected)
+                    assert set(found.places.tolist()) >= set(expected), predicate
+                    assert all(has_bounds_of_nothing(table, place) for place in more), predicate
                 else:
                     assert each is many
                     assert set(found.places.tolist()) >= set(expected), predicate
