@@ -9,7 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["booleans", "integers", "numbers_of", "repeated_text", "texts", "truths"]
+__all__ = [
+    "booleans",
+    "integers",
+    "numbers_of",
+    "raw_numbers",
+    "repeated_text",
+    "texts",
+    "truths",
+    "validity",
+]
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
@@ -28,9 +37,17 @@ def truths(array: pa.BooleanArray) -> np.ndarray:
     >>> truths(pa.array([True, None, False])[:2]).tolist()
     [True, False]
     """
-    validity, values = array.buffers()
-    found = _bits(values, array.offset, len(array))
-    return found if validity is None else found & _bits(validity, array.offset, len(array))
+    found, known = _bits(array.buffers()[1], array.offset, len(array)), validity(array)
+    return found if known is None else found & known
+
+
+def validity(array: pa.Array) -> np.ndarray | None:
+    """Return a mask of what is not NULL; None where nothing is.
+
+    >>> validity(pa.array([1, None, 2])[1:]).tolist()
+    [False, True]
+    """
+    return _bits(array.buffers()[0], array.offset, len(array)) if array.null_count else None
 
 
 def _bits(buffer: pa.Buffer, offset: int, length: int) -> np.ndarray:
@@ -59,6 +76,17 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     if len(found) == 1:
         return found[0]
     return np.concatenate(found) if found else np.empty(0, column.type.to_pandas_dtype())
+
+
+def raw_numbers(array: pa.Array) -> np.ndarray:
+    """Return the integers of an array, or its days from 1970 on; where it is NULL, some number.
+
+    >>> raw_numbers(pa.array([1, 2, 3], pa.int16())[1:])
+    array([2, 3], dtype=int16)
+    """
+    kind = "u" if pa.types.is_unsigned_integer(array.type) else "i"
+    values = np.frombuffer(array.buffers()[1], f"{kind}{array.type.bit_width // 8}")
+    return values[array.offset : array.offset + len(array)]
 
 
 def texts(values: Sequence[str]) -> pa.Array:

@@ -111,10 +111,10 @@ class NativeScan:
             return None
         if any(task.deletion_vector is not None for task in tasks):
             live = LiveRows(self.layout.store, tasks, row_counts)
-            number, verdict = self._unused_names(2)
-            numbered = self._scan(whole, is_complete=True, schema=None, row_index_name=number)
             if live.are_numbered:
-                scan = live.of(numbered, number, verdict)
+                number, verdict = self._unused_names(2)
+                scan = self._scan(whole, is_complete=True, schema=None, row_index_name=number)
+                scan = live.of(scan, number, verdict)
             else:
                 scan = self._scan(tasks, is_complete=True, schema=None)
         return self._project(scan, tasks[0])

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.arrays import integers, numbers_of
+from deltaarrow.arrays import integers, numbers_of, raw_numbers, validity
 from deltaarrow.compute import quote_literal
-from deltaarrow.log.row_groups import validity
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
@@ -71,18 +70,18 @@ class _Column:
         is_add = validity(adds)
         if is_add is not None:
             numbers[~is_add] = _NO_FILE
-        offsets = _numbers(values.offsets)
+        offsets = raw_numbers(values.offsets)
         entries = slice(offsets[0], offsets[-1])
         keys, items = _encoded(values.keys[entries]), _encoded(values.items[entries])
         names = keys.dictionary.to_pylist()
         if self.name in names:
-            rows, places, is_text = _rows(offsets), _numbers(items.indices), validity(items.indices)
+            rows, places, is_text = _rows(offsets), raw_numbers(items.indices), validity(items.indices)
             if is_text is not None:
                 places = np.where(is_text, places, -1)
             known = items.dictionary
             used = np.arange(-1 if is_text is not None else 0, len(known))
             if len(names) > 1:
-                found = _numbers(keys.indices) == names.index(self.name)
+                found = raw_numbers(keys.indices) == names.index(self.name)
                 rows, places = rows[found], places[found]
                 # The dictionary has the texts of all columns.
                 used = np.flatnonzero(np.bincount(places + 1)) - 1
@@ -235,12 +234,6 @@ def _add_structs(store: Store, name: str) -> Iterator[pa.StructArray]:
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:
     return texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
-
-
-def _numbers(array: pa.Array) -> np.ndarray:
-    """The numbers of an array, those in the place of NULL too."""
-    dtype = np.dtype(str(array.type))
-    return np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array)]
 
 
 def _rows(offsets: np.ndarray) -> np.ndarray:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from deltaarrow.arrays import validity
+
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["file_and_row", "place_of", "place_sql", "present_rows", "read_adds", "validity"]
+__all__ = ["file_and_row", "place_of", "place_sql", "present_rows", "read_adds"]
 
 _ROW_BITS = 40
 
@@ -49,19 +51,6 @@ def read_adds(file: "pq.ParquetFile", row_group: int, members: Sequence[str]) ->
     # By one thread: what many of them keep for later counts as well.
     adds = file.read_row_group(row_group, columns=columns, use_threads=False).column("add")
     return adds.chunk(0) if adds.num_chunks == 1 else adds.combine_chunks()
-
-
-def validity(array: pa.Array) -> np.ndarray | None:
-    """Return a mask of what is not NULL; None where nothing is.
-
-    >>> validity(pa.array([1, None, 2])[1:]).tolist()
-    [False, True]
-    """
-    if not array.null_count:
-        return None
-    bits = np.unpackbits(np.frombuffer(array.buffers()[0], np.uint8), bitorder="little")
-    found: np.ndarray = bits[array.offset : array.offset + len(array)].view(np.bool_)
-    return found
 
 
 def present_rows(array: pa.Array) -> list[int]:

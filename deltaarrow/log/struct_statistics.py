@@ -10,18 +10,18 @@ members is read that the condition asks for.
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.arrays import booleans, integers, numbers_of
-from deltaarrow.log.row_groups import place_of, read_adds, validity
+from deltaarrow.arrays import booleans, integers, numbers_of, validity
+from deltaarrow.log.row_groups import place_of, read_adds
 from deltaarrow.schema import PrimitiveType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql
-from deltaarrow.statistics.held import PLACE, Asked, Left, NamedStatistics, StatisticsCondition
+from deltaarrow.statistics.held import Asked, Left, NamedStatistics, StatisticsCondition, left_rows
+from deltaarrow.statistics.ranges import COUNTED_TYPES, day_number
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["StructStatistics"]
 
 _STRUCT = "stats_parsed"
-_EPOCH = date(1970, 1, 1).toordinal()
 _MOST_BYTES = 128 << 20
-_BOUNDED = ("byte", "short", "integer", "long", "date")
-"""Types whose values are their own bounds, without anything added for what writers leave out."""
 
 
 @dataclass
@@ -83,7 +80,7 @@ class StructStatistics:
         with self._lock:
             try:
                 groups = self._all_groups()
-                read = [groups[number] for number in self._judged(cursor, self._bounds(groups, named), sql)]
+                read = [groups[number] for number in left_rows(cursor, self._bounds(groups, named), sql)]
                 self._read(cursor, read, [*named.asked])
             except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError):
                 # It is for the query over the files to say what that means.
@@ -99,23 +96,13 @@ class StructStatistics:
             self._forget(groups)
         if not read:
             return Left(np.empty(0, np.int64), of, is_exact=True)
-        table = pa.table([places, *columns], [PLACE, *named.asked.values()])
-        found = numbers_of(places)[self._judged(cursor, table, sql)]
+        found = numbers_of(places)[left_rows(cursor, pa.table(columns, [*named.asked.values()]), sql)]
         return Left(found, of, is_exact)
 
     def _tells(self, asked: Iterable[Asked]) -> bool:
         """Whether the struct has bounds of all columns that have any, of a type that tells them."""
         bounds = [each for each in asked if each.field is not None]
         return bool(bounds) and all(each.is_typed(self._parsed) for each in bounds)
-
-    def _judged(self, cursor: "duckdb.DuckDBPyConnection", table: pa.Table, sql: str) -> np.ndarray:
-        """The numbers of the rows for which a condition is not false."""
-        name, number = "struct_statistics", "row_number"
-        table = table.append_column(number, integers(np.arange(table.num_rows)))
-        cursor.register(name, table)
-        found = cursor.sql(f"SELECT {number} FROM {name} WHERE {sql}").to_arrow_table()
-        cursor.unregister(name)
-        return np.sort(numbers_of(found.column(0)))
 
     def _all_groups(self) -> list[_RowGroup]:
         import pyarrow.parquet as pq
@@ -181,12 +168,12 @@ def _bounds_of(asked: Asked, groups: Sequence[_RowGroup]) -> pa.Array:
     if asked.field is None:
         return build_array([None] * len(groups), pa.int64())
     name = asked.field.type.type if isinstance(asked.field.type, PrimitiveType) else ""
-    if name not in _BOUNDED:
+    if name not in COUNTED_TYPES:
         return build_array([None] * len(groups), to_arrow_type(asked.field.type))
     found = [_bound(group, ".".join(("add", _STRUCT, *asked.member)), asked.what) for group in groups]
     if name != "date":
         return build_array(found, pa.int64())
-    days = [None if each is None else each.toordinal() - _EPOCH for each in found]
+    days = [None if each is None else day_number(each) for each in found]
     return build_array(days, pa.int32()).view(pa.date32())
 
 

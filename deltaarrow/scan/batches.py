@@ -26,9 +26,10 @@ from deltaarrow.scan.binding import Binding, bind_columns
 from deltaarrow.scan.damage import READ_ERRORS, reading
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
 from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
-from deltaarrow.scan.row_selection import kept_rows, mapped_in_order
+from deltaarrow.scan.row_selection import kept_rows
 from deltaarrow.scan.row_tracking import ROW_ID, filled, may_hold
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
+from deltaarrow.scan.threads import mapped_in_order
 from deltaarrow.scan.variants import unshredded
 from deltaarrow.schema import Field, to_arrow_type
 

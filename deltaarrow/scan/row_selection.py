@@ -18,22 +18,15 @@ list            12.9, 18, 5.4   9.1, 8.4, 2.4
 A batch filters all of its columns by positions, whatever they are.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.arrays import booleans
 
-__all__ = ["kept_rows", "mapped_in_order"]
+__all__ = ["kept_rows"]
 
 _MOSTLY = 0.8
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 def kept_rows(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
@@ -63,24 +56,3 @@ def _is_text(data_type: pa.DataType) -> bool:
         is_such(data_type)
         for is_such in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     )
-
-
-def mapped_in_order(
-    function: Callable[[_Item], _Result], items: Iterable[_Item], workers: int
-) -> Iterator[_Result]:
-    """Map items by threads; results come in the order of the items, of which few are taken ahead.
-
-    >>> list(mapped_in_order(str, [3, 1, 2], workers=2))
-    ['3', '1', '2']
-    """
-    if not workers:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[Future[_Result]] = deque()
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

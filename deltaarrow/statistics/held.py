@@ -24,7 +24,7 @@ from deltaarrow.statistics.ranges import BoundComparison, differ, is_counted
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["PLACE", "Asked", "HeldStatistics", "Left", "NamedStatistics", "StatisticsCondition"]
+__all__ = ["PLACE", "Asked", "HeldStatistics", "Left", "NamedStatistics", "StatisticsCondition", "left_rows"]
 
 PLACE = "place"
 """The column of a source by which it knows its files."""
@@ -188,11 +188,9 @@ class HeldStatistics:
         columns = self._held(cursor, source, list(named.asked), may_read)
         if columns is None:
             return None
-        name = "held_statistics"
-        cursor.register(name, pa.table(columns, [PLACE, *named.asked.values()]))
-        found = cursor.sql(f"SELECT {PLACE} FROM {name} WHERE {sql}").to_arrow_table()
-        cursor.unregister(name)
-        return Left(np.sort(numbers_of(found.column(PLACE))), len(columns[0]), named.with_counts)
+        places, *held = columns
+        rows = left_rows(cursor, pa.table(held, [*named.asked.values()]), sql)
+        return Left(numbers_of(places)[rows], len(places), named.with_counts)
 
     def _left_by_comparisons(
         self,
@@ -277,6 +275,16 @@ class HeldStatistics:
     def nbytes(self) -> int:
         """The bytes of all columns that are held, without the places."""
         return sum(column.nbytes for column in self._columns.values())
+
+
+def left_rows(cursor: "duckdb.DuckDBPyConnection", statistics: pa.Table, condition: str) -> np.ndarray:
+    """Return the numbers of the rows of a table, ascending, that a condition on its columns leaves."""
+    name, number = "held_statistics", "row_number"
+    rows = integers(np.arange(statistics.num_rows))
+    cursor.register(name, statistics.append_column(number, rows))
+    found = cursor.sql(f"SELECT {number} FROM {name} WHERE {condition}").to_arrow_table()
+    cursor.unregister(name)
+    return np.sort(numbers_of(found.column(0)))
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.arrays import truths
+from deltaarrow.arrays import raw_numbers, validity
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import Column, Compare, Literal, Predicate, bind, conjuncts
 from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
 
-__all__ = ["BoundComparison", "comparisons_of", "differ", "is_counted"]
+__all__ = ["COUNTED_TYPES", "BoundComparison", "comparisons_of", "day_number", "differ", "is_counted"]
 
-_COUNTED = ("byte", "short", "integer", "long", "date")
+COUNTED_TYPES = ("byte", "short", "integer", "long", "date")
+"""Types whose values are their own bounds, without anything added for what writers leave out."""
+
 _EPOCH = date(1970, 1, 1).toordinal()
 _Test = Callable[[Any, Any], Any]
 _OF_LOWER: Mapping[str, _Test] = {"=": operator.le, "<": operator.lt, "<=": operator.le}
@@ -53,8 +55,21 @@ class BoundComparison(NamedTuple):
 
 
 def _unless_false(bound: pa.Array, test: _Test, value: int) -> np.ndarray:
-    verdicts: np.ndarray = test(_numbers(bound), value)
-    return verdicts | truths(bound.is_null()) if bound.null_count else verdicts
+    return _true_where_null(test(raw_numbers(bound), value), bound)
+
+
+def _true_where_null(verdicts: np.ndarray, array: pa.Array) -> np.ndarray:
+    known = validity(array)
+    return verdicts if known is None else verdicts | ~known
+
+
+def day_number(day: date) -> int:
+    """Return how many days a day comes after the first of 1970, as `date` counts them.
+
+    >>> day_number(date(1970, 1, 31))
+    30
+    """
+    return day.toordinal() - _EPOCH
 
 
 def is_counted(data_type: pa.DataType) -> bool:
@@ -68,17 +83,7 @@ def differ(first: pa.Array, second: pa.Array) -> np.ndarray:
     >>> differ(pa.array([1, 2, None]), pa.array([1, 3, 3])).tolist()
     [False, True, True]
     """
-    found: np.ndarray = _numbers(first) != _numbers(second)
-    for each in (first, second):
-        if each.null_count:
-            found |= truths(each.is_null())
-    return found
-
-
-def _numbers(array: pa.Array) -> np.ndarray:
-    """The integers or days of an array, anything where it is NULL."""
-    values = np.frombuffer(array.buffers()[1], f"i{array.type.bit_width // 8}")
-    return values[array.offset : array.offset + len(array)]
+    return _true_where_null(_true_where_null(raw_numbers(first) != raw_numbers(second), first), second)
 
 
 def comparisons_of(
@@ -107,10 +112,10 @@ def _comparison(part: Predicate, schema: StructType, mapping_mode: str) -> Bound
             field = schema.field(name)
             if (
                 not isinstance(field.type, PrimitiveType)
-                or field.type.type not in _COUNTED
+                or field.type.type not in COUNTED_TYPES
                 or arrow_type != to_arrow_type(field.type)
             ):
                 return None
-            number = value if isinstance(value, int) else value.toordinal() - _EPOCH
+            number = value if isinstance(value, int) else day_number(value)
             return BoundComparison((physical_name(field, mapping_mode),), field, op, number)
     return None

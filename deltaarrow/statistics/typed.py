@@ -23,6 +23,7 @@ from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
 from deltaarrow.statistics.columns import StatisticsColumn, statistics_columns
+from deltaarrow.statistics.ranges import day_number
 
 __all__ = ["TypedStatistics"]
 
@@ -30,7 +31,6 @@ __all__ = ["TypedStatistics"]
 _READ_AS_TEXT = ("date", "timestamp", "timestamp_ntz")
 
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_EPOCH = date(1970, 1, 1).toordinal()
 
 _Path = tuple[str, ...]
 
@@ -166,7 +166,7 @@ def _doubles(values: list[Any]) -> pa.Array:
 def _days(text: str) -> int:
     if not _DATE.fullmatch(text):
         raise ValueError(f"not a plain date: {text!r}")
-    return date.fromisoformat(text).toordinal() - _EPOCH
+    return day_number(date.fromisoformat(text))
 
 
 def _is_read_as_text(field: Field) -> bool:

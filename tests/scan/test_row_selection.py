@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow.arrays import truths
-from deltaarrow.scan.row_selection import kept_rows, mapped_in_order
+from deltaarrow.scan.row_selection import kept_rows
+from deltaarrow.scan.threads import mapped_in_order
 
 COLUMNS = {
     "integer": pa.array([1, None, 3, 4, 5, 6, None, 8]),
