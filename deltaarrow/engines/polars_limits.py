@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaarrow.scan import FileTask, TableLayout
-from deltaarrow.scan.binding import bind_columns
+from deltaarrow.scan.binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, reading
 from deltaarrow.schema import (
     ArrayType,
@@ -182,10 +182,10 @@ class FileBinder:
         missing = [task for task in tasks if task.path not in self._schemas]
         if missing:
             threads = 1 if self._layout.store.is_local else _FOOTER_THREADS
-            distinct: dict[pa.Schema, pa.Schema] = {}
+            distinct: dict[bytes, pa.Schema] = {}
             with ThreadPoolExecutor(threads) as pool:
                 for task, schema in zip(missing, pool.map(self._read_schema, missing), strict=True):
-                    self._schemas[task.path] = distinct.setdefault(schema, schema)
+                    self._schemas[task.path] = distinct.setdefault(schema_key(schema), schema)
         return [self._schemas[task.path] for task in tasks]
 
     def _read_schema(self, task: FileTask) -> pa.Schema:

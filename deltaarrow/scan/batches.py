@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from deltaarrow.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate, conjuncts
-from deltaarrow.scan.binding import Binding, bind_columns
+from deltaarrow.scan.binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
 from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
@@ -81,7 +81,7 @@ class BatchReader:
     use_threads: bool = True
     locate: bool = False
     kept_files: DataFiles | None = field(default=None, repr=False, compare=False)
-    _bindings: dict[pa.Schema, Binding] = field(default_factory=dict, repr=False, compare=False)
+    _bindings: dict[bytes, Binding] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -150,10 +150,11 @@ class BatchReader:
         return iter(mapped(lambda task: self.files.open(task, vectors, self._bind), tasks))
 
     def _bind(self, file_schema: pa.Schema, path: str) -> Binding:
-        binding = self._bindings.get(file_schema)
+        key = schema_key(file_schema)
+        binding = self._bindings.get(key)
         if binding is None:
             binding = bind_columns(self.layout, self._data_fields, file_schema, path)
-            self._bindings[file_schema] = binding
+            self._bindings[key] = binding
         return binding
 
     def _scan_window(self, opened: Sequence[DataFile]) -> Iterator[Scanned]:

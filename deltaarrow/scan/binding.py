@@ -37,7 +37,7 @@ from deltaarrow.schema import (
 )
 from deltaarrow.variant import holds_variant, shredded_type
 
-__all__ = ["Binding", "bind_columns"]
+__all__ = ["Binding", "bind_columns", "schema_key"]
 
 _FIELD_ID = b"PARQUET:field_id"
 _INTEGERS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
@@ -58,6 +58,11 @@ class Binding:
     sources: tuple[str | None, ...]
     exact: frozenset[str]
     variants: frozenset[str]
+
+
+def schema_key(schema: pa.Schema) -> bytes:
+    """Return what the schema of a file is known by: schemas of pyarrow are equal whatever their field ids."""
+    return bytes(schema.remove_metadata().serialize())
 
 
 class _Binder:

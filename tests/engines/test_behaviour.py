@@ -335,6 +335,25 @@ def test_columns_are_mapped_at_every_level(engine, tmp_path, mode, names):
     assert engine(tmp_path) == NESTED_ROWS
 
 
+@pytest.mark.feature("columnMapping")
+def test_files_that_differ_in_the_ids_of_columns_alone(engine, tmp_path):
+    """A name was used again for another column, or two columns swapped theirs, at the top and in a struct."""
+    schema = struct(
+        mapped("a", "long", 1), mapped("b", "long", 3), mapped("s", struct(mapped("c", "long", 5)), 4)
+    )
+    table = TableBuilder(tmp_path).protocol(2, 5)
+    table.metadata(schema, (), {"delta.columnMapping.mode": "id"})
+    adds = []
+    for a, b, c in [(1, 2, 6), (1, 3, 5), (3, 1, 5)]:
+        inner = pa.struct([with_id("z", pa.int64(), c)])
+        fields = [with_id("x", pa.int64(), a), with_id("y", pa.int64(), b), with_id("s", inner, 4)]
+        adds.append(table.add_file(pa.table([[a], [b], [{"z": c}]], schema=pa.schema(fields)), stats=False))
+    table.commit(adds)
+    full = {"a": 1, "b": 3, "s": {"c": 5}}
+    assert engine(tmp_path) == rows({"a": 1, "b": None, "s": {"c": None}}, full, full)
+    assert engine(tmp_path, ["a"], "b = 3") == rows({"a": 1}, {"a": 1})
+
+
 def test_mapping_by_id_refuses_files_without_ids(engine, tmp_path):
     table = TableBuilder(tmp_path).protocol(2, 5)
     table.metadata(struct(mapped("id", "long", 1)), (), {"delta.columnMapping.mode": "id"})
