@@ -227,6 +227,10 @@ class CatalogStore:
         """Return the size in bytes."""
         return self._store.size(name)
 
+    def identity(self, name: str) -> Hashable | None:
+        """Return what is another once the file is replaced."""
+        return self._store.identity(name)
+
     def exists(self, name: str) -> bool:
         """Whether there is a file of this name."""
         return self._store.exists(name)

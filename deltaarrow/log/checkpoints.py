@@ -20,12 +20,10 @@ from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTran
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
+from deltaarrow.log.held_files import HeldFiles
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
-from deltaarrow.log.partition_texts import PartitionTexts
 from deltaarrow.log.row_groups import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
-from deltaarrow.log.struct_statistics import StructStatistics
-from deltaarrow.statistics.held import HeldStatistics
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
@@ -179,9 +177,7 @@ class CheckpointHead:
     sidecars: list[Sidecar] = field(default_factory=list)
     json_actions: list[dict[str, Any]] = field(default_factory=list)
     files: list[CheckpointFiles] = field(default_factory=list)
-    partition_texts: dict[tuple[str, ...], PartitionTexts] = field(default_factory=dict, compare=False)
-    statistics: dict[tuple[str, ...], HeldStatistics] = field(default_factory=dict, compare=False)
-    structs: dict[tuple[str, ...], StructStatistics] = field(default_factory=dict, compare=False)
+    held: dict[tuple[str, ...], HeldFiles] = field(default_factory=dict, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
         """Take in one action, given as its key and the inside of its object."""

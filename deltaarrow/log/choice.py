@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead
+from deltaarrow.log.held_files import HeldFiles
 from deltaarrow.log.partition_texts import LeftByTexts, PartitionTexts
 from deltaarrow.log.row_groups import file_and_row
-from deltaarrow.log.struct_statistics import StructStatistics
-from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
+from deltaarrow.statistics.held import PLACE, Left, StatisticsCondition
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ class Choice(NamedTuple):
     texts: Mapping[str, Mapping[str | None, bool]] | None = None
     """Where texts tell that: whether it leaves files that have a text, by partition columns."""
 
+    held: HeldFiles | None = None
+    """What told the rows: they are to be had of these very files alone."""
+
 
 def choose(
     cursor: "duckdb.DuckDBPyConnection",
@@ -100,13 +103,16 @@ def choose(
     condition: FileCondition,
 ) -> Choice:
     """Return the rows to read of files of a large checkpoint; they are known on the cursor alone."""
-    texts = head.partition_texts.setdefault(files.names, PartitionTexts(store, files.names))
+    held = _held(store, head, files)
+    if not held.are_known:
+        return Choice([Part(files)])
+    texts = held.texts
     found, is_exact = _left_by_texts(cursor, texts, condition.partitions)
     share = 1.0 if found is None else np.count_nonzero(found.rows) / max(len(found.rows), 1)
     left = None
     if condition.statistics is not None and share:
         may_read = share > _SELECTIVE
-        left = _left_by_statistics(cursor, store, head, files, condition.statistics, may_read=may_read)
+        left = _left_by_statistics(cursor, store, held, files, condition.statistics, may_read=may_read)
         is_exact = is_exact and left is not None and left.is_exact
     is_exact = is_exact and condition.is_all
     if (found is None and left is None) or (not is_exact and left is None and share > _MOST_LEFT):
@@ -121,7 +127,15 @@ def choose(
             numbers, rows = numbers[kept], rows[kept]
     texts_tell = is_exact and left is None and found is not None
     parts = list(_parts(cursor, files, numbers, rows))
-    return Choice(parts, is_exact, found.texts if texts_tell and found is not None else None)
+    return Choice(parts, is_exact, found.texts if texts_tell and found is not None else None, held)
+
+
+def _held(store: Store, head: CheckpointHead, files: CheckpointFiles) -> HeldFiles:
+    held = head.held.get(files.names)
+    if held is not None:
+        return held
+    new = HeldFiles(store, files.names, files.stats_parsed_type, has_json=files.has_json_statistics)
+    return head.held.setdefault(files.names, new)
 
 
 def _left_by_texts(
@@ -149,25 +163,22 @@ def _left_by_texts(
 def _left_by_statistics(
     cursor: "duckdb.DuckDBPyConnection",
     store: Store,
-    head: CheckpointHead,
+    held: HeldFiles,
     files: CheckpointFiles,
     condition: StatisticsCondition,
     *,
     may_read: bool,
 ) -> Left | None:
     """The files that statistics leave; None where most are, or statistics do not tell."""
-    parsed_type, has_json = files.stats_parsed_type, files.has_json_statistics
-    if parsed_type is not None and may_read:
-        structs = StructStatistics(store, files.names, parsed_type, has_json=has_json)
-        left = head.structs.setdefault(files.names, structs).left(cursor, condition)
+    if held.structs is not None and may_read:
+        left = held.structs.left(cursor, condition)
         if left is not None:
             return None if len(left.places) > left.of * _MOST_LEFT else left
-    columns = [PLACE] + ["stats"] * has_json + ["stats_parsed"] * (parsed_type is not None)
+    columns = [PLACE] + ["stats"] * files.has_json_statistics + ["stats_parsed"] * (held.structs is not None)
     source = files.sql(store, AddFile.KEY, columns, FILE_SCHEMA, told_by=_TOLD_BY)
     if source is None or len(columns) == 1:
         return None
-    held = head.statistics.setdefault(files.names, HeldStatistics(parsed_type, has_json=has_json))
-    left = held.left(cursor, source, condition, may_read=may_read)
+    left = held.statistics.left(cursor, source, condition, may_read=may_read)
     return None if left is None or len(left.places) > left.of * _MOST_LEFT else left
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "checksum_name",
     "commit_name",
     "compaction_name",
+    "has_unique_name",
     "parse_log_file",
     "sidecar_name",
     "staged_version",
@@ -147,6 +148,16 @@ def version_prefix(version: int) -> str:
     '00000000000000000012'
     """
     return f"{version:020d}"
+
+
+def has_unique_name(name: str) -> bool:
+    """Whether nobody writes a file of this name again: a sidecar, or a checkpoint with a UUID in its name.
+
+    >>> has_unique_name("_delta_log/00000000000000000010.checkpoint.parquet")
+    False
+    """
+    folder, _, base = name.rpartition("/")
+    return folder == SIDECAR_FOLDER or _COMPILED[LogFileKind.UUID_CHECKPOINT].fullmatch(base) is not None
 
 
 def commit_name(version: int) -> str:

@@ -36,9 +36,8 @@ from deltaarrow.actions.arrow import (
     KEY_COLUMNS,
     REQUIRED_OF_DELETION_VECTORS,
     ensure_complete,
-    key_table,
 )
-from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.answers import RecentAnswers
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
@@ -52,6 +51,7 @@ from deltaarrow.log.choice import Choice, FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.few_files import list_few, with_looked_at
+from deltaarrow.log.many_files import condition_on, list_many
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.recent_files import RecentFiles
 from deltaarrow.log.segment import LogSegment
@@ -239,7 +239,7 @@ class LogState:
             return find()
         # What is asked is the text of the SQL: equal predicates may have values of unlike types.
         kept = condition.whole(stats="stats", partition_values="partition_values")
-        own = (_condition_on(files, condition)[0] for files in self.held[1])
+        own = (condition_on(files, condition)[0] for files in self.held[1])
         return self._answers.of((tuple(names), kept, *own), find)
 
     @cached_property
@@ -284,31 +284,15 @@ class LogState:
                     return self.held_table(AddFile.KEY, left[0], names)
                 if len(left[0]) < len(held.adds):
                     read_left = partial(self.held_table, AddFile.KEY, left[0])
-        keys = [*held.adds, *held.removes] if parts else []
         with files_cursor(self.store) as cursor:
-            match_keys = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
-            unseen = [f"NOT EXISTS (FROM newer WHERE {match_keys})"] if keys else []
-            listed = ", ".join(quote_identifier(name) for name in names)
             try:
                 choices = [(files, self._chosen(cursor, files, condition)) for files in parts]
-                table: pa.Table | None = None
-                if choices and kept is not None:
-                    table = list_few(cursor, self.store, choices, held, read_held, names, kept)
-                if table is None:
-                    cursor.register("tail", read_left(looked_at))
-                    if keys:
-                        cursor.register("newer", key_table(keys))
-                    branches = []
-                    for files, choice in choices:
-                        own, more = _condition_on(files, condition)
-                        conditions = [*unseen] if choice.is_exact else [*unseen, own]
-                        columns = [*names, *KEY_COLUMNS, *([] if choice.is_exact else more)]
-                        columns = with_looked_at(columns, schema, conditions)
-                        for part in choice.parts:
-                            sql = part.files.sql(self.store, action, columns, schema, among=part.rows)
-                            branches.append(_select(listed, f"({sql}) older", conditions))
-                    query = " UNION ALL ".join([*branches, _select(listed, "tail", [kept])])
-                    table = cursor.sql(query).to_arrow_table()
+                find = partial(
+                    self._find, cursor, action, schema, names, condition, kept, read_held, read_left
+                )
+                table = find(choices)
+                if self._have_changed(choices):
+                    table = find([(files, Choice([Part(files)])) for files in parts])
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
@@ -329,6 +313,39 @@ class LogState:
             return Choice([Part(files)])
         return choose(cursor, self.store, self._head, files, condition)
 
+    def _find(
+        self,
+        cursor: "duckdb.DuckDBPyConnection",
+        action: str,
+        schema: pa.Schema,
+        names: list[str],
+        condition: FileCondition | None,
+        kept: str | None,
+        read_held: Callable[[list[str]], pa.Table],
+        read_left: Callable[[list[str]], pa.Table],
+        choices: Sequence[tuple[CheckpointFiles, Choice]],
+    ) -> pa.Table:
+        """Ask the rows that were chosen, and the tail."""
+        held = self.held[0]
+        if choices and kept is not None:
+            few = list_few(cursor, self.store, choices, held, read_held, names, kept)
+            if few is not None:
+                return few
+        keys = [*held.adds, *held.removes] if choices else []
+        return list_many(cursor, self.store, choices, keys, read_left, action, schema, names, condition)
+
+    def _have_changed(self, choices: Sequence[tuple[CheckpointFiles, Choice]]) -> bool:
+        """Whether the files of which rows were chosen are others by now; what is held of them is let go."""
+        changed = [
+            (files.names, choice.held)
+            for files, choice in choices
+            if choice.held is not None and not choice.held.are_current()
+        ]
+        for names, held in changed:
+            if self._head.held.get(names) is held:
+                self._head.held.pop(names, None)
+        return bool(changed)
+
     def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:
         """Raise `CorruptLogError` naming the file of the checkpoint whose file actions cannot be read."""
         import duckdb
@@ -345,29 +362,6 @@ class LogState:
                         raise CorruptLogError(f"{name} cannot be read: {error}") from error
                 if not _is_complete(table, action):
                     raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
-
-
-def _condition_on(
-    files: CheckpointFiles, condition: FileCondition | None
-) -> tuple[str | None, Sequence[str]]:
-    """The condition on the files of a checkpoint, and the columns that it needs beside the usual ones."""
-    if condition is None:
-        return None, ()
-    parsed_type = files.stats_parsed_type
-    if parsed_type is None:
-        return condition.whole(stats="stats", partition_values="partition_values"), ()
-    found = condition.whole(
-        stats="stats" if files.has_json_statistics else None,
-        partition_values="partition_values",
-        stats_parsed="stats_parsed",
-        stats_parsed_type=parsed_type,
-    )
-    return found, () if found is None else ("stats_parsed",)
-
-
-def _select(columns: str, source: str, conditions: Sequence[str | None]) -> str:
-    kept = " AND ".join(f"({each})" for each in conditions if each is not None)
-    return f"SELECT {columns} FROM {source}" + (f" WHERE {kept}" if kept else "")
 
 
 _Contents = tuple[LogSegment, CheckpointHead, LogTail]

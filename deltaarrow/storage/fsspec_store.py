@@ -235,6 +235,12 @@ class FsspecStore:
         size: int = self._info(name)["size"]
         return size
 
+    def identity(self, name: str) -> Hashable | None:
+        """Return the size, and the tags and times that the file system tells; None if it tells none."""
+        info = self._info(name)
+        told = tuple(str(info[key]) for key in (*_TAGS, *_MODIFIED) if info.get(key) is not None)
+        return (info["size"], *told) if told else None
+
     def exists(self, name: str) -> bool:
         """Whether there is a file of this name."""
         try:
@@ -359,6 +365,7 @@ def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> 
 
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_TAGS = ("ETag", "etag", "generation", "version_id", "VersionId")
 _MODIFIED = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 
 

@@ -105,11 +105,19 @@ class LocalStore:
 
     def size(self, name: str) -> int:
         """Return the size in bytes."""
+        return self._status_of(name).st_size
+
+    def identity(self, name: str) -> Hashable:
+        """Return the number of the file, its size, and when it was changed."""
+        status = self._status_of(name)
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+    def _status_of(self, name: str) -> os.stat_result:
         path = self.location(name)
         status = _status(path)
         if status is None or not stat.S_ISREG(status.st_mode):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        return status.st_size
+        return status
 
     def exists(self, name: str) -> bool:
         """Whether there is a file of this name."""

@@ -66,6 +66,12 @@ class Store(Protocol):
     def size(self, name: str) -> int:
         """Return the size in bytes; `FileNotFoundError` if there is no such file."""
 
+    def identity(self, name: str) -> Hashable | None:
+        """Return what is another once the file is replaced; None where the store does not tell.
+
+        `FileNotFoundError` if there is no such file.
+        """
+
     def exists(self, name: str) -> bool:
         """Whether there is a file (not a folder) of this name."""
 

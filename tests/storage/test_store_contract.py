@@ -122,6 +122,21 @@ def test_a_range_out_of_a_corrupt_log_is_refused(place: Place, offset: int, leng
         place.store.read_range("f", offset, length)
 
 
+def test_a_file_that_is_replaced_has_another_identity(place: Place) -> None:
+    place.put("f", b"12")
+    place.put("g", b"12")
+    before = place.store.identity("f")
+    assert before is not None
+    assert place.store.identity("f") == before
+    place.put("g", b"34")
+    assert place.store.identity("f") == before
+    time.sleep(0.02)  # The clock of a file system may stand still for some milliseconds.
+    place.put("f", b"21")
+    assert place.store.identity("f") != before
+    with pytest.raises(FileNotFoundError):
+        place.store.identity("absent")
+
+
 def test_absent_files(place: Place) -> None:
     place.put("d/f", b"1")
     for name in ("nothing", "d/nothing", "nothing/f", "d"):

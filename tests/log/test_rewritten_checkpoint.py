@@ -1,0 +1,100 @@
+"""A checkpoint that another writer writes again, in another order, while a table is open."""
+
+import importlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deltaarrow as da
+from deltaarrow.log import choice
+from deltaarrow.log.partition_texts import PartitionTexts
+from deltaarrow.storage.local import LocalStore
+from tests.support.tables import TableBuilder
+
+replay = importlib.import_module("deltaarrow.log.replay")
+
+SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
+
+
+@pytest.fixture(autouse=True)
+def every_checkpoint_is_large(monkeypatch):
+    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(choice, "_MOST_LEFT", 1)
+
+
+def table_of(folder, stats="json", **kind):
+    table = TableBuilder(folder).protocol().metadata(SCHEMA, ["p"])
+    table.commit(
+        [
+            table.add_file(1, {"p": "abc"[number % 3]}, name=f"f{number}", stats=statistics_of(number))
+            for number in range(12)
+        ]
+    )
+    table.checkpoint(stats=stats, **kind)
+    return table
+
+
+def statistics_of(number):
+    values = {"id": number}
+    return {"numRecords": 1, "minValues": values, "maxValues": values, "nullCount": {"id": 0}}
+
+
+def write_again(path):
+    """The same actions, the last one first."""
+    table = pq.read_table(path)
+    draft = path.with_suffix(".draft")
+    pq.write_table(table.take(pa.array(range(len(table) - 1, -1, -1))), draft)
+    draft.replace(path)
+
+
+def names(table, condition):
+    return sorted(
+        uri.rpartition("/")[2].partition(".")[0] for uri in table.file_uris(file_pruning_predicate=condition)
+    )
+
+
+@pytest.mark.parametrize("stats", ["json", "struct", "both"])
+@pytest.mark.parametrize("kind", ["classic", "multipart"])
+def test_what_is_held_of_another_file_is_let_go(tmp_path, kind, stats):
+    table_of(tmp_path, stats, kind=kind)
+    table = da.DeltaTable(tmp_path)
+    assert names(table, "p = 'a'") == ["f0", "f3", "f6", "f9"]
+    assert names(table, "id = 3") == ["f3"]
+    for path in tmp_path.glob("_delta_log/*.parquet"):
+        write_again(path)
+    assert names(table, "p = 'b'") == ["f1", "f10", "f4", "f7"]
+    assert names(table, "id = 4") == ["f4"]
+    assert names(table, "p = 'b' AND id > 5") == ["f10", "f7"]
+
+
+@pytest.mark.parametrize("condition", ["p = 'b'", "id >= 4 AND id < 5"])
+def test_a_file_that_is_replaced_within_a_query_is_read_once_more(tmp_path, monkeypatch, condition):
+    table_of(tmp_path)
+    expected = names(da.DeltaTable(tmp_path), condition)
+    (path,) = tmp_path.glob("_delta_log/*.parquet")
+    choose = replay.choose
+
+    def choose_and_write_again(*given):
+        found = choose(*given)
+        write_again(path)
+        return found
+
+    monkeypatch.setattr(replay, "choose", choose_and_write_again)
+    assert names(da.DeltaTable(tmp_path), condition) == expected
+
+
+def test_a_checkpoint_with_a_unique_name_is_not_looked_at_again(tmp_path, monkeypatch):
+    table_of(tmp_path, kind="v2-parquet", sidecars=2)
+    monkeypatch.setattr(LocalStore, "identity", None)
+    table = da.DeltaTable(tmp_path)
+    assert names(table, "p = 'a'") == ["f0", "f3", "f6", "f9"]
+    assert names(table, "id = 4") == ["f4"]
+
+
+def test_nothing_is_held_of_a_file_that_cannot_be_told_from_another(tmp_path, monkeypatch):
+    table_of(tmp_path)
+    monkeypatch.setattr(LocalStore, "identity", lambda self, name: None)
+    monkeypatch.setattr(PartitionTexts, "hold", None)
+    assert names(da.DeltaTable(tmp_path), "p = 'a'") == ["f0", "f3", "f6", "f9"]
