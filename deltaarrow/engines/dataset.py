@@ -19,7 +19,7 @@ from pyarrow.fs import LocalFileSystem
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import And, Predicate, columns_of, from_arrow
+from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow, from_arrow
 from deltaarrow.scan import (
     ChangePlan,
     ChangeReader,
@@ -57,7 +57,7 @@ def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Sc
         needed = list(schema.names)
     elif isinstance(columns, Mapping):
         expressions = [e if isinstance(e, pc.Expression) else pc.field(e) for e in columns.values()]
-        needed = [path[0] for e in expressions for path in sorted(columns_of(from_arrow(e)))]
+        needed = [path[0] for e in expressions for path in columns_of_arrow(e)]
     else:
         needed = list(columns)
     if predicate is not None:

@@ -4,6 +4,7 @@
 and `to_arrow` render it.
 """
 
+from deltaarrow.expressions.arrow_tokens import columns_of_arrow
 from deltaarrow.expressions.binding import bind, coerce_literal, is_lossless_cast, resolve_column
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
@@ -72,6 +73,7 @@ __all__ = [
     "column_expression",
     "column_sql",
     "columns_of",
+    "columns_of_arrow",
     "compares_with_literals",
     "conjuncts",
     "from_arrow",

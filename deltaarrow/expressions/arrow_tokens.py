@@ -29,7 +29,7 @@ from deltaarrow.errors import InvalidPredicateError
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-__all__ = ["Token", "read_tokens"]
+__all__ = ["Token", "columns_of_arrow", "read_tokens"]
 
 Token = tuple[str, Any]
 """``call`` or ``end`` with a function's name, ``field`` with a path of names, ``literal`` or ``options``
@@ -51,6 +51,18 @@ def read_tokens(expression: "pc.Expression") -> list[Token]:
         values = reader.get_batch(0)
     pairs = iter(_schema_metadata(values.schema))
     return [_token(key, value, pairs, values) for key, value in pairs]
+
+
+def columns_of_arrow(expression: "pc.Expression") -> list[tuple[str, ...]]:
+    """The paths of the columns that an expression of whatever type reads, in its order.
+
+    Raises `InvalidPredicateError` as `read_tokens` does.
+
+    >>> import pyarrow.compute as pc
+    >>> columns_of_arrow(pc.field("s", "b").cast("int64") + pc.field("a"))
+    [('s', 'b'), ('a',)]
+    """
+    return [value for kind, value in read_tokens(expression) if kind == "field"]
 
 
 def _token(key: str, value: str, pairs: Iterator[tuple[str, str]], values: pa.RecordBatch) -> Token:

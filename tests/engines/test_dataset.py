@@ -51,6 +51,12 @@ def test_columns_may_be_expressions(dataset):
     assert table.column_names == ["twice", "where"]
 
 
+def test_columns_may_be_casts_and_constants(dataset):
+    table = dataset.to_table(columns={"share": pc.field("id").cast("float64"), "one": pc.scalar(1)})
+    assert sorted(table["share"].to_pylist()) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert dataset.to_table(columns={"one": pc.scalar(1)})["one"].to_pylist() == [1] * 5
+
+
 @pytest.mark.parametrize("columns", [[], ["p"], ["id"]])
 def test_count_does_not_depend_on_columns(dataset, columns):
     assert dataset.scanner(columns=columns).count_rows() == 5
