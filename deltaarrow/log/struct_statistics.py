@@ -139,7 +139,9 @@ class StructStatistics:
         for file in sorted({group.file for group in missing}):
             own = [group for group in missing if group.file == file]
             path, filesystem = self._store.arrow_path(self._names[file]), self._store.arrow_filesystem()
-            with pq.ParquetFile(path, filesystem=filesystem, metadata=own[0].metadata) as parquet:
+            # INT96 reaches beyond what 64 bits of nanoseconds hold, and 9999-12-31 is in many tables.
+            options = {"metadata": own[0].metadata, "coerce_int96_timestamp_unit": "us"}
+            with pq.ParquetFile(path, filesystem=filesystem, **options) as parquet:
                 for group in own:
                     adds = read_adds(parquet, group.number, members)
                     is_add = validity(adds)

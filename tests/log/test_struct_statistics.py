@@ -97,13 +97,14 @@ def paths(snapshot, condition):
     return sorted(snapshot.files(from_sql(condition), ["path"]).column("path").to_pylist())
 
 
-def regrouped(file, rows, bend=lambda add: add):
+def regrouped(file, rows, bend=lambda add: add, **options):
     """Write a checkpoint again, so many rows a row group."""
     table = pq.read_table(file)
     field = table.schema.field("add")
     adds = [bend(add) for add in table.column("add").to_pylist()]
     place = table.schema.get_field_index("add")
-    pq.write_table(table.set_column(place, field, pa.array(adds, field.type)), file, row_group_size=rows)
+    changed = table.set_column(place, field, pa.array(adds, field.type))
+    pq.write_table(changed, file, row_group_size=rows, **options)
 
 
 def without_struct(add):
@@ -177,3 +178,19 @@ def test_row_groups_are_read_once_and_where_they_may_match(tmp_path, monkeypatch
     assert len(groups) == 2
     assert paths(snapshot, "id = 99") == []
     assert len(groups) == 2
+
+
+def test_times_of_int96_are_not_cut_to_what_nanoseconds_hold(tmp_path, monkeypatch):
+    """Spark writes times so, and 9999-12-31 stands for the end of all times."""
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    for name, year in (("begin", "0001"), ("now", "2024"), ("end", "9999")):
+        at = {"at": f"{year}-12-30T00:00:00.000Z"}
+        stats = {"numRecords": 1, "minValues": at, "maxValues": at, "nullCount": {"at": 0}}
+        table.commit([table.add_file(1, {"p": "a"}, name=name, stats=stats)])
+    (file,) = table.checkpoint(stats="both")
+    regrouped(file, 2, use_deprecated_int96_timestamps=True)
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(choice, "_MOST_LEFT", 1)
+    snapshot = da.DeltaTable(tmp_path).snapshot
+    assert paths(snapshot, "at > TIMESTAMP '2025-01-01 00:00:00Z'") == ["end"]
+    assert paths(snapshot, "at < TIMESTAMP '2024-01-01 00:00:00Z'") == ["begin"]
