@@ -125,9 +125,10 @@ def choose(
         if found is not None:
             kept = found.rows[texts.all_rows(numbers, rows)]
             numbers, rows = numbers[kept], rows[kept]
-    texts_tell = is_exact and left is None and found is not None
     parts = list(_parts(cursor, files, numbers, rows))
-    return Choice(parts, is_exact, found.texts if texts_tell and found is not None else None, held)
+    # Statistics were not asked either where texts left no file, and commits may hold one that texts leave.
+    texts_tell = found is not None and is_exact and condition.statistics is None
+    return Choice(parts, is_exact, found.texts if found is not None and texts_tell else None, held)
 
 
 def _held(store: Store, head: CheckpointHead, files: CheckpointFiles) -> HeldFiles:

@@ -57,6 +57,19 @@ def test_files_are_those_of_one_query(table, monkeypatch, few):
     assert [keys(table.path, condition) for condition in CONDITIONS] == expected
 
 
+def test_texts_of_no_file_of_the_checkpoint_do_not_speak_for_statistics(tmp_path, monkeypatch):
+    """Each text is that of a file there, both of them together are those of one in the commits."""
+    schema = pa.schema([("id", pa.int64()), ("p", pa.string()), ("q", pa.string())])
+    table = TableBuilder(tmp_path).protocol().metadata(schema, ["p", "q"])
+    stats = {"numRecords": 9, "minValues": {"id": 0}, "maxValues": {"id": 8}, "nullCount": {"id": 0}}
+    values = [{"p": "a", "q": "x"}, {"p": "b", "q": "y"}]
+    table.commit([table.add_file(9, each, stats=stats) for each in values]).checkpoint()
+    table.commit([table.add_file(9, {"p": "a", "q": "y"}, name="new", stats=stats)])
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    assert [each["path"] for each in keys(tmp_path, "p = 'a' AND q = 'y' AND id = 3")] == ["new"]
+    assert keys(tmp_path, "p = 'a' AND q = 'y' AND id = 30") == []
+
+
 def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch):
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
     is_left = few_files._is_left
