@@ -69,9 +69,9 @@ class RecentFiles:
         absent: Any = NumberedTexts
         try:
             texts = [add["partitionValues"].get(column, absent) for add in self._adds]
-        except (KeyError, AttributeError):
+            distinct = dict.fromkeys(texts)
+        except (KeyError, AttributeError, TypeError):
             return None  # It is for the table of all to say what that means.
-        distinct = dict.fromkeys(texts)
         if not {*map(type, distinct)} <= {str, NoneType, type(absent)} or len(distinct) > MOST_TEXTS:
             return None
         known = [text for text in distinct if text is not absent]

@@ -81,6 +81,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, has_chec
         ("partitionValues", None, "no partitionValues"),
         ("partitionValues", [], "impossible value"),
         ("partitionValues", {"day": 5}, "impossible value"),
+        ("partitionValues", {"day": ["2024-01-01"]}, "impossible value"),
     ],
 )
 def test_an_ill_formed_file_is_no_less_an_error_where_others_are_wanted(
