@@ -7,6 +7,7 @@ neither can tell of the files that are left is asked by the same SQL as ever. A 
 checkpoint that its files are not to be kept in memory is asked each time.
 """
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import sandbox_cursor
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import CorruptLogError, InvalidPredicateError, UnsupportedFeatureError
 from deltaarrow.expressions import (
     And,
     Predicate,
@@ -88,13 +89,15 @@ class FileIndex:
 
     @cached_property
     def _values(self) -> pa.Table:
-        """The partition values of every file under logical names, and its place."""
+        """The partition values of every file under logical names, where all are readable, and its place."""
         columns: dict[str, pa.Array] = {_PLACE: integers(np.arange(self._files.num_rows))}
         texts = self._files.column("partition_values")
         for field in self._layout.partition_fields:
             if isinstance(field.type, PrimitiveType) and field.type.type not in _FLOATS:
                 found = pc.map_lookup(texts, self._layout.physical_name(field), "first")
-                columns[field.name] = parse_partition_values(found, field.type, field.name)
+                # A text that is no value is for whoever reads the file; until then the SQL judges it.
+                with contextlib.suppress(CorruptLogError, UnsupportedFeatureError):
+                    columns[field.name] = parse_partition_values(found, field.type, field.name)
         return pa.table(columns)
 
     def _left(self, predicate: Predicate) -> pa.Table:

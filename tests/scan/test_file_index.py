@@ -104,3 +104,14 @@ def test_a_column_that_is_not_there_is_refused_at_every_plan(snapshot):
             plans.plan(from_sql("nowhere = 1"), ["id"])
         with pytest.raises(SchemaMismatchError):
             plans.plan(None, ["nowhere"])
+
+
+@pytest.mark.parametrize("text", ["10000-01-01", "nonsense"])
+def test_a_partition_value_that_is_none_is_left_to_who_reads_the_file(tmp_path, text):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p", "d"])
+    values = [{"p": "1", "d": "2026-01-01"}, {"p": "2", "d": text}]
+    table.commit([table.add_file(pa.table({"id": [n]}), each) for n, each in enumerate(values)])
+    plans = RepeatedPlans(open_snapshot(tmp_path))
+    for where, count in [("p = 1", 1), ("id = 0", 1), ("d = '2026-01-01'", 2), ("p = 2 AND d IS NULL", 0)]:
+        for _ in range(2):
+            assert plans.plan(from_sql(where), ["id"]).files.num_rows == count
