@@ -220,12 +220,10 @@ class NativeScan:
             else:
                 found = partitions.get(name, pl.lit(None, dtype=polars_type(field.type)))
             expressions.append(found.alias(name))
-        # A selection of nothing but literals has one row, whatever the scan has.
-        return (
-            scan.select(expressions)
-            if self._physical
-            else scan.with_columns(expressions).select(self.columns)
-        )
+        if self._physical:
+            return scan.select(expressions)
+        # A selection of nothing but literals has one row, whatever the scan has, and one of nothing has none.
+        return scan.with_columns(expressions).select(self.columns) if self.columns else scan
 
 
 def _renamed(expression: pl.Expr, source: DataType, target: DataType) -> pl.Expr:

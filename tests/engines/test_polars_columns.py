@@ -9,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.engines import polars_native
 from deltaarrow.engines.polars import scan_delta
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder
@@ -449,3 +450,18 @@ def test_mapped_structs_inside_structs_inside_structs(tmp_path):
     data = pa.Table.from_pylist(rows, pa.schema([("a", outer), ("l", pa.list_(outer))]))
     write_deltalake(str(tmp_path), data, configuration={"delta.columnMapping.mode": "name"})
     assert DeltaTable(str(tmp_path)).to_polars().collect().to_dicts() == rows
+
+
+@pytest.mark.parametrize("hook", [True, False])
+@pytest.mark.parametrize("values", [["a", "a"], ["a", None]])
+def test_rows_are_numbered_without_any_column(tmp_path, monkeypatch, values, hook):
+    """Of a scan without columns nothing is left but the number of its rows."""
+    monkeypatch.setattr(polars_native, "is_hook_verified", lambda: hook)
+    table = TableBuilder(tmp_path).features("deletionVectors")
+    table.metadata(pa.schema([("id", pa.int64()), ("p", pa.string())]), ["p"])
+    data, vector = pa.table({"id": [1, 2, 3]}), table.deletion_vector([1])
+    first = table.add_file(data, {"p": values[0]}, deletion_vector=vector)
+    table.commit([first, table.add_file(data, {"p": values[1]})])
+    numbers = scan_delta(tmp_path).with_row_index("number").select("number")
+    assert numbers.collect()["number"].to_list() == [0, 1, 2, 3, 4]
+    assert numbers.filter(pl.col("number") > 1).select(pl.len()).collect().item() == 3
