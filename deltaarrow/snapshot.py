@@ -31,6 +31,7 @@ from deltaarrow.log import (
     replay,
 )
 from deltaarrow.log.choice import FileCondition
+from deltaarrow.log.partition_texts import TextCondition
 from deltaarrow.notebook import html_table
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_physical_schema
 from deltaarrow.statistics import StatisticsCondition, skipping_sql
@@ -231,7 +232,7 @@ class Snapshot:
             if len(names) == 1 and names <= set(self.partition_columns):
                 partitions.setdefault(names.pop(), []).append(part)
         by_name = {
-            physical_name(self.schema.field(name), self.mapping_mode): self._pruning(And(tuple(found)))
+            physical_name(self.schema.field(name), self.mapping_mode): self._asking_texts(And(tuple(found)))
             for name, found in partitions.items()
         }
         # Asked for its SQL once to look for a known answer, and again to find one.
@@ -239,6 +240,11 @@ class Snapshot:
         own = self._statistics_parts(parts)
         is_all = len(own) + sum(map(len, partitions.values())) == len(parts)
         return FileCondition(whole, by_name, self._asking_statistics(own) if own else None, is_all)
+
+    def _asking_texts(self, predicate: Predicate) -> TextCondition:
+        pruning = self._pruning(predicate)
+        sql = functools.cache(functools.partial(pruning, stats=None, partition_values="partition_values"))
+        return TextCondition(sql, statistics.value_condition(predicate, self.schema))
 
     def statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
         """What a predicate says of data columns alone, for `HeldStatistics`, and whether that is all."""

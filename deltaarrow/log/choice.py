@@ -17,7 +17,7 @@ import pyarrow as pa
 from deltaarrow.actions import FILE_SCHEMA, AddFile
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead
 from deltaarrow.log.held_files import HeldFiles
-from deltaarrow.log.partition_texts import LeftByTexts, PartitionTexts
+from deltaarrow.log.partition_texts import LeftByTexts, PartitionTexts, TextCondition
 from deltaarrow.log.row_groups import file_and_row
 from deltaarrow.statistics.held import PLACE, Left, StatisticsCondition
 from deltaarrow.storage.store import Store
@@ -66,7 +66,7 @@ class FileCondition:
     """
 
     whole: Pruning
-    partitions: Mapping[str, Pruning] = field(default_factory=dict)
+    partitions: Mapping[str, TextCondition] = field(default_factory=dict)
     statistics: StatisticsCondition | None = None
     is_all: bool = False
 
@@ -140,18 +140,14 @@ def _held(store: Store, head: CheckpointHead, files: CheckpointFiles) -> HeldFil
 
 
 def _left_by_texts(
-    cursor: "duckdb.DuckDBPyConnection", texts: PartitionTexts, conditions: Mapping[str, Pruning]
+    cursor: "duckdb.DuckDBPyConnection", texts: PartitionTexts, conditions: Mapping[str, TextCondition]
 ) -> tuple[LeftByTexts | None, bool]:
     """The rows that all conditions on partition columns leave, and whether all could be asked."""
-    asked = {
-        column: sql
-        for column, part in conditions.items()
-        if (sql := part(stats=None, partition_values="partition_values")) is not None
-    }
+    asked = {column: condition for column, condition in conditions.items() if condition.tells}
     if not asked:
         return None, True
     texts.hold([*asked])
-    found = [texts.left(cursor, column, sql) for column, sql in asked.items()]
+    found = [texts.left(cursor, column, condition) for column, condition in asked.items()]
     told = [each for each in found if each is not None]
     if not told:
         return None, False

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile, FileActionKey
-from deltaarrow.actions.arrow import KEY_COLUMNS
+from deltaarrow.actions.arrow import KEY_COLUMNS, build_array
 from deltaarrow.compute import quote_identifier
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.choice import Choice
 from deltaarrow.log.tail import LogTail
+from deltaarrow.storage.paths import decode_path
 from deltaarrow.storage.store import Store
 
 if TYPE_CHECKING:
@@ -88,14 +89,25 @@ def with_looked_at(names: Sequence[str], schema: pa.Schema, conditions: Sequence
 def _fetched(
     cursor: "duckdb.DuckDBPyConnection", store: Store, choices: Sequence[Choice], names: Sequence[str]
 ) -> pa.Table | None:
-    columns = [*dict.fromkeys([*names, *KEY_COLUMNS])]
+    # SQL that makes paths canonical costs more than to read them.
+    columns = ["log_path" if name == "path" else name for name in dict.fromkeys([*names, *KEY_COLUMNS])]
     found = [
         part.files.sql(store, AddFile.KEY, columns, FILE_SCHEMA, among=part.rows)
         for choice in choices
         for part in choice.parts
     ]
     selects = [sql for sql in found if sql is not None]
-    return cursor.sql(" UNION ALL ".join(selects)).to_arrow_table() if selects else None
+    return _canonical(cursor.sql(" UNION ALL ".join(selects)).to_arrow_table()) if selects else None
+
+
+def _canonical(table: pa.Table) -> pa.Table:
+    """Return a table with ``path``, as `decode_path` gives it, in the place of ``log_path``."""
+    place = table.column_names.index("log_path")
+    texts = table.column(place)
+    paths = texts.to_pylist()
+    if any("%" in path or path.startswith("file:/") for path in paths):
+        texts = build_array([*map(decode_path, paths)], pa.string())
+    return table.set_column(place, "path", texts)
 
 
 def _unseen(table: pa.Table, tail: LogTail) -> pa.Table:

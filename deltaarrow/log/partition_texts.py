@@ -7,13 +7,14 @@ the dictionaries of its row groups; to take the numbers from there costs a third
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 
+import deltaarrow.statistics as statistics
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.arrays import integers, numbers_of, raw_numbers, validity
 from deltaarrow.compute import quote_literal
@@ -22,7 +23,18 @@ from deltaarrow.storage.store import Store
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FIRST_TEXT", "MOST_TEXTS", "UNTOLD", "LeftByTexts", "NumberedTexts", "PartitionTexts"]
+    from deltaarrow.schema import PrimitiveType
+    from deltaarrow.statistics import ValueCondition
+
+__all__ = [
+    "FIRST_TEXT",
+    "MOST_TEXTS",
+    "UNTOLD",
+    "LeftByTexts",
+    "NumberedTexts",
+    "PartitionTexts",
+    "TextCondition",
+]
 
 MOST_TEXTS = 10_000
 """More are not held: a condition on them would cost as much as one on the files."""
@@ -36,6 +48,21 @@ _NO_FILE, UNTOLD, FIRST_TEXT = 0, 1, 2
 _MEMBER = "partitionValues"
 _ROWS_AT_ONCE = 1 << 16
 """Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
+
+
+class TextCondition(NamedTuple):
+    """A condition on files that looks at one partition column."""
+
+    sql: Callable[[], str | None]
+    """Gives the condition on ``partition_values``, false for texts that cannot match; None if all may."""
+
+    values: "ValueCondition | None" = None
+    """The same in Python, where it is as simple as that."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are texts that cannot match."""
+        return self.values is not None or self.sql() is not None
 
 
 class LeftByTexts(NamedTuple):
@@ -111,34 +138,49 @@ class _Column:
 class NumberedTexts(NamedTuple):
     """The texts of a partition column, and the number that each row has of them."""
 
-    texts: pa.Table
+    texts: Sequence[str | None]
+    """They have the numbers from `FIRST_TEXT` on."""
     numbers: np.ndarray
     has_untold: bool
     """Whether a row has an `add` that does not mention the column."""
+    values: dict["PrimitiveType", list[Any] | None]
+    """What the texts stand for, by the types by which that was asked: one, but for odd schemas."""
 
     @classmethod
     def of(cls, texts: Sequence[str | None], numbers: np.ndarray) -> Self:
         """Return texts that have the numbers from `FIRST_TEXT` on, in order, with the numbers of rows."""
-        table = pa.table(
-            [integers(np.arange(len(texts)) + FIRST_TEXT), build_array(texts, pa.string())],
-            ["number", "text"],
-        )
-        return cls(table, numbers, bool((numbers == UNTOLD).any()))
+        return cls(texts, numbers, bool((numbers == UNTOLD).any()), {})
 
-    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: str) -> LeftByTexts:
+    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: TextCondition) -> LeftByTexts:
         """Return the rows that a condition leaves; see `PartitionTexts.left`."""
-        name = "partition_texts"
-        cursor.register(name, self.texts)
+        verdicts: Any = None if condition.values is None else self._by_values(condition.values)
+        if verdicts is None:
+            verdicts = self._by_query(cursor, column, condition.sql() or "TRUE")
+        is_left = np.zeros(FIRST_TEXT + len(self.texts), bool)
+        is_left[FIRST_TEXT:] = verdicts
+        is_left[UNTOLD] = self.has_untold
+        texts = dict(zip(self.texts, is_left[FIRST_TEXT:].tolist(), strict=True))
+        return LeftByTexts(_having(self.numbers, is_left), not self.has_untold, {column: texts})
+
+    def _by_values(self, condition: "ValueCondition") -> list[bool] | None:
+        """Whether the condition leaves each text; None where that is for a query to tell."""
+        if condition.type not in self.values:
+            self.values[condition.type] = statistics.plain_values(self.texts, condition.type)
+        values = self.values[condition.type]
+        return None if values is None else condition.left(values)
+
+    def _by_query(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: str) -> np.ndarray:
+        name, count = "partition_texts", len(self.texts)
+        numbered = [integers(np.arange(count)), build_array(self.texts, pa.string())]
+        cursor.register(name, pa.table(numbered, ["number", "text"]))
         found = cursor.sql(
             f"SELECT number FROM (SELECT number, MAP {{{quote_literal(column)}: text}} AS partition_values"
             f" FROM {name}) WHERE {condition}"
         ).to_arrow_table()
         cursor.unregister(name)
-        is_left = np.zeros(FIRST_TEXT + self.texts.num_rows, bool)
-        is_left[numbers_of(found.column(0))] = True
-        is_left[UNTOLD] = self.has_untold
-        texts = zip(self.texts.column("text").to_pylist(), is_left[FIRST_TEXT:].tolist(), strict=True)
-        return LeftByTexts(_having(self.numbers, is_left), not self.has_untold, {column: dict(texts)})
+        verdicts = np.zeros(count, bool)
+        verdicts[numbers_of(found.column(0))] = True
+        return verdicts
 
 
 class PartitionTexts:
@@ -165,14 +207,15 @@ class PartitionTexts:
             if missing:
                 self._held |= self._read(missing)
 
-    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: str) -> LeftByTexts | None:
+    def left(
+        self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: TextCondition
+    ) -> LeftByTexts | None:
         """Return the rows that a condition leaves; None where that is not to be told from texts.
 
         Args:
             cursor: where the condition is asked.
             column: the physical name of a partition column.
-            condition: a condition on ``partition_values`` that looks at this column alone, and is false
-                for texts that cannot match.
+            condition: what looks at this column alone.
         """
         self.hold([column])
         held = self._held[column]

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deltaarrow.actions import FileActionKey
-from deltaarrow.log.choice import Pruning
-from deltaarrow.log.partition_texts import FIRST_TEXT, MOST_TEXTS, UNTOLD, NumberedTexts
+from deltaarrow.log.partition_texts import (
+    FIRST_TEXT,
+    MOST_TEXTS,
+    UNTOLD,
+    NumberedTexts,
+    TextCondition,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +41,7 @@ class RecentFiles:
         self._texts: dict[str, NumberedTexts | None] = {}
 
     def left(
-        self, cursor: "duckdb.DuckDBPyConnection", conditions: Mapping[str, Pruning]
+        self, cursor: "duckdb.DuckDBPyConnection", conditions: Mapping[str, TextCondition]
     ) -> tuple[list[FileActionKey], bool] | None:
         """Return the files that conditions on partition columns leave, and whether all could be asked.
 
@@ -44,14 +49,13 @@ class RecentFiles:
         """
         found, is_exact = None, True
         for column, condition in conditions.items():
-            sql = condition(stats=None, partition_values="partition_values")
-            if sql is None:
+            if not condition.tells:
                 continue
             texts = self._numbered(column)
             if texts is None:
                 is_exact = False
                 continue
-            left = texts.left(cursor, column, sql)
+            left = texts.left(cursor, column, condition)
             found = left.rows if found is None else found & left.rows
             is_exact = is_exact and left.is_exact
         if found is None:

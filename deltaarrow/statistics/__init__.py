@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.statistics.rewriting import with_num_records, with_wide_bounds
     from deltaarrow.statistics.skipping import skipping_sql
+    from deltaarrow.statistics.value_conditions import ValueCondition, plain_values, value_condition
     from deltaarrow.statistics.variant_skipping import skip_by_variants
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Left",
     "StatisticsColumn",
     "StatisticsCondition",
+    "ValueCondition",
     "comparisons_of",
     "guarantee",
     "guarantees",
@@ -56,6 +58,7 @@ __all__ = [
     "parse_column_names",
     "parse_statistics",
     "partition_expression",
+    "plain_values",
     "render_bound",
     "render_statistics",
     "skip_by_variants",
@@ -64,6 +67,7 @@ __all__ = [
     "statistics_schema",
     "string_prefix_length",
     "truncate_max",
+    "value_condition",
     "with_num_records",
     "with_wide_bounds",
 ]
@@ -84,6 +88,7 @@ __getattr__ = lazy_attributes(
         "Left": "deltaarrow.statistics.held",
         "StatisticsColumn": "deltaarrow.statistics.columns",
         "StatisticsCondition": "deltaarrow.statistics.held",
+        "ValueCondition": "deltaarrow.statistics.value_conditions",
         "comparisons_of": "deltaarrow.statistics.ranges",
         "guarantee": "deltaarrow.statistics.arrow_guarantees",
         "guarantees": "deltaarrow.statistics.arrow_guarantees",
@@ -92,6 +97,7 @@ __getattr__ = lazy_attributes(
         "parse_column_names": "deltaarrow.statistics.columns",
         "parse_statistics": "deltaarrow.statistics.parsing",
         "partition_expression": "deltaarrow.statistics.arrow_guarantees",
+        "plain_values": "deltaarrow.statistics.value_conditions",
         "render_bound": "deltaarrow.statistics.render",
         "render_statistics": "deltaarrow.statistics.render",
         "skip_by_variants": "deltaarrow.statistics.variant_skipping",
@@ -100,6 +106,7 @@ __getattr__ = lazy_attributes(
         "statistics_schema": "deltaarrow.statistics.parsing",
         "string_prefix_length": "deltaarrow.statistics.columns",
         "truncate_max": "deltaarrow.statistics.render",
+        "value_condition": "deltaarrow.statistics.value_conditions",
         "with_num_records": "deltaarrow.statistics.rewriting",
         "with_wide_bounds": "deltaarrow.statistics.rewriting",
     },

@@ -126,8 +126,8 @@ def test_texts_are_found_once_for_all_snapshots_of_a_checkpoint(tmp_path, monkey
 
 
 def held(snapshot):
-    (found,) = snapshot._state._head.partition_texts.values()
-    return found._held
+    (found,) = snapshot._state._head.held.values()
+    return found.texts._held
 
 
 def test_too_many_texts_are_not_held(tmp_path, monkeypatch):
@@ -147,7 +147,7 @@ def test_two_bytes_are_held_of_a_file(tmp_path, monkeypatch):
     snapshot = da.DeltaTable(tmp_path).snapshot
     paths(snapshot, "day = DATE '2024-01-01'")
     assert held(snapshot)["day"].numbers.dtype == "uint16"
-    assert held(snapshot)["day"].texts.column("text").to_pylist() == ["2024-01-01"]
+    assert held(snapshot)["day"].texts == ["2024-01-01"]
 
 
 def test_a_text_that_is_there_twice_is_left_to_the_query(tmp_path, monkeypatch):
