@@ -45,7 +45,9 @@ def test_the_texts_that_are_left_are_those_of_the_query(given_column):
         return
     sql = skipping_sql(predicate, SCHEMA, partition_columns=[name], partition_values="partition_values")
     query = f"SELECT {sql} FROM (SELECT MAP {{'{name}': ?::VARCHAR}} AS partition_values)"
-    assert condition.left(values) == [duckdb.execute(query, [text]).fetchone()[0] for text in texts]
+    with duckdb.connect() as connection:
+        expected = [connection.execute(query, [text]).fetchall()[0][0] for text in texts]
+    assert condition.left(values) == expected
 
 
 @pytest.mark.parametrize(
