@@ -88,9 +88,6 @@ class Choice(NamedTuple):
     is_exact: bool = False
     """Whether they are those of the files that the whole condition leaves."""
 
-    texts: Mapping[str, Mapping[str | None, bool]] | None = None
-    """Where texts tell that: whether it leaves files that have a text, by partition columns."""
-
     held: HeldFiles | None = None
     """What told the rows: they are to be had of these very files alone."""
 
@@ -126,9 +123,7 @@ def choose(
             kept = found.rows[texts.all_rows(numbers, rows)]
             numbers, rows = numbers[kept], rows[kept]
     parts = list(_parts(cursor, files, numbers, rows))
-    # Statistics were not asked either where texts left no file, and commits may hold one that texts leave.
-    texts_tell = found is not None and is_exact and condition.statistics is None
-    return Choice(parts, is_exact, found.texts if found is not None and texts_tell else None, held)
+    return Choice(parts, is_exact, held)
 
 
 def _held(store: Store, head: CheckpointHead, files: CheckpointFiles) -> HeldFiles:
@@ -153,8 +148,7 @@ def _left_by_texts(
         return None, False
     rows = np.logical_and.reduce([each.rows for each in told]) if len(told) > 1 else told[0].rows
     is_exact = all(each.is_exact for each in told)
-    left = {column: left for each in told for column, left in each.texts.items()}
-    return LeftByTexts(rows, is_exact, left), is_exact and len(told) == len(found)
+    return LeftByTexts(rows, is_exact), is_exact and len(told) == len(found)
 
 
 def _left_by_statistics(

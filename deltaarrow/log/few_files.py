@@ -5,8 +5,8 @@ few files to read: so the rows are fetched as they are, what the commits say of 
 a condition is asked once, of those that it was not asked of before.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from deltaarrow.storage.store import Store
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["list_few", "with_looked_at"]
+__all__ = ["list_few", "rows_of", "with_looked_at"]
 
 _FEW = 10_000
 
@@ -33,6 +33,7 @@ def list_few(
     store: Store,
     chosen: Sequence[tuple[CheckpointFiles, Choice]],
     tail: LogTail,
+    answer_tail: Callable[[], pa.Table | None],
     read_tail: Callable[[list[str]], pa.Table],
     names: Sequence[str],
     condition: str,
@@ -44,7 +45,8 @@ def list_few(
         store: where the files are.
         chosen: the files of the checkpoint, with the rows to read of them.
         tail: the commits after it.
-        read_tail: gives columns of the live files that are in the tail, newest last.
+        answer_tail: gives the columns of those of its files that the condition leaves, if that is known.
+        read_tail: gives columns of its live files, newest last.
         names: those of the columns.
         condition: the condition as SQL over the columns of `FILE_SCHEMA`.
     """
@@ -57,10 +59,9 @@ def list_few(
     told = _fetched(cursor, store, [choice for _, choice in chosen if choice.is_exact], names)
     others = _fetched(cursor, store, [choice for _, choice in chosen if not choice.is_exact], looked_at)
     tables = [] if told is None else [_unseen(told, tail).select(names)]
-    known = next((choice.texts for _, choice in chosen if choice.is_exact and choice.texts is not None), None)
-    is_left = None if known is None else _is_left(tail, known)
     judged = [] if others is None else [_unseen(others, tail)]
-    if is_left is None:
+    of_tail = answer_tail()
+    if of_tail is None:
         judged.append(read_tail(looked_at))
     if judged:
         for number, table in enumerate(judged):
@@ -69,8 +70,8 @@ def list_few(
         rows = " UNION ALL ".join(f"SELECT {columns} FROM judged_{number}" for number in range(len(judged)))
         listed = ", ".join(map(quote_identifier, names))
         tables.append(cursor.sql(f"SELECT {listed} FROM ({rows}) WHERE {condition}").to_arrow_table())
-    if is_left is not None:
-        tables.append(_rows(read_tail([*names]).select(names), is_left))
+    if of_tail is not None:
+        tables.append(of_tail)
     schema = pa.schema([FILE_SCHEMA.field(name) for name in names])
     return pa.concat_tables(
         [table if table.schema.equals(schema) else table.cast(schema) for table in tables]
@@ -122,23 +123,10 @@ def _unseen(table: pa.Table, tail: LogTail) -> pa.Table:
     for row in seen:
         key = FileActionKey(paths[row], identities[row].as_py())
         is_left[row] = key not in tail.adds and key not in tail.removes
-    return _rows(table, is_left)
+    return rows_of(table, is_left)
 
 
-def _is_left(tail: LogTail, texts: Mapping[str, Mapping[str | None, bool]]) -> np.ndarray | None:
-    """Which live files of the tail, newest last, have texts that are left; None where one is not known."""
-    is_left = np.ones(len(tail.adds), bool)
-    for row, add in enumerate(reversed(tail.adds.values())):
-        values: Any = add.get("partitionValues")
-        for column, left in texts.items():
-            try:
-                is_left[row] &= left[values[column]]
-            except (KeyError, TypeError):
-                return None
-    return is_left
-
-
-def _rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
+def rows_of(table: pa.Table, mask: np.ndarray) -> pa.Table:
     """The rows that a mask leaves, as slices: to filter them would load all functions of Arrow."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).view(np.int8)))
     slices = [table.slice(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]

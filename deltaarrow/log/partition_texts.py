@@ -7,7 +7,7 @@ the dictionaries of its row groups; to take the numbers from there costs a third
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -73,9 +73,6 @@ class LeftByTexts(NamedTuple):
 
     is_exact: bool
     """Whether each of them is a file that the condition leaves."""
-
-    texts: Mapping[str, Mapping[str | None, bool]]
-    """By columns, whether the condition leaves files that have a text."""
 
 
 class _UntellableError(Exception):
@@ -159,8 +156,7 @@ class NumberedTexts(NamedTuple):
         is_left = np.zeros(FIRST_TEXT + len(self.texts), bool)
         is_left[FIRST_TEXT:] = verdicts
         is_left[UNTOLD] = self.has_untold
-        texts = dict(zip(self.texts, is_left[FIRST_TEXT:].tolist(), strict=True))
-        return LeftByTexts(_having(self.numbers, is_left), not self.has_untold, {column: texts})
+        return LeftByTexts(_having(self.numbers, is_left), not self.has_untold)
 
     def _by_values(self, condition: "ValueCondition") -> list[bool] | None:
         """Whether the condition leaves each text; None where that is for a query to tell."""

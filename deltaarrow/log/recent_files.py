@@ -1,8 +1,9 @@
-"""Which live files of many commits may be wanted, by the texts of their partition values.
+"""Which live files of commits may be wanted, by the texts of their partition values and their statistics.
 
-Without a checkpoint the file actions of a log are in memory as JSON gives them. To make a table of tens of
-thousands takes longer than to read them; so a condition on partition columns is asked of the few texts first
-(`deltaarrow.log.partition_texts`), and a table is made of the files that are left.
+The file actions of commits are in memory as JSON gives them. To make a table of tens of thousands takes
+longer than to read them; so a condition on partition columns is asked of the few texts first
+(`deltaarrow.log.partition_texts`), and a table is made of the files that are left. Beside a large checkpoint
+they are judged by the whole condition likewise, as a query takes milliseconds to prepare.
 """
 
 import threading
@@ -11,8 +12,12 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from deltaarrow.actions import FileActionKey
+from deltaarrow.actions.arrow import build_array
+from deltaarrow.arrays import integers
+from deltaarrow.log.choice import FileCondition
 from deltaarrow.log.partition_texts import (
     FIRST_TEXT,
     MOST_TEXTS,
@@ -20,6 +25,7 @@ from deltaarrow.log.partition_texts import (
     NumberedTexts,
     TextCondition,
 )
+from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,16 +42,55 @@ class RecentFiles:
 
     def __init__(self, adds: dict[FileActionKey, dict[str, Any]]) -> None:
         self.keys = [*reversed(adds)]
+        """The files in the order in which they were committed."""
         self._adds = [*reversed(adds.values())]
         self._lock = threading.Lock()
         self._texts: dict[str, NumberedTexts | None] = {}
+        self._statistics = HeldStatistics(has_few=True)
 
-    def left(
+    def left(self, cursor: "duckdb.DuckDBPyConnection", condition: FileCondition) -> np.ndarray | None:
+        """Return a mask of the files that a condition leaves; None where not all of it could be asked."""
+        found, is_exact = self.left_by_texts(cursor, condition.partitions)
+        if not is_exact or not condition.is_all:
+            return None
+        if found is None:
+            found = np.ones(len(self.keys), bool)
+        if condition.statistics is not None and found.any():
+            left = self._left_by_statistics(cursor, condition.statistics)
+            if left is None or not left.is_exact:
+                return None
+            told = np.zeros(len(found), bool)
+            told[left.places] = True
+            found = found & told
+        return found
+
+    def of(self, mask: np.ndarray) -> list[FileActionKey]:
+        """Return the files of a mask."""
+        return [self.keys[row] for row in np.flatnonzero(mask).tolist()]
+
+    def _left_by_statistics(
+        self, cursor: "duckdb.DuckDBPyConnection", condition: StatisticsCondition
+    ) -> Left | None:
+        name = "recent_statistics"
+        source = f"SELECT {PLACE}, stats FROM {name}"
+        left = self._statistics.left(cursor, source, condition, may_read=False)
+        if left is not None:
+            return left
+        texts = [add.get("stats") for add in self._adds]
+        if not {*map(type, texts)} <= {str, NoneType}:
+            return None  # It is for the table of all to say what that means.
+        places = integers(np.arange(len(texts)))
+        cursor.register(name, pa.table([places, build_array(texts, pa.string())], [PLACE, "stats"]))
+        left = self._statistics.left(cursor, source, condition)
+        cursor.unregister(name)
+        return left
+
+    def left_by_texts(
         self, cursor: "duckdb.DuckDBPyConnection", conditions: Mapping[str, TextCondition]
-    ) -> tuple[list[FileActionKey], bool] | None:
-        """Return the files that conditions on partition columns leave, and whether all could be asked.
+    ) -> tuple[np.ndarray | None, bool]:
+        """Return a mask of the files that conditions on partition columns leave, and whether all were asked.
 
-        They are in the order in which they were committed. None where no condition could be asked.
+        None where none was.
         """
         found, is_exact = None, True
         for column, condition in conditions.items():
@@ -58,9 +103,7 @@ class RecentFiles:
             left = texts.left(cursor, column, condition)
             found = left.rows if found is None else found & left.rows
             is_exact = is_exact and left.is_exact
-        if found is None:
-            return None
-        return [self.keys[row] for row in np.flatnonzero(found).tolist()], is_exact
+        return found, is_exact
 
     def _numbered(self, column: str) -> NumberedTexts | None:
         """The texts of a column; None where they are too many, or no texts."""

@@ -50,7 +50,7 @@ from deltaarrow.log.checksums import (
 from deltaarrow.log.choice import Choice, FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
-from deltaarrow.log.few_files import list_few, with_looked_at
+from deltaarrow.log.few_files import list_few, rows_of, with_looked_at
 from deltaarrow.log.many_files import condition_on, list_many
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.recent_files import RecentFiles
@@ -278,12 +278,13 @@ class LogState:
         read_left = read_held
         if condition is not None and condition.partitions and len(held.adds) > _MANY_ADDS:
             with files_cursor(self.store) as cursor:
-                left = self._recent_files.left(cursor, condition.partitions)
+                left, is_exact = self._recent_files.left_by_texts(cursor, condition.partitions)
             if left is not None:
-                if not parts and left[1] and condition.is_all and condition.statistics is None:
-                    return self.held_table(AddFile.KEY, left[0], names)
-                if len(left[0]) < len(held.adds):
-                    read_left = partial(self.held_table, AddFile.KEY, left[0])
+                wanted = self._recent_files.of(left)
+                if not parts and is_exact and condition.is_all and condition.statistics is None:
+                    return self.held_table(AddFile.KEY, wanted, names)
+                if len(wanted) < len(held.adds):
+                    read_left = partial(self.held_table, AddFile.KEY, wanted)
         with files_cursor(self.store) as cursor:
             try:
                 choices = [(files, self._chosen(cursor, files, condition)) for files in parts]
@@ -327,12 +328,24 @@ class LogState:
     ) -> pa.Table:
         """Ask the rows that were chosen, and the tail."""
         held = self.held[0]
-        if choices and kept is not None:
-            few = list_few(cursor, self.store, choices, held, read_held, names, kept)
+        if choices and condition is not None and kept is not None:
+            answer = partial(self._recently_added, cursor, condition, names)
+            few = list_few(cursor, self.store, choices, held, answer, read_held, names, kept)
             if few is not None:
                 return few
         keys = [*held.adds, *held.removes] if choices else []
         return list_many(cursor, self.store, choices, keys, read_left, action, schema, names, condition)
+
+    def _recently_added(
+        self, cursor: "duckdb.DuckDBPyConnection", condition: FileCondition, names: list[str]
+    ) -> pa.Table | None:
+        """Columns of those files in memory that a condition leaves; None where a query has to tell them."""
+        left = self._recent_files.left(cursor, condition)
+        if left is None:
+            return None
+        if len(left) > _MANY_ADDS:
+            return self.held_table(AddFile.KEY, self._recent_files.of(left), names)
+        return rows_of(self._added(names).select(names), left)
 
     def _have_changed(self, choices: Sequence[tuple[CheckpointFiles, Choice]]) -> bool:
         """Whether the files of which rows were chosen are others by now; what is held of them is let go."""

@@ -71,10 +71,16 @@ def every_checkpoint_is_large(monkeypatch):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """How often statistics of all files were read."""
+    """How often statistics of all files of a checkpoint were read."""
     found = []
     read = HeldStatistics._read
-    monkeypatch.setattr(HeldStatistics, "_read", lambda *given: found.append(given[-1]) or read(*given))
+
+    def note_and_read(held, cursor, source, asked):
+        if "read_parquet" in source:
+            found.append(asked)
+        return read(held, cursor, source, asked)
+
+    monkeypatch.setattr(HeldStatistics, "_read", note_and_read)
     return found
 
 

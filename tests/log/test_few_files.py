@@ -7,12 +7,15 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.expressions import from_sql
-from deltaarrow.log import few_files
+from deltaarrow.log import choice, few_files
+from deltaarrow.log.recent_files import RecentFiles
+from deltaarrow.statistics import HeldStatistics
 from tests.support.tables import TableBuilder
 
 replay = importlib.import_module("deltaarrow.log.replay")
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
+STATISTICS = {"numRecords": 9, "minValues": {"id": 0}, "maxValues": {"id": 8}, "nullCount": {"id": 0}}
 CONDITIONS = ["p = 'a'", "p = 'b'", "p <> 'b'", "p = 'new'", "p = 'none'", "p IS NULL", "p = 'a' AND id = 3"]
 
 
@@ -32,7 +35,7 @@ def keys(folder, condition):
 def table(tmp_path):
     """Files that were given a deletion vector before and after the checkpoint, removed, and added again."""
     table = TableBuilder(tmp_path).features("deletionVectors").metadata(SCHEMA, ["p"])
-    stats = {"numRecords": 9, "minValues": {"id": 0}, "maxValues": {"id": 8}, "nullCount": {"id": 0}}
+    stats = STATISTICS
     adds = [table.add_file(9, {"p": "ab"[n % 2]}, name=f"f{n}", stats=stats) for n in range(8)]
     table.commit(adds)
     (_, marked) = table.with_deletion_vector(adds[0], table.deletion_vector([1]))
@@ -70,13 +73,33 @@ def test_texts_of_no_file_of_the_checkpoint_do_not_speak_for_statistics(tmp_path
     assert keys(tmp_path, "p = 'a' AND q = 'y' AND id = 30") == []
 
 
-def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch):
+@pytest.fixture
+def judged(monkeypatch):
+    """The masks of the files of commits that are judged without a query over them."""
+    found = []
+    left = RecentFiles.left
+    monkeypatch.setattr(RecentFiles, "left", lambda *given: found.append(left(*given)) or found[-1])
+    return found
+
+
+def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch, judged):
     monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
-    is_left = few_files._is_left
-    verdicts = []
-    monkeypatch.setattr(
-        few_files, "_is_left", lambda *given: verdicts.append(is_left(*given)) or verdicts[-1]
-    )
     table.commit([table.remove(table.add_file(9, {"p": "new"}, name="g"))])
     assert [each["path"] for each in keys(table.path, "p = 'b'")] == ["f1", "f3", "f5", "f7"]
-    assert verdicts[0].tolist() == [False, False, False]
+    assert judged[0].tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize("many", [1000, 0])
+def test_commits_are_judged_by_statistics_that_are_held(table, monkeypatch, judged, many):
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "_MANY_ADDS", many)
+    monkeypatch.setattr(choice, "_MOST_LEFT", 1)
+    table.commit([table.add_file(9, {"p": "b"}, name="i", stats=STATISTICS | {"maxValues": {"id": 3}})])
+    snapshot = da.DeltaTable(table.path).snapshot
+    for least, wanted in ((4, {"f4", "g", "h", "f6"}), (3, {"f4", "g", "h", "f6", "i"}), (9, {"h"})):
+        found = snapshot.files(from_sql(f"id >= {least}"), ["path"]).column("path").to_pylist()
+        assert {path for path in found if path in {"f4", "g", "h", "f6", "i"}} == wanted
+    monkeypatch.setattr(HeldStatistics, "_read", None)
+    assert snapshot.files(from_sql("id = 8 AND p = 'new'"), ["path"]).column("path").to_pylist() == ["g"]
+    assert snapshot.files(from_sql("id >= 8 AND p = 'b'"), ["path"]).num_rows == 4
+    assert not any(mask is None for mask in judged)
