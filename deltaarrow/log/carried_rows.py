@@ -59,6 +59,9 @@ def _older_adds(store: Store, files: CheckpointFiles, add_type: pa.StructType) -
     adds = columns[AddFile.KEY].combine_chunks().drop_null()
     if any(adds.field(member).null_count for member in _REQUIRED):
         return None
+    vectors = adds.field("deletionVector")
+    if vectors.field("storageType").null_count > vectors.null_count:
+        return None  # A struct without members, which is no deletion vector.
     return conformed(adds, add_type)
 
 

@@ -128,3 +128,21 @@ def test_other_members_than_those_of_the_older_checkpoint_take_a_query(tmp_path,
     assert len(rows) == 3
     assert "more" in str(schema)
     assert carried == [True, False]
+
+
+def test_an_empty_deletion_vector_is_none(tmp_path, carried):
+    """As where a writer leaves a struct without members instead of no struct."""
+    features = {"delta.enableDeletionVectors": "true"}
+    append(tmp_path, 2, configuration=features)
+    contents(tmp_path)
+    (checkpoint,) = tmp_path.glob("_delta_log/*.checkpoint.parquet")
+    rows = pq.read_table(checkpoint)
+    field, place = rows.schema.field("add"), rows.schema.get_field_index("add")
+    adds = [add and add | {"deletionVector": {}} for add in rows.column("add").to_pylist()]
+    pq.write_table(rows.set_column(place, field, pa.array(adds, field.type)), checkpoint, store_schema=False)
+    commit = tmp_path / "_delta_log" / f"{0:020d}.json"
+    (again,) = (line for line in commit.read_text().splitlines() if line.startswith('{"add"'))
+    (tmp_path / "_delta_log" / f"{2:020d}.json").write_text('{"commitInfo":{"timestamp":0}}\n' + again)
+    assert len(contents(tmp_path)[1]) == 2
+    assert carried == [True, False]
+    assert DeltaTable(tmp_path).count() == 2 * DATA.num_rows
