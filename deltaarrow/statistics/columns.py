@@ -6,7 +6,7 @@ another number (``delta.dataSkippingNumIndexedCols``, all with a negative one) o
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from deltaarrow.errors import InvalidTablePropertyError
@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_STRING_PREFIX_LENGTH",
     "StatisticsColumn",
     "parse_column_names",
+    "readable_columns",
     "statistics_columns",
     "string_prefix_length",
 ]
@@ -79,6 +80,33 @@ def statistics_columns(
     return tuple(
         leaf for name, leaf in leaves if any(name[:length] in wanted for length in range(1, len(name) + 1))
     )
+
+
+def readable_columns(columns: Iterable[StatisticsColumn]) -> tuple[StatisticsColumn, ...]:
+    """Those of which DuckDB reads statistics as a struct: it knows no empty name, and no other case of one.
+
+    >>> long = PrimitiveType("long")
+    >>> columns = [StatisticsColumn(path, long) for path in [("a", ""), ("b", "c"), ("B", "c"), ("b", "d")]]
+    >>> [each.path for each in readable_columns([*columns, StatisticsColumn(("c",), long)])]
+    [('c',)]
+    """
+    columns = tuple(columns)
+    spellings: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for each in columns:
+        for folded, way in _ways(each):
+            spellings.setdefault(folded, set()).add(way)
+    return tuple(
+        each
+        for each in columns
+        if all(each.path) and all(len(spellings[folded]) == 1 for folded, _ in _ways(each))
+    )
+
+
+def _ways(column: StatisticsColumn) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The ways to a column and to the structs above it, each without regard to case and as it is."""
+    for length in range(1, len(column.path) + 1):
+        way = column.path[:length]
+        yield tuple(name.casefold() for name in way), way
 
 
 def string_prefix_length(configuration: Mapping[str, str]) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import PrimitiveType, StructType, to_arrow_type
-from deltaarrow.statistics.columns import StatisticsColumn, statistics_columns
+from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns
 
 __all__ = ["parse_statistics", "statistics_schema"]
 
@@ -101,9 +101,7 @@ def parse_statistics(
 def _columns(
     schema: StructType, mapping_mode: str, partition_columns: Collection[str]
 ) -> Sequence[StatisticsColumn]:
-    columns = statistics_columns(schema, partition_columns, _ALL_COLUMNS, mapping_mode)
-    # DuckDB reads no member of an object whose key is empty.
-    return [column for column in columns if all(column.path)]
+    return readable_columns(statistics_columns(schema, partition_columns, _ALL_COLUMNS, mapping_mode))
 
 
 def _struct(leaves: Sequence[tuple[tuple[str, ...], pa.DataType]]) -> pa.StructType:

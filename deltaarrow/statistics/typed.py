@@ -22,7 +22,7 @@ from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
-from deltaarrow.statistics.columns import StatisticsColumn, statistics_columns
+from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns
 from deltaarrow.statistics.ranges import day_number
 
 __all__ = ["TypedStatistics"]
@@ -59,8 +59,7 @@ class TypedStatistics:
     ) -> "TypedStatistics":
         """The statistics that a table of this metadata has; arguments as for `statistics_columns`."""
         columns = statistics_columns(schema, partition_columns, configuration, mapping_mode)
-        # DuckDB reads no member of an object whose key is empty.
-        return cls(tuple(column for column in columns if all(column.path)), has_tight_bounds)
+        return cls(readable_columns(columns), has_tight_bounds)
 
     @cached_property
     def _leaves(self) -> Sequence[tuple[_Path, Field]]:

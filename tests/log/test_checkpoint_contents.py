@@ -122,6 +122,17 @@ def test_statistics_pass_from_struct_to_struct(tmp_path):
     assert add["stats_parsed"]["nullCount"] == {"id": 0, "at": 1, "new": None}
 
 
+def test_columns_that_differ_in_case_alone_have_statistics_as_text(tmp_path):
+    schema = pa.schema([("a", pa.int64()), ("A", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    table = TableBuilder(tmp_path).protocol().metadata(schema)
+    values = {"a": 1, "A": 2, "at": "2024-01-02T03:04:05.123Z"}
+    table.commit([table.add_file(1, stats={"numRecords": 1, "minValues": values, "maxValues": values})])
+    write(table)
+    (add,) = adds(next(table.log.glob("*.checkpoint.parquet")))
+    assert list(add["stats_parsed"]["minValues"]) == ["at"]
+    assert json.loads(add["stats"])["minValues"] == values
+
+
 def test_row_groups_hold_few_partitions_each(tmp_path, monkeypatch):
     monkeypatch.setattr("deltaarrow.log.checkpoint_writer._ROWS_A_GROUP", 2_000)
     monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)

@@ -80,3 +80,12 @@ def test_physical_names():
 def test_a_table_without_columns():
     table = parse_statistics(pa.array(['{"numRecords":1}']), Schema([Field("p", "long")]), "none", ["p"])
     assert table.to_pylist() == [{"numRecords": 1, "tightBounds": None}]
+
+
+def test_columns_that_differ_in_case_alone_have_none():
+    schema = Schema([Field("a", "long"), Field("A", "long"), Field("b", "long")])
+    text = '{"numRecords":1,"minValues":{"a":1,"A":2,"b":3},"nullCount":{"a":0,"A":0,"b":0}}'
+    (row,) = parse_statistics(pa.array([text]), schema).to_pylist()
+    assert row["numRecords"] == 1
+    assert row["minValues"] == {"b": 3}
+    assert row["nullCount"] == {"b": 0}
