@@ -253,12 +253,13 @@ class Snapshot:
         return self._asking_statistics(own), len(own) == len(parts)
 
     def _statistics_parts(self, parts: Sequence[Predicate]) -> list[Predicate]:
-        """Those parts of a predicate that look at nothing but data columns."""
+        """Those parts of a predicate that look at nothing but data columns, whatever the case of names."""
+        partitions = {name.casefold() for name in self.partition_columns}
         return [
             part
             for part in parts
             if not variant_paths(part)
-            and {path[0] for path in columns_of(part)}.isdisjoint(self.partition_columns)
+            and {path[0].casefold() for path in columns_of(part)}.isdisjoint(partitions)
         ]
 
     def _asking_statistics(self, parts: Sequence[Predicate]) -> StatisticsCondition:

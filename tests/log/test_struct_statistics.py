@@ -194,3 +194,11 @@ def test_times_of_int96_are_not_cut_to_what_nanoseconds_hold(tmp_path, monkeypat
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert paths(snapshot, "at > TIMESTAMP '2025-01-01 00:00:00Z'") == ["end"]
     assert paths(snapshot, "at < TIMESTAMP '2024-01-01 00:00:00Z'") == ["begin"]
+
+
+def test_a_partition_column_in_another_case_is_no_data_column(tmp_path, monkeypatch):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    adds = [table.add_file(1, {"p": "ab"[n % 2]}, name=f"f{n}", stats=statistics_of(n, n)) for n in range(9)]
+    table.commit(adds).checkpoint(stats="struct")
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    assert paths(da.DeltaTable(tmp_path).snapshot, "P = 'a' AND ID < 3") == ["f0", "f2"]
