@@ -8,6 +8,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deltaarrow.collection import no_collection
+
 __all__ = ["lazy_attributes"]
 
 
@@ -22,6 +24,8 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
     def load(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(names[name]), name)
+        with no_collection():
+            module = importlib.import_module(names[name])
+        return getattr(module, name)
 
     return load

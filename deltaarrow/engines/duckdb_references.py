@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.collection import no_collection
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.schema import DataType, Field, StructType
@@ -244,7 +245,8 @@ def parse_statement(text: str) -> Statement | None:
     offset = 0 if question is None else question.end()
     if _BEGINNING.match(text, offset) is None:
         return None
-    from sqlglot.errors import SqlglotError
+    with no_collection():
+        from sqlglot.errors import SqlglotError
 
     dialect = _dialect()()
     # What stands before is blanked, so that positions are those in the text.

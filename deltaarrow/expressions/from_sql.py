@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaarrow.collection import no_collection
 from deltaarrow.errors import InvalidPredicateError, UnsupportedFeatureError
 from deltaarrow.expressions.nodes import (
     NULL,
@@ -87,8 +88,9 @@ def from_sql(text: str) -> Predicate:
     >>> from_sql("a.`b c` >= 2")
     Compare(op='>=', left=Column(path=('a', 'b c')), right=Literal(value=2, type=None))
     """
-    from sqlglot import parse
-    from sqlglot.errors import SqlglotError
+    with no_collection():
+        from sqlglot import parse
+        from sqlglot.errors import SqlglotError
 
     try:
         statements = parse(text, dialect=_dialect())

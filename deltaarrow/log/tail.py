@@ -3,9 +3,7 @@
 They are read newest first, and what is known of a thing already stands.
 """
 
-import contextlib
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +17,7 @@ from deltaarrow.actions import (
     SetTransaction,
     parse_fields,
 )
+from deltaarrow.collection import no_collection
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
@@ -115,34 +114,10 @@ def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
     return actions if file.kind is LogFileKind.COMPACTION else actions[::-1]
 
 
-@contextlib.contextmanager
-def _no_collection(*, of_many: bool) -> Iterator[None]:
-    """Make objects that all stay, without the collector going over them again and again.
-
-    With tens of thousands of actions that was a fifth to a third of the time. Where they are so many, they
-    are put where the oldest objects are, lest the next object that is made have the collector go over them
-    all; what others have left to collect is collected before that.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    is_moved = of_many and not gc.get_freeze_count()
-    if is_moved:
-        gc.collect(1)
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_moved:
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
-
-
 def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
     """Read and reconcile commits and log compactions, given in ascending order."""
     tail = LogTail()
-    with _no_collection(of_many=sum(file.entry.size for file in deltas) > _MANY):
+    with no_collection(of_many=sum(file.entry.size for file in deltas) > _MANY):
         contents = read_commits(store, [file.name for file in deltas])
         for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
             if not actions and file.kind is LogFileKind.COMMIT:

@@ -10,6 +10,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.collection import no_collection
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.stored_expressions.nodes import refused
 
@@ -48,7 +49,8 @@ def parse_tree(text: str) -> "exp.Expr":
     Raises:
         UnsupportedFeatureError: the text is not one expression of the part of Spark SQL that is read here.
     """
-    from sqlglot.errors import SqlglotError
+    with no_collection():
+        from sqlglot.errors import SqlglotError
 
     if len(text) > _MAX_LENGTH:
         raise refused(f"a text of {len(text)} characters")

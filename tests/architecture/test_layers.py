@@ -5,7 +5,7 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "arrays", "clock", "lazy", "notebook", "optional", "values", "version"),
+    ("errors", "arrays", "clock", "collection", "lazy", "notebook", "optional", "values", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "stored_expressions"),
     ("actions", "statistics"),
