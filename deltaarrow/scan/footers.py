@@ -121,12 +121,18 @@ def _fits(bound: object, data_type: PrimitiveType) -> bool:
 
 
 def _proves(field: Field, nulls: object, smallest: object, rows: int) -> bool:
-    """Whether statistics prove that a column, or one member of a struct at least, is in the file."""
+    """Whether statistics prove a column to be in the file: one member of a struct, and all structs in it."""
     if isinstance(field.type, StructType):
         if not isinstance(nulls, dict):
             return False
         inner = smallest if isinstance(smallest, dict) else {}
-        return any(_proves(f, nulls.get(f.name), inner.get(f.name), rows) for f in field.type.fields)
+        members = [
+            (f.type, _proves(f, nulls.get(f.name), inner.get(f.name), rows)) for f in field.type.fields
+        ]
+        # A struct in a struct is read in another way where it is absent.
+        return any(proven for _, proven in members) and all(
+            proven for data_type, proven in members if isinstance(data_type, StructType)
+        )
     if not isinstance(nulls, int) or isinstance(nulls, bool) or not 0 <= nulls < rows:
         return False
     return smallest is None or not isinstance(field.type, PrimitiveType) or _fits(smallest, field.type)

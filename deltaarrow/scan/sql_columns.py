@@ -10,6 +10,8 @@ other names in nested types     ``remap_struct``, through which filters still re
 timestamp without zone, INT96   ``make_timestamptz(epoch_us(t))``: as UTC, whatever the session's zone
 timestamp with zone             ``make_timestamp(epoch_us(t))`` where the table's has none
 text in plain binary            ``decode(b)``; a cast would write bytes out as ``\xE2``
+no struct or variant that is    a default of ``remap_struct``: where a query takes apart one that the reader
+a member of a struct            has made up, DuckDB fails, and with it everything on the database
 ==============================  ====================================================================
 
 Such values inside nested types are taken apart and put together again around the expression.
@@ -112,7 +114,8 @@ class _Part:
         if self.converts:
             return self.converted(source, depth)
         if self.renames:
-            return f"remap_struct({source}, NULL::{self.logical}, {self.mapping()}, NULL)"
+            defaults = self.defaults() or "NULL"
+            return f"remap_struct({source}, NULL::{self.logical}, {self.mapping()}, {defaults})"
         return source
 
     def converted(self, source: str, depth: int) -> str:
@@ -121,6 +124,10 @@ class _Part:
     def mapping(self) -> str:
         """The third argument of ``remap_struct``."""
         raise NotImplementedError
+
+    def defaults(self) -> str | None:
+        """The fourth argument of ``remap_struct``; None where it has nothing to say."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,21 @@ class _Value(_Part):
 
 
 @dataclass(frozen=True)
+class _Absent(_Part):
+    """A member of a struct that the file does not have and the reader is not asked for."""
+
+    @property
+    def renames(self) -> bool:
+        return True
+
+    def value(self, source: str, depth: int) -> str:
+        return self.defaults()
+
+    def defaults(self) -> str:
+        return f"NULL::{self.logical}"
+
+
+@dataclass(frozen=True)
 class _Struct(_Part):
     members: tuple[tuple[str, str, _Part], ...]
     """Name in the table, name in the file, part."""
@@ -147,7 +169,8 @@ class _Struct(_Part):
 
     @property
     def converts(self) -> bool:
-        return any(part.converts for _, _, part in self.members)
+        is_empty = all(isinstance(part, _Absent) for _, _, part in self.members)
+        return is_empty or any(part.converts for _, _, part in self.members)
 
     def converted(self, source: str, depth: int) -> str:
         values = ", ".join(
@@ -158,7 +181,12 @@ class _Struct(_Part):
         return f"CASE WHEN {source} IS NOT NULL THEN struct_pack({values}) END"
 
     def mapping(self) -> str:
-        return _mapping((name, source, part) for name, source, part in self.members)
+        return _mapping(each for each in self.members if not isinstance(each[2], _Absent))
+
+    def defaults(self) -> str | None:
+        found = {name: default for name, _, part in self.members if (default := part.defaults()) is not None}
+        texts = [f"{quote_literal(name)}: {default}" for name, default in found.items()]
+        return f"{{{', '.join(texts)}}}" if texts else None
 
 
 @dataclass(frozen=True)
@@ -214,41 +242,55 @@ def _mapping(entries: Iterable[tuple[str, str, _Part]]) -> str:
     return "{" + ", ".join(texts) + "}"
 
 
-def _part(wanted: DataType, scanned: pa.DataType, found: pa.Field) -> _Part:
+def _part(wanted: DataType, scanned: pa.DataType, found: pa.Field, *, repeats: bool = False) -> _Part:
+    """How a part of a type is read; `repeats` below a list or a map."""
     if isinstance(wanted, StructType):
-        return _struct(wanted, scanned, found.type)
+        return _struct(wanted, scanned, found.type, repeats)
     if isinstance(wanted, ArrayType):
-        element = _part(wanted.element_type, scanned.value_type, found.type.value_field)
+        inner = found.type.value_field
+        element = _part(wanted.element_type, scanned.value_type, inner, repeats=True)
         return _List(f"{element.bound_type}[]", f"{element.logical}[]", element)
     if isinstance(wanted, MapType):
-        key = _part(wanted.key_type, scanned.key_type, found.type.key_field)
-        item = _part(wanted.value_type, scanned.item_type, found.type.item_field)
+        key = _part(wanted.key_type, scanned.key_type, found.type.key_field, repeats=True)
+        item = _part(wanted.value_type, scanned.item_type, found.type.item_field, repeats=True)
         bound, logical = f"MAP({key.bound_type}, {item.bound_type})", f"MAP({key.logical}, {item.logical})"
         return _Map(bound, logical, key, item)
     return _value(wanted, found)
 
 
-def _struct(wanted: StructType, scanned: pa.StructType, found: pa.StructType) -> _Struct:
-    members = []
+def _struct(wanted: StructType, scanned: pa.StructType, found: pa.StructType, repeats: bool) -> _Struct:
+    members: list[tuple[str, str, _Part]] = []
     held = {field.name: field for field in found}
     # DuckDB finds members without regard to case.
     taken = {name.casefold() for name in held}
     if len(taken) < found.num_fields:
         raise BeyondDuckDBError("a struct in a file has members whose names differ in case alone")
+    if repeats and not any(source.name in held for source in scanned):
+        raise BeyondDuckDBError("structs in a list or a map of a file have no member of the table's")
     for field, source in zip(wanted.fields, scanned, strict=True):
         name = source.name
         if name in held:
-            part = _part(field.type, source.type, held[name])
+            part = _part(field.type, source.type, held[name], repeats=repeats)
         else:
-            while name.casefold() in taken:
-                name += "_"
-            taken.add(name.casefold())
+            name = _free_name(name, taken)
             absent = duckdb_type(field.type)
-            part = _Value(absent, absent)
+            is_taken_apart = not repeats and (
+                isinstance(field.type, StructType) or field.type == PrimitiveType("variant")
+            )
+            part = _Absent(absent, absent) if is_taken_apart else _Value(absent, absent)
         members.append((field.name, name, part))
-    bound = _struct_type((name, part.bound_type) for _, name, part in members)
+    read = [(name, part.bound_type) for _, name, part in members if not isinstance(part, _Absent)]
+    bound = _struct_type(read or [(_free_name("absent", taken), "BOOLEAN")])
     logical = _struct_type((name, part.logical) for name, _, part in members)
     return _Struct(bound, logical, tuple(members))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """A name that none of those taken is, whatever the case of its letters; it is taken then."""
+    while name.casefold() in taken:
+        name += "_"
+    taken.add(name.casefold())
+    return name
 
 
 def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:

@@ -453,3 +453,48 @@ def test_rows_with_variants_are_not_located(con, tmp_path):
     with pytest.raises(UnsupportedFeatureError, match="variants"):
         relation_sql(plan_scan(snapshot), "parts", locate=True)
     assert relation_sql(plan_scan(snapshot, columns=["id"]), "parts", locate=True).parts.num_rows == 1
+
+
+def nested(*names, **members):
+    """The type of a struct of integers and other members."""
+    return pa.struct([*((name, pa.int64()) for name in names), *members.items()])
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize(
+    ("stored", "value"),
+    [
+        (nested("a"), {"a": 2}),
+        (nested("a", d=nested("a")), {"a": 2, "d": {"a": 2}}),
+        (nested("a", c=nested("other")), {"a": 2, "c": {"other": 2}}),
+        (nested("other"), {"other": 2}),
+    ],
+)
+def test_a_struct_that_a_file_lacks_in_a_struct_is_taken_apart(con, tmp_path, stored, value, statistics):
+    """One that DuckDB's reader makes up cannot be: the query fails, and all later ones on the database."""
+    full = nested("a", c=nested("x", "y"), d=nested("a", e=nested("z")))
+    whole = {"a": 1, "c": {"x": 1, "y": 1}, "d": {"a": 1, "e": {"z": 1}}}
+    table = TableBuilder(tmp_path).protocol().metadata(pa.schema([("s", full)]))
+    files = [pa.array([whole, None], full), pa.array([value, None], stored)]
+    table.commit([table.add_file(pa.table({"s": rows}), stats=statistics) for rows in files])
+    snapshot = open_snapshot(tmp_path)
+    register(con, "t", snapshot, native=True)
+    expected = DeltaDataset(snapshot).to_table()["s"].to_pylist()
+    assert sorted(fetch(con, "FROM t"), key=repr) == sorted(((each,) for each in expected), key=repr)
+    for part in ("s.c.y", "s.d.e.z"):
+        assert fetch(con, f"SELECT s.a FROM t WHERE {part} = 1") == [(1,)]
+        assert fetch(con, f"SELECT count(*) FROM t WHERE {part} IS NULL") == [(3,)]
+        assert sorted(fetch(con, f"SELECT {part} FROM t"), key=str) == [(1,), (None,), (None,), (None,)]
+    assert fetch(con, "SELECT count(s), count(s.c), sum(s.d.a) FROM t") == [
+        (2, sum(each is not None and each["c"] is not None for each in expected), 3 if "d" in value else 1)
+    ]
+
+
+def test_structs_in_lists_that_have_nothing_in_common_come_through_arrow(con, tmp_path):
+    table = TableBuilder(tmp_path).protocol().metadata(pa.schema([("l", pa.list_(nested("a")))]))
+    data = pa.table({"l": pa.array([[{"other": 1}, None], None], pa.list_(nested("other")))})
+    table.commit([table.add_file(data)])
+    with pytest.raises(UnsupportedFeatureError, match="no member"):
+        register(con, "t", open_snapshot(tmp_path), native=True)
+    register(con, "t", open_snapshot(tmp_path))
+    assert fetch(con, "FROM t") == [([{"a": None}, None],), (None,)]
