@@ -169,7 +169,7 @@ def _left_by_statistics(
     source = files.sql(store, AddFile.KEY, columns, FILE_SCHEMA, told_by=_TOLD_BY)
     if source is None or len(columns) == 1:
         return None
-    left = held.statistics.left(cursor, source, condition, may_read=may_read)
+    left = held.statistics.left(cursor, lambda: source, condition, may_read=may_read)
     return None if left is None or len(left.places) > left.of * _MOST_LEFT else left
 
 

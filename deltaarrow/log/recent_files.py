@@ -8,6 +8,7 @@ they are judged by the whole condition likewise, as a query takes milliseconds t
 
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -71,19 +72,22 @@ class RecentFiles:
     def _left_by_statistics(
         self, cursor: "duckdb.DuckDBPyConnection", condition: StatisticsCondition
     ) -> Left | None:
-        name = "recent_statistics"
-        source = f"SELECT {PLACE}, stats FROM {name}"
-        left = self._statistics.left(cursor, source, condition, may_read=False)
-        if left is not None:
-            return left
+        texts = self._statistics_texts
+        if texts is None:
+            return None
+
+        def source() -> str:
+            places = integers(np.arange(len(texts)))
+            cursor.register("recent", pa.table([places, build_array(texts, pa.string())], [PLACE, "stats"]))
+            return f"SELECT {PLACE}, stats FROM recent"
+
+        return self._statistics.left(cursor, source, condition)
+
+    @cached_property
+    def _statistics_texts(self) -> list[str | None] | None:
+        """The statistics of the files; None where one is no text, as the table of all will say."""
         texts = [add.get("stats") for add in self._adds]
-        if not {*map(type, texts)} <= {str, NoneType}:
-            return None  # It is for the table of all to say what that means.
-        places = integers(np.arange(len(texts)))
-        cursor.register(name, pa.table([places, build_array(texts, pa.string())], [PLACE, "stats"]))
-        left = self._statistics.left(cursor, source, condition)
-        cursor.unregister(name)
-        return left
+        return texts if {*map(type, texts)} <= {str, NoneType} else None
 
     def left_by_texts(
         self, cursor: "duckdb.DuckDBPyConnection", conditions: Mapping[str, TextCondition]

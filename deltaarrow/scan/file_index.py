@@ -10,7 +10,8 @@ checkpoint that its files are not to be kept in memory is asked each time.
 import contextlib
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,9 @@ from deltaarrow.scan.plan import (
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import PLACE, HeldStatistics
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = ["FileIndex", "RepeatedPlans"]
 
@@ -116,7 +120,7 @@ class FileIndex:
             places = numbers_of(self._values.filter(to_arrow(decided)).column(_PLACE))
         if columns_of(rest) and (places is None or len(places)):
             places = self._left_by_statistics(rest, places)
-        return files if places is None else files.take(integers(places))
+        return files if places is None else _at(files, places)
 
     @cached_property
     def _statistics(self) -> HeldStatistics:
@@ -124,12 +128,10 @@ class FileIndex:
 
     def _left_by_statistics(self, predicate: Predicate, places: np.ndarray | None) -> np.ndarray | None:
         """Those of the places at which there may be a matching row; None stands for all."""
-        files = self._files.append_column(PLACE, integers(np.arange(self._files.num_rows)))
-        are_few = places is not None and len(places) <= len(files) * _SELECTIVE
+        are_few = places is not None and len(places) <= self._files.num_rows * _SELECTIVE
         condition, is_all = self.snapshot.statistics_condition(predicate)
         with sandbox_cursor() as cursor:
-            cursor.register("files", files)
-            source = f"SELECT {PLACE}, stats FROM files"
+            source = partial(self._registered, cursor)
             left = self._statistics.left(cursor, source, condition, may_read=not are_few)
             if left is not None:
                 places = left.places if places is None else np.intersect1d(places, left.places, True)
@@ -138,15 +140,27 @@ class FileIndex:
             sql = self.snapshot.pruning_sql(predicate)
             if sql is None:
                 return places
-            cursor.register("files", files if places is None else files.take(integers(places)))
-            kept = cursor.sql(f"SELECT {PLACE} FROM files WHERE {sql}").to_arrow_table()
+            kept = cursor.sql(f"SELECT {PLACE} FROM ({source(places)}) WHERE {sql}").to_arrow_table()
         return np.sort(numbers_of(kept.column(PLACE)))
+
+    def _registered(self, cursor: "duckdb.DuckDBPyConnection", places: np.ndarray | None = None) -> str:
+        """SQL of the files at some places, or of all, with their places."""
+        files = self._files.append_column(PLACE, integers(np.arange(self._files.num_rows)))
+        cursor.register("files", files if places is None else files.take(integers(places)))
+        return "FROM files"
 
     def _is_decided(self, part: Predicate) -> bool:
         """Whether the partition values of a file tell for all of its rows whether they match."""
         columns = columns_of(part)
         known = {(name,) for name in self._values.column_names}
         return bool(columns) and columns <= known and is_exact(part) and compares_with_literals(part)
+
+
+def _at(files: pa.Table, places: np.ndarray) -> pa.Table:
+    """The files at ascending places; a slice where they stand together, as files of a range of values do."""
+    if len(places) and places[-1] - places[0] < len(places):
+        return files.slice(places[0], len(places))
+    return files.take(integers(places))
 
 
 class RepeatedPlans:

@@ -161,7 +161,7 @@ class HeldStatistics:
     def left(
         self,
         cursor: "duckdb.DuckDBPyConnection",
-        source: str,
+        source: Callable[[], str],
         condition: StatisticsCondition,
         *,
         may_read: bool = True,
@@ -170,7 +170,8 @@ class HeldStatistics:
 
         Args:
             cursor: where the SELECT runs.
-            source: a SELECT of ``place``, ``stats`` and ``stats_parsed`` of all files, always the same.
+            source: gives a SELECT of ``place``, ``stats`` and ``stats_parsed`` of all files, always the same,
+                where it is to be run.
             condition: the condition; it is asked for its SQL.
             may_read: whether the source may be read for what is not held yet.
         """
@@ -195,7 +196,7 @@ class HeldStatistics:
     def _left_by_comparisons(
         self,
         cursor: "duckdb.DuckDBPyConnection",
-        source: str,
+        source: Callable[[], str],
         comparisons: Sequence[BoundComparison],
         may_read: bool,
     ) -> Left | None:
@@ -223,7 +224,11 @@ class HeldStatistics:
         return Left(left, len(places), self._has_few or not any(bound.null_count for bound in found))
 
     def _held(
-        self, cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked], may_read: bool
+        self,
+        cursor: "duckdb.DuckDBPyConnection",
+        source: Callable[[], str],
+        asked: Sequence[Asked],
+        may_read: bool,
     ) -> list[pa.ChunkedArray] | None:
         """The places of all files, and what is asked of each; None where it is not held."""
         places, columns = self._places, {each: self._columns.get(each) for each in asked}
@@ -231,7 +236,7 @@ class HeldStatistics:
         if missing:
             if not may_read or not self._too_large.isdisjoint(asked):
                 return None
-            found = self._read(cursor, source, missing)
+            found = self._read(cursor, source(), missing)
             if places is not None and not found.column(0).equals(places):
                 return None  # The source has changed: it is for the query over it to say what that means.
             places = found.column(0)

@@ -97,7 +97,7 @@ def left(statistics, table, condition, *, may_read=True):
     asked = StatisticsCondition(lambda told: condition(statistics=told), comparisons)
     with sandbox_cursor() as cursor:
         cursor.register("files", table)
-        return statistics.left(cursor, "FROM files", asked, may_read=may_read)
+        return statistics.left(cursor, lambda: "FROM files", asked, may_read=may_read)
 
 
 def has_bounds_of_nothing(table, place):
