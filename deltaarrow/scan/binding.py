@@ -210,7 +210,8 @@ def bind_columns(
     """
     binder = _Binder(layout.mapping_mode, file_name)
     candidates = list(file_schema)
-    if layout.mapping_mode == "id" and not _has_field_ids(candidates):
+    stored = [field for field in fields if field.type != PrimitiveType("void")]
+    if stored and layout.mapping_mode == "id" and not _has_field_ids(candidates):
         raise CorruptDataFileError(f"{file_name} has no field ids, although the table maps columns by id")
     scan_fields: list[pa.Field] = []
     sources: list[str | None] = []

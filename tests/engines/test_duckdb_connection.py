@@ -123,6 +123,20 @@ def test_columns_that_are_not_mentioned_are_not_read(con):
     assert con.explain("SELECT numbers FROM numbers")[0].columns == ("id", "p", "s")
 
 
+def test_a_void_column_alone_of_a_table_mapped_by_id(tmp_path):
+    def field(name, data_type, number):
+        names = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"c-{number}"}
+        return {"name": name, "type": data_type, "nullable": True, "metadata": names}
+
+    table = TableBuilder(tmp_path / "t").protocol(2, 5)
+    schema = {"type": "struct", "fields": [field("id", "long", 1), field("v", "void", 2)]}
+    table.metadata(schema, (), {"delta.columnMapping.mode": "id"})
+    stored = pa.schema([pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "1"})])
+    table.commit([table.add_file(pa.table([[1, 2]], schema=stored))])
+    with connect() as con:
+        assert con.attach(tmp_path, "lake").sql("SELECT v FROM lake.t").fetchall() == [(None,), (None,)]
+
+
 def test_deleted_rows_mapped_columns_and_members_of_structs(tmp_path):
     settings = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}
     for first in range(0, 40, 10):
