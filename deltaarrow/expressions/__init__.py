@@ -5,7 +5,13 @@ and `to_arrow` render it.
 """
 
 from deltaarrow.expressions.arrow_tokens import columns_of_arrow
-from deltaarrow.expressions.binding import bind, coerce_literal, is_lossless_cast, resolve_column
+from deltaarrow.expressions.binding import (
+    bind,
+    coerce_literal,
+    compares_own_types,
+    is_lossless_cast,
+    resolve_column,
+)
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
 from deltaarrow.expressions.from_sql import from_sql
@@ -74,6 +80,7 @@ __all__ = [
     "column_sql",
     "columns_of",
     "columns_of_arrow",
+    "compares_own_types",
     "compares_with_literals",
     "conjuncts",
     "from_arrow",

@@ -36,7 +36,7 @@ from deltaarrow.expressions.nodes import (
 from deltaarrow.expressions.temporal import parse_timestamp
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path, to_arrow_type
 
-__all__ = ["bind", "coerce_literal", "is_lossless_cast", "resolve_column"]
+__all__ = ["bind", "coerce_literal", "compares_own_types", "is_lossless_cast", "resolve_column"]
 
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -160,6 +160,35 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
         "timestamp_ntz": _as_timestamp_ntz,
     }.get(name)
     return None if convert is None else convert(literal, data_type)
+
+
+def compares_own_types(predicate: Predicate, schema: StructType) -> bool:
+    """Whether a bound predicate compares columns with values of their own types, and does nothing else.
+
+    Between other types engines round in ways of their own, or refuse.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("a", "decimal(3,1)")])
+    >>> [compares_own_types(bind(Compare("<", Column(("a",)), Literal(x)), schema), schema) for x in (1, 1.0)]
+    [True, False]
+    """
+    match predicate:
+        case And(operands) | Or(operands):
+            return all(compares_own_types(each, schema) for each in operands)
+        case Compare(_, Column(path), Literal(_, arrow_type)):
+            return bool(arrow_type == _own_type(path, schema))
+        case IsIn(Column(path), values, arrow_type):
+            return not values or bool(arrow_type == _own_type(path, schema))
+        case Compare() | Opaque():
+            return False
+        case Not(operand) | IsNull(operand) if not isinstance(operand, Column | VariantGet):
+            return compares_own_types(operand, schema)
+        case _:
+            return True
+
+
+def _own_type(path: Sequence[str], schema: StructType) -> pa.DataType:
+    return to_arrow_type(resolve_column(schema, path)[-1].type)
 
 
 def is_lossless_cast(source: pa.DataType, target: pa.DataType) -> bool:

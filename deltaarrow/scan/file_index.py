@@ -25,9 +25,8 @@ from deltaarrow.expressions import (
     Predicate,
     bind,
     columns_of,
-    compares_with_literals,
+    compares_own_types,
     conjuncts,
-    is_exact,
     to_arrow,
     variant_paths,
 )
@@ -153,7 +152,7 @@ class FileIndex:
         """Whether the partition values of a file tell for all of its rows whether they match."""
         columns = columns_of(part)
         known = {(name,) for name in self._values.column_names}
-        return bool(columns) and columns <= known and is_exact(part) and compares_with_literals(part)
+        return bool(columns) and columns <= known and compares_own_types(part, self.snapshot.schema)
 
 
 def _at(files: pa.Table, places: np.ndarray) -> pa.Table:

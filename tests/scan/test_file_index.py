@@ -115,3 +115,22 @@ def test_a_partition_value_that_is_none_is_left_to_who_reads_the_file(tmp_path, 
     for where, count in [("p = 1", 1), ("id = 0", 1), ("d = '2026-01-01'", 2), ("p = 2 AND d IS NULL", 0)]:
         for _ in range(2):
             assert plans.plan(from_sql(where), ["id"]).files.num_rows == count
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where"),
+    [
+        ("money", "0.35", "money = 0.35e0"),
+        ("money", "0.35", "NOT (money <> 0.35e0)"),
+        ("long", "9007199254740993", "long > 2.5e0"),
+        ("long", "9007199254740993", "long IN (2.5e0, 9007199254740993)"),
+    ],
+)
+def test_numbers_of_unlike_types_are_not_compared_by_pyarrow(tmp_path, name, text, where):
+    """Of decimals it makes doubles that are off by a digit, and of large integers none."""
+    schema = pa.schema([("id", pa.int64()), ("money", pa.decimal128(10, 2)), ("long", pa.int64())])
+    table = TableBuilder(tmp_path).protocol().metadata(schema, ["money", "long"])
+    values = {"money": None, "long": None, name: text}
+    table.commit([table.add_file(pa.table({"id": [1]}), values)])
+    index = FileIndex(open_snapshot(tmp_path))
+    assert index.plan(from_sql(where), ["id"]).files.num_rows == 1
