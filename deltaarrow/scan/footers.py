@@ -59,6 +59,7 @@ _TYPES: dict[str, pa.DataType] = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
     "TIMESTAMP_NS": pa.timestamp("ns"),
     "TIMESTAMPTZ_NS": pa.timestamp("ns", "UTC"),
+    '"NULL"': pa.null(),
     "VARIANT": pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())]),
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s?(\d+)\)")

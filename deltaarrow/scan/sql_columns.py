@@ -298,7 +298,7 @@ def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
     types = pa.types
     if types.is_timestamp(found.type) and found.type.unit == "ns":
         raise BeyondDuckDBError("DuckDB would cut nanoseconds off", feature="nanosecond timestamps")
-    if wanted.type == "timestamp" and found.type.tz is None:
+    if wanted.type == "timestamp" and types.is_timestamp(found.type) and found.type.tz is None:
         return _Value("TIMESTAMP", logical, "make_timestamptz(epoch_us({}))")
     if wanted.type == "timestamp_ntz" and types.is_timestamp(found.type) and found.type.tz is not None:
         return _Value("TIMESTAMP WITH TIME ZONE", logical, "make_timestamp(epoch_us({}))")

@@ -260,6 +260,19 @@ def test_columns_and_members_that_a_file_lacks_are_null(engine, tmp_path, stats)
     assert engine(tmp_path, ["id"], "late IS NULL") == [{"id": 1}]
 
 
+@pytest.mark.parametrize(
+    "data_type", [pa.int64(), pa.string(), pa.timestamp("us", "UTC"), pa.decimal128(5, 2)]
+)
+def test_columns_that_a_file_declares_to_be_null(engine, tmp_path, data_type):
+    """As pyarrow and pandas write a column of nothing but NULLs whose type they do not know."""
+    table = TableBuilder(tmp_path).protocol()
+    table.metadata(pa.schema([("id", pa.int64()), ("x", data_type), ("s", pa.struct([("x", data_type)]))]))
+    nulls = pa.array([{"x": None}, None], pa.struct([("x", pa.null())]))
+    table.commit([table.add_file(pa.table({"id": [1, 2], "x": pa.nulls(2), "s": nulls}), stats=False)])
+    assert engine(tmp_path) == rows({"id": 1, "x": None, "s": {"x": None}}, {"id": 2, "x": None, "s": None})
+    assert engine(tmp_path, ["id"], "x IS NULL") == rows({"id": 1}, {"id": 2})
+
+
 def test_names_in_files_may_differ_in_case(engine, tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(pa.schema([("Id", pa.int64()), ("name", pa.string())]))
     one = table.add_file(pa.table({"ID": [1], "NAME": ["a"]}), stats=False)
