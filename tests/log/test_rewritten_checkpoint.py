@@ -2,6 +2,7 @@
 
 import importlib
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -98,3 +99,20 @@ def test_nothing_is_held_of_a_file_that_cannot_be_told_from_another(tmp_path, mo
     monkeypatch.setattr(LocalStore, "identity", lambda self, name: None)
     monkeypatch.setattr(PartitionTexts, "hold", None)
     assert names(da.DeltaTable(tmp_path), "p = 'a'") == ["f0", "f3", "f6", "f9"]
+
+
+def test_a_file_of_another_store_is_told_by_what_the_store_says_of_it(tmp_path):
+    table_of(tmp_path)
+    filesystem = fsspec.filesystem("memory")
+    root = f"/{tmp_path.name}"
+    try:
+        filesystem.put(f"{tmp_path}/_delta_log", f"{root}/_delta_log", recursive=True)
+        table = da.DeltaTable(f"memory:/{root}")
+        assert names(table, "p = 'a'") == ["f0", "f3", "f6", "f9"]
+        (path,) = tmp_path.glob("_delta_log/*.parquet")
+        write_again(path)
+        filesystem.pipe_file(f"{root}/_delta_log/{path.name}", path.read_bytes())
+        assert names(table, "p = 'b'") == ["f1", "f10", "f4", "f7"]
+        assert names(table, "p = 'c' AND id > 5") == ["f11", "f8"]
+    finally:
+        filesystem.rm(root, recursive=True)
