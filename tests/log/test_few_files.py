@@ -103,3 +103,29 @@ def test_commits_are_judged_by_statistics_that_are_held(table, monkeypatch, judg
     assert snapshot.files(from_sql("id = 8 AND p = 'new'"), ["path"]).column("path").to_pylist() == ["g"]
     assert snapshot.files(from_sql("id >= 8 AND p = 'b'"), ["path"]).num_rows == 4
     assert not any(mask is None for mask in judged)
+
+
+PATHS = [
+    "a%20b/f",
+    "bad%zz",
+    "p=%C3%A9%2525/f",
+    "%FF",
+    "file:/abs/f",
+    "file:///abs/g%20h",
+    "s3://b/x%20y",
+    "ä",
+]
+
+
+def test_paths_are_those_that_sql_makes_canonical(tmp_path, monkeypatch):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    adds = [table.add_file(9, {"p": "a"}, stats=STATISTICS) for _ in PATHS]
+    for add, path in zip(adds, PATHS, strict=True):
+        add["add"]["path"] = path
+    table.commit(adds).checkpoint()
+    table.commit([{"remove": {"path": "a b/f", "deletionTimestamp": 1, "dataChange": True}}])
+    expected = [keys(tmp_path, condition) for condition in ("p = 'a'", "id = 3")]
+    assert len(expected[0]) == len(PATHS) - 1
+    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(choice, "_MOST_LEFT", 1)
+    assert [keys(tmp_path, condition) for condition in ("p = 'a'", "id = 3")] == expected
