@@ -24,6 +24,7 @@ from deltaarrow.log.held_files import HeldFiles
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.row_groups import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
+from deltaarrow.statistics.struct_texts import struct_text_sql
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
@@ -121,9 +122,12 @@ def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -
     if name == "deletion_vector":
         return _deletion_vector_sql(action, struct)
     has_column = struct.get_field_index(key) >= 0
-    if name == "stats" and struct.get_field_index("stats_parsed") >= 0:
-        parsed = f"to_json({action}.stats_parsed)::VARCHAR"
-        return f"coalesce({action}.stats, {parsed})" if has_column else parsed
+    if name == "stats" and (place := struct.get_field_index("stats_parsed")) >= 0:
+        parsed = f"{action}.stats_parsed"
+        # To spell members takes time to plan, and hardly any file has a struct where others have texts.
+        if has_column:
+            return f"coalesce({action}.stats, to_json({parsed})::VARCHAR)"
+        return struct_text_sql(parsed, struct.field(place).type)
     return f"{action}.{key}::{sql_type}" if has_column else f"NULL::{sql_type}"
 
 

@@ -1,12 +1,15 @@
 """Files are left out by the statistics of a checkpoint in whatever form it has them."""
 
 import datetime as dt
+import json
+import math
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import deltaarrow as da
 from deltaarrow.expressions import from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -44,3 +47,20 @@ def test_statistics_as_a_struct_prune_like_texts(tmp_path, kind):
 def rewrite_as_int96(table):
     (checkpoint,) = table.log.glob("*.checkpoint.parquet")
     pq.write_table(pq.read_table(checkpoint), checkpoint, use_deprecated_int96_timestamps=True)
+
+
+def test_statistics_of_a_struct_alone_are_written_again_as_writers_spell_them(tmp_path):
+    """A file that gets a deletion vector is added again with its statistics, infinite or not."""
+    only_structs = {"delta.enableDeletionVectors": "true", "delta.checkpoint.writeStatsAsJson": "false"}
+    at = pa.array([dt.datetime(2021, 1, 1, tzinfo=dt.UTC)] * 2, pa.timestamp("us", "UTC"))
+    rows = pa.table({"id": [1, 2], "x": [1.5, math.inf], "at": at})
+    da.write_deltalake(tmp_path, rows, configuration=only_structs)
+    table = da.DeltaTable(tmp_path)
+    table.create_checkpoint()
+    table = da.DeltaTable(tmp_path)
+    table.delete("id = 1")
+    lines = (tmp_path / "_delta_log" / f"{1:020d}.json").read_text().splitlines()
+    (stats,) = (json.loads(action["add"]["stats"]) for line in lines if "add" in (action := json.loads(line)))
+    assert stats["maxValues"] == {"id": 2, "x": "Infinity", "at": "2021-01-01T00:00:00.000000Z"}
+    assert not stats["tightBounds"]
+    assert table.to_pyarrow_table().column("id").to_pylist() == [2]
