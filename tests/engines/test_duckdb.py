@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.engines import DeltaDataset, register
-from deltaarrow.engines.duckdb import query
+from deltaarrow.engines.duckdb import ShownFiles, query, shown_views
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.scan import plan_scan
 from deltaarrow.scan.relation import relation_sql
@@ -344,6 +344,16 @@ def test_very_many_files_are_left_to_the_dataset(con, table, monkeypatch):
         register(con, "t", open_snapshot(table.path), native=True)
     register(con, "t", open_snapshot(table.path))
     assert fetch(con, "SELECT count(*) FROM t WHERE p = 1") == [(1000,)]
+
+
+def test_many_small_files_are_left_to_the_dataset(con, table, monkeypatch):
+    many_files(table, 3)
+    monkeypatch.setattr("deltaarrow.engines.duckdb._MOST_SMALL_FILES", 2)
+    for native, small, is_dataset in (("auto", 1 << 20, True), ("auto", 1, False), (True, 1 << 20, False)):
+        monkeypatch.setattr("deltaarrow.engines.duckdb._SMALL_BYTES", small)
+        register(con, "t", open_snapshot(table.path), native=native)
+        assert isinstance(shown_views(con)["t"], ShownFiles) is not is_dataset
+        assert fetch(con, "SELECT count(*) FROM t WHERE p = 1") == [(1000,)]
 
 
 def test_a_table_without_columns_is_refused(con, tmp_path):
