@@ -1,0 +1,160 @@
+"""Whatever is held of a log in memory, a condition leaves the files that a query over all of it leaves.
+
+Random logs with the files of `tests.support.file_model`, whose rows are known, in checkpoints of every kind
+and beside them; every bound above which a quick path is taken is put down.
+"""
+
+import importlib
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaarrow.compute import sandbox_cursor
+from deltaarrow.expressions import And, Or, bind, columns_of, to_duckdb
+from deltaarrow.log import choice, few_files, partition_texts
+from deltaarrow.scan.file_index import FileIndex
+from deltaarrow.statistics import parse_statistics
+from tests.support.engines import open_snapshot
+from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates
+from tests.support.tables import TableBuilder
+
+replay = importlib.import_module("deltaarrow.log.replay")
+
+KINDS = [
+    {"kind": "classic"},
+    {"kind": "multipart", "parts": 2},
+    {"kind": "v2-parquet", "sidecars": 2},
+    {"kind": "v2-json", "sidecars": 2},
+]
+LARGE = 1 << 40
+ONE_BY_ONE = {"_SMALL_CHECKPOINT": -1, "_LARGE_CHECKPOINT": LARGE, "_MANY_ADDS": LARGE}
+HELD = {"_SMALL_CHECKPOINT": -1, "_LARGE_CHECKPOINT": 0, "_MANY_ADDS": 0}
+IN_MEMORY = {"_SMALL_CHECKPOINT": LARGE, "_LARGE_CHECKPOINT": LARGE, "_MANY_ADDS": 0}
+
+
+@contextmanager
+def limits(**values):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(replay, name, value)
+        patch.setattr(replay.RecentAnswers, "of", lambda self, question, find: find())
+        yield patch
+
+
+def with_structs(file, random):
+    """Write a checkpoint again with typed statistics, beside the texts or alone, a few rows a row group."""
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("add")
+    if place < 0:
+        return
+    adds = table.column(place).combine_chunks()
+    members = {field.name: adds.field(field.name) for field in adds.type}
+    parsed = parse_statistics(members["stats"], SCHEMA, "none", PARTITION_COLUMNS)
+    members["stats_parsed"] = pa.concat_arrays(parsed.to_struct_array().chunks)
+    if random.random() < 0.5:
+        del members["stats"]
+    structs = pa.StructArray.from_arrays([*members.values()], [*members], mask=adds.is_null())
+    pq.write_table(
+        table.set_column(place, "add", structs),
+        file,
+        row_group_size=random.choice([1, 2, 5]),
+        write_statistics=random.random() < 0.8,
+        use_deprecated_int96_timestamps=random.random() < 0.5,
+    )
+
+
+def log_of(folder, random, files):
+    """A log in which the files are live, some of them after the checkpoint, beside others that are not."""
+    table = TableBuilder(folder).features("v2Checkpoint", "deletionVectors")
+    table.metadata(SCHEMA.to_json(), PARTITION_COLUMNS)
+    adds = [
+        table.add_file(1, each.partition_values, each.stats or False, name=f"f%20{number}")
+        for number, each in enumerate(files)
+    ]
+    gone = [
+        table.add_file(1, each["add"]["partitionValues"], False, name=f"gone{number}")
+        for number, each in enumerate(adds[:4])
+    ]
+    marked = {"storageType": "i", "pathOrInlineDv": "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"}
+    other = {"add": adds[0]["add"] | {"deletionVector": marked | {"sizeInBytes": 40, "cardinality": 6}}}
+    older = [each for each in adds[1:] if random.random() < 0.7]
+    table.commit([other, *older, *gone])
+    table.commit([table.remove(gone[0])])
+    has_structs = random.random() < 0.6
+    for file in table.checkpoint(**random.choice(KINDS)):
+        if has_structs and file.suffix == ".parquet":
+            with_structs(file, random)
+    newer = [each for each in adds[1:] if each not in older]
+    table.commit([table.remove(other), adds[0], *map(table.remove, gone[1:3])])
+    table.commit([table.remove(gone[3]), *newer])
+
+
+def paths(files):
+    found = files.column("path").to_pylist()
+    assert len(set(found)) == len(found)
+    return set(found)
+
+
+def matching(files, predicates):
+    """For each predicate the names of the files that hold a row for which it is true."""
+    rows = [
+        each.rows.append_column("file", pa.array([f"f {number}"] * each.rows.num_rows, pa.string()))
+        for number, each in enumerate(files)
+    ]
+    conditions = [f"coalesce(TRY({to_duckdb(predicate)}), FALSE)" for predicate in predicates]
+    with sandbox_cursor() as cursor:
+        cursor.register("held", pa.concat_tables(rows))
+        selected = ", ".join(f"list(file) FILTER ({each})" for each in conditions)
+        (found,) = cursor.sql(f"SELECT {selected} FROM held").fetchall()
+    return [set(names or ()) for names in found]
+
+
+DATA_COLUMNS = [path for path in VALUES if path[0] not in PARTITION_COLUMNS]
+
+
+def conditions_on(random, paths):
+    """Conditions on some columns: one, two that must both be true, or one of two."""
+    leaves = [random.choice(leaf_predicates(random.choice(paths))) for _ in range(12)]
+    pairs = [*zip(leaves[:8:2], leaves[1:8:2], strict=True)]
+    asked = [*map(And, pairs[:3]), *map(Or, pairs[3:]), *leaves[8:]]
+    return [bind(each, SCHEMA) for each in asked]
+
+
+@given(st.integers())
+@settings(deadline=None, max_examples=6)
+def test_no_file_with_a_matching_row_is_left_out(seed):
+    random = Random(seed)
+    wanted = [*random.sample(DATA_COLUMNS, 1), *random.sample([("p",), ("q",), ("t",)], 2)]
+    files = [data_file(random, wanted) for _ in range(10)]
+    asked = conditions_on(random, wanted)
+    are_told = [{path[0] for path in columns_of(each)} <= {*PARTITION_COLUMNS} for each in asked]
+    needed = matching(files, asked)
+    with tempfile.TemporaryDirectory() as folder:
+        log_of(Path(folder), random, files)
+        with limits(**ONE_BY_ONE):
+            snapshot = open_snapshot(folder)
+            expected = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]
+            assert paths(snapshot.files(None, ["path"])) == {f"f {number}" for number in range(10)}
+        for each in (HELD, IN_MEMORY):
+            with limits(**each) as patch:
+                patch.setattr(choice, "_MOST_LEFT", random.choice([1 / 2, 1]))
+                patch.setattr(choice, "_MOST_LISTED", random.choice([0, 256]))
+                patch.setattr(few_files, "_FEW", random.choice([0, 10_000]))
+                patch.setattr(partition_texts, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
+                snapshot = open_snapshot(folder)
+                found = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]
+                for wanted_paths, found_paths, is_told in zip(expected, found, are_told, strict=True):
+                    # Bounds of a column that is NULL in all rows leave a file that a count would leave out.
+                    assert wanted_paths <= found_paths
+                    assert not is_told or wanted_paths == found_paths
+                index = FileIndex(snapshot)
+                planned = [paths(index.plan(predicate, ["l"]).files) for predicate in asked]
+        assert all(map(set.issubset, needed, expected))
+        assert all(map(set.issubset, needed, planned))
