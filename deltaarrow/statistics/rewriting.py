@@ -53,7 +53,8 @@ def with_num_records(stats: str | None, num_records: int) -> str:
 
 
 def _parse(stats: str) -> JsonTree:
-    parsed = json.loads(stats, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+    # What is no number in JSON becomes the text that writers should have left.
+    parsed = json.loads(stats, parse_float=_Number, parse_int=_Number, parse_constant=str)
     if not isinstance(parsed, dict):
         raise ValueError("statistics are an object")
     return {name: _tree(value) for name, value in parsed.items()}

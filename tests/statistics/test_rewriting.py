@@ -47,3 +47,9 @@ def test_rows_are_counted_in_place_of_what_is_no_count():
     )
     for nothing in (None, "", "[]", "{broken"):
         assert with_num_records(nothing, 7) == '{"numRecords":7}'
+
+
+def test_what_is_no_number_in_json_becomes_a_text():
+    stats = '{"maxValues":{"a":NaN,"b":-Infinity,"c":1.10}}'
+    wanted = '{"numRecords":3,"maxValues":{"a":"NaN","b":"-Infinity","c":1.10}}'
+    assert with_num_records(stats, 3) == wanted
