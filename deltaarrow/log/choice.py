@@ -8,6 +8,7 @@ judges them by the whole condition, unless that was asked here in all its parts.
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -142,7 +143,7 @@ def _left_by_texts(
     if not asked:
         return None, True
     texts.hold([*asked])
-    found = [texts.left(cursor, column, condition) for column, condition in asked.items()]
+    found = [texts.left(lambda: nullcontext(cursor), *each) for each in asked.items()]
     told = [each for each in found if each is not None]
     if not told:
         return None, False

@@ -8,6 +8,7 @@ the dictionaries of its row groups; to take the numbers from there costs a third
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -32,6 +33,7 @@ __all__ = [
     "UNTOLD",
     "LeftByTexts",
     "NumberedTexts",
+    "OpenCursor",
     "PartitionTexts",
     "TextCondition",
 ]
@@ -48,6 +50,9 @@ _NO_FILE, UNTOLD, FIRST_TEXT = 0, 1, 2
 _MEMBER = "partitionValues"
 _ROWS_AT_ONCE = 1 << 16
 """Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
+
+
+OpenCursor = Callable[[], AbstractContextManager["duckdb.DuckDBPyConnection"]]
 
 
 class TextCondition(NamedTuple):
@@ -148,11 +153,12 @@ class NumberedTexts(NamedTuple):
         """Return texts that have the numbers from `FIRST_TEXT` on, in order, with the numbers of rows."""
         return cls(texts, numbers, bool((numbers == UNTOLD).any()), {})
 
-    def left(self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: TextCondition) -> LeftByTexts:
+    def left(self, open_cursor: OpenCursor, column: str, condition: TextCondition) -> LeftByTexts:
         """Return the rows that a condition leaves; see `PartitionTexts.left`."""
         verdicts: Any = None if condition.values is None else self._by_values(condition.values)
         if verdicts is None:
-            verdicts = self._by_query(cursor, column, condition.sql() or "TRUE")
+            with open_cursor() as cursor:
+                verdicts = self._by_query(cursor, column, condition.sql() or "TRUE")
         is_left = np.zeros(FIRST_TEXT + len(self.texts), bool)
         is_left[FIRST_TEXT:] = verdicts
         is_left[UNTOLD] = self.has_untold
@@ -203,13 +209,11 @@ class PartitionTexts:
             if missing:
                 self._held |= self._read(missing)
 
-    def left(
-        self, cursor: "duckdb.DuckDBPyConnection", column: str, condition: TextCondition
-    ) -> LeftByTexts | None:
+    def left(self, open_cursor: OpenCursor, column: str, condition: TextCondition) -> LeftByTexts | None:
         """Return the rows that a condition leaves; None where that is not to be told from texts.
 
         Args:
-            cursor: where the condition is asked.
+            open_cursor: opens a cursor, where the condition has to be asked by a query.
             column: the physical name of a partition column.
             condition: what looks at this column alone.
         """
@@ -217,7 +221,7 @@ class PartitionTexts:
         held = self._held[column]
         if held is None:
             return None
-        return held.left(cursor, column, condition)
+        return held.left(open_cursor, column, condition)
 
     def file_and_row(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which files rows of the list of all are in, and their numbers there."""

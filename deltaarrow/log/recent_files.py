@@ -8,6 +8,7 @@ they are judged by the whole condition likewise, as a query takes milliseconds t
 
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import cached_property
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from deltaarrow.log.partition_texts import (
     MOST_TEXTS,
     UNTOLD,
     NumberedTexts,
+    OpenCursor,
     TextCondition,
 )
 from deltaarrow.statistics.held import PLACE, HeldStatistics, Left, StatisticsCondition
@@ -51,7 +53,7 @@ class RecentFiles:
 
     def left(self, cursor: "duckdb.DuckDBPyConnection", condition: FileCondition) -> np.ndarray | None:
         """Return a mask of the files that a condition leaves; None where not all of it could be asked."""
-        found, is_exact = self.left_by_texts(cursor, condition.partitions)
+        found, is_exact = self.left_by_texts(lambda: nullcontext(cursor), condition.partitions)
         if not is_exact or not condition.is_all:
             return None
         if found is None:
@@ -90,7 +92,7 @@ class RecentFiles:
         return texts if {*map(type, texts)} <= {str, NoneType} else None
 
     def left_by_texts(
-        self, cursor: "duckdb.DuckDBPyConnection", conditions: Mapping[str, TextCondition]
+        self, open_cursor: OpenCursor, conditions: Mapping[str, TextCondition]
     ) -> tuple[np.ndarray | None, bool]:
         """Return a mask of the files that conditions on partition columns leave, and whether all were asked.
 
@@ -104,7 +106,7 @@ class RecentFiles:
             if texts is None:
                 is_exact = False
                 continue
-            left = texts.left(cursor, column, condition)
+            left = texts.left(open_cursor, column, condition)
             found = left.rows if found is None else found & left.rows
             is_exact = is_exact and left.is_exact
         return found, is_exact

@@ -273,18 +273,18 @@ class LogState:
         looked_at = with_looked_at(names, schema, [kept])
         if not parts and kept is None:
             return read_held(looked_at).select(names)
-        import duckdb
-
         read_left = read_held
         if condition is not None and condition.partitions and len(held.adds) > _MANY_ADDS:
-            with files_cursor(self.store) as cursor:
-                left, is_exact = self._recent_files.left_by_texts(cursor, condition.partitions)
+            open_cursor = partial(files_cursor, self.store)
+            left, is_exact = self._recent_files.left_by_texts(open_cursor, condition.partitions)
             if left is not None:
                 wanted = self._recent_files.of(left)
                 if not parts and is_exact and condition.is_all and condition.statistics is None:
                     return self.held_table(AddFile.KEY, wanted, names)
                 if len(wanted) < len(held.adds):
                     read_left = partial(self.held_table, AddFile.KEY, wanted)
+        import duckdb
+
         with files_cursor(self.store) as cursor:
             try:
                 choices = [(files, self._chosen(cursor, files, condition)) for files in parts]

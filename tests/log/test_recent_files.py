@@ -110,3 +110,12 @@ def test_no_table_is_made_of_files_that_are_left_out(tmp_path, monkeypatch):
     assert [each["path"] for each in files(snapshot, "day = DATE '2024-01-03'")] == ["2024-01-03"]
     assert [each["path"] for each in files(snapshot, "day >= DATE '2024-01-05' AND id = 3")] == days[4:]
     assert made == [1, 2]
+
+
+def test_plain_conditions_on_partitions_need_no_database(tmp_path, monkeypatch):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["day", "kind"])
+    table.commit([table.add_file(1, {"day": "2024-01-01", "kind": kind}, name=kind) for kind in "abc"])
+    monkeypatch.setattr(replay, "_MANY_ADDS", 0)
+    monkeypatch.setattr(replay, "files_cursor", None)
+    snapshot = da.DeltaTable(tmp_path).snapshot
+    assert [each["path"] for each in files(snapshot, "day = DATE '2024-01-01' AND kind > 'a'")] == ["b", "c"]
