@@ -116,6 +116,6 @@ def test_plain_conditions_on_partitions_need_no_database(tmp_path, monkeypatch):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["day", "kind"])
     table.commit([table.add_file(1, {"day": "2024-01-01", "kind": kind}, name=kind) for kind in "abc"])
     monkeypatch.setattr(replay, "_MANY_ADDS", 0)
-    monkeypatch.setattr(replay, "files_cursor", None)
+    monkeypatch.setattr(replay, "files_cursor", lambda store: pytest.fail("a database is opened"))
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert [each["path"] for each in files(snapshot, "day = DATE '2024-01-01' AND kind > 'a'")] == ["b", "c"]
