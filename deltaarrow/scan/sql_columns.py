@@ -85,7 +85,7 @@ def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Fi
     Raises:
         BeyondDuckDBError: DuckDB's reader cannot do it.
     """
-    part = _part(wanted, scanned, found)
+    part = _part(wanted, scanned, found, is_top=True)
     return SqlColumn(part.bound_type, part.value(column, 0))
 
 
@@ -242,10 +242,12 @@ def _mapping(entries: Iterable[tuple[str, str, _Part]]) -> str:
     return "{" + ", ".join(texts) + "}"
 
 
-def _part(wanted: DataType, scanned: pa.DataType, found: pa.Field, *, repeats: bool = False) -> _Part:
-    """How a part of a type is read; `repeats` below a list or a map."""
+def _part(
+    wanted: DataType, scanned: pa.DataType, found: pa.Field, *, is_top: bool = False, repeats: bool = False
+) -> _Part:
+    """How a part of a type, or with `is_top` all of it, is read; `repeats` below a list or a map."""
     if isinstance(wanted, StructType):
-        return _struct(wanted, scanned, found.type, repeats)
+        return _struct(wanted, scanned, found.type, is_top=is_top, repeats=repeats)
     if isinstance(wanted, ArrayType):
         inner = found.type.value_field
         element = _part(wanted.element_type, scanned.value_type, inner, repeats=True)
@@ -258,15 +260,18 @@ def _part(wanted: DataType, scanned: pa.DataType, found: pa.Field, *, repeats: b
     return _value(wanted, found)
 
 
-def _struct(wanted: StructType, scanned: pa.StructType, found: pa.StructType, repeats: bool) -> _Struct:
+def _struct(
+    wanted: StructType, scanned: pa.StructType, found: pa.StructType, *, is_top: bool, repeats: bool
+) -> _Struct:
     members: list[tuple[str, str, _Part]] = []
     held = {field.name: field for field in found}
     # DuckDB finds members without regard to case.
     taken = {name.casefold() for name in held}
     if len(taken) < found.num_fields:
         raise BeyondDuckDBError("a struct in a file has members whose names differ in case alone")
-    if repeats and not any(source.name in held for source in scanned):
-        raise BeyondDuckDBError("structs in a list or a map of a file have no member of the table's")
+    if not is_top and not any(source.name in held for source in scanned):
+        # In a list DuckDB fails, and elsewhere it shows those that are NULL as if they were none.
+        raise BeyondDuckDBError("a struct inside a column of a file has no member of the table's")
     for field, source in zip(wanted.fields, scanned, strict=True):
         name = source.name
         if name in held:
