@@ -23,7 +23,7 @@ import ctypes
 import datetime
 import re
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -38,6 +38,7 @@ from deltaarrow.expressions import (
     IsIn,
     IsNull,
     Literal,
+    LiteralValue,
     Not,
     Opaque,
     Or,
@@ -132,7 +133,7 @@ class Conditions:
         found = self.resolve(node.this)
         if found is None:
             return _OPAQUE
-        low, high = (self._literal(node.args[key], found[1]) for key in ("low", "high"))
+        low, high = self._literals([node.args["low"], node.args["high"]], found[1])
         return And(
             (
                 _OPAQUE if low is None else Compare(">=", found[0], low),
@@ -144,7 +145,7 @@ class Conditions:
         found = self.resolve(node.this)
         if found is None or not node.expressions:
             return _OPAQUE
-        members = [self._literal(each, found[1]) for each in node.expressions]
+        members = self._literals(node.expressions, found[1])
         known = [each.value for each in members if each is not None and each.value is not None]
         if any(each is None for each in members):
             return _OPAQUE
@@ -175,6 +176,17 @@ class Conditions:
         else:
             tree = And((StartsWith(found[0], prefix), _OPAQUE))
         return Not(tree) if node.args.get("negate") else tree
+
+    def _literals(self, nodes: "Sequence[exp.Expr]", data_type: DataType) -> list[Literal | None]:
+        """Constants, each None unless it is certain, that DuckDB compares with a column in one type for all.
+
+        Beside a DOUBLE integers and decimals are compared as DOUBLE as well, beside a time with a zone those
+        without are as the zone has them; and what is not known may be one.
+        """
+        literals = [self._literal(each, data_type) for each in nodes]
+        if not any(each is None or isinstance(each.value, float) for each in literals):
+            return literals
+        return [each if each is None or _is_same_beside(each.value, data_type) else None for each in literals]
 
     def _literal(self, node: "exp.Expr", data_type: DataType) -> Literal | None:
         """The constant as DuckDB compares it with a column of a type; None where that is not certain."""
@@ -304,6 +316,15 @@ def _is_exact_number(value: float | Decimal, data_type: PrimitiveType) -> bool:
         single = ctypes.c_float(float(value)).value
         return abs(single) < _EXACT_AS_FLOAT and Decimal(single) == Decimal(value)
     return data_type.type in _INTEGERS
+
+
+def _is_same_beside(value: LiteralValue, data_type: DataType) -> bool:
+    """Whether a column of the type compares with a constant alike whatever both are converted to."""
+    if not isinstance(data_type, PrimitiveType) or data_type.type == "timestamp_ntz":
+        return False
+    if data_type.type not in _INTEGERS:
+        return data_type.decimal is None
+    return isinstance(value, int | float | Decimal) and -_EXACT_AS_FLOAT < value < _EXACT_AS_FLOAT
 
 
 def _digits(value: Decimal) -> tuple[int, int]:

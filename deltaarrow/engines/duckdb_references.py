@@ -7,14 +7,15 @@ result. With ``S`` the SELECT that names the table in FROM:
   makes others of the other side appear with such NULLs; so there it may if it is not TRUE on NULLs.
 * A condition in ON of the join that brings the table in may, unless the join keeps the unmatched rows of
   the table (RIGHT, FULL).
-* A condition in ON of a later join may, where that drops unmatched rows of its left side (INNER, RIGHT,
-  SEMI), if it is not TRUE on NULLs where these are added.
+* A condition in ON of a later join, before the next comma, may, where that drops unmatched rows of its
+  left side (INNER, RIGHT, SEMI), if it is not TRUE on NULLs where these are added.
 
 Nothing is concluded where ``S`` has a sample, a pivot, or a join of another kind, such as ASOF, in which
 one row stands in for another.
 """
 
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -231,7 +232,7 @@ class _Scope:
         where = self.select.args.get("where")
         if where is not None:
             yield from ((node, meets_nulls) for node in _conjuncts(where.this))
-        for join in later:
+        for join in itertools.takewhile(lambda join: not _is_comma(join), later):
             if join.side not in _KEEPS_LEFT and join.kind != "ANTI" and join.args.get("on") is not None:
                 yield from ((node, meets_nulls) for node in _conjuncts(join.args["on"]))
 
@@ -351,6 +352,11 @@ def _renames(table: "exp.Table") -> bool:
 def _is_usual_join(join: "exp.Join") -> bool:
     is_known = join.side in _SIDES and join.kind in _KINDS and not join.method
     return is_known and not _extra(join, _PARTS_OF_JOIN)
+
+
+def _is_comma(join: "exp.Join") -> bool:
+    """Whether it is a comma. It binds less than all joins: those after it do not see what is before it."""
+    return not _extra(join, {"this"})
 
 
 def _conjuncts(node: "exp.Expr") -> "Iterator[exp.Expr]":

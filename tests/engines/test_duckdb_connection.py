@@ -94,6 +94,7 @@ def test_the_files_are_those_that_the_conditions_leave(con, where, files):
         ("FROM numbers a SEMI JOIN numbers b ON a.id = b.id AND b.p = 1 WHERE p = 1", [1, 1]),
         ("FROM numbers a ASOF JOIN numbers b ON a.id >= b.id WHERE b.p = 1", [10, 10]),
         ("FROM numbers a POSITIONAL JOIN numbers b WHERE b.p = 1", [10, 10]),
+        ("FROM numbers a, lake.numbers b JOIN range(1) AS c(n) ON p = 1 AND b.id = n", [10, 1]),
         ("FROM numbers TABLESAMPLE 50% WHERE p = 1", [10]),
         ("FROM lake.numbers WHERE numbers.p = 1", [1]),
         ("SELECT lake.numbers.id FROM lake.numbers WHERE p = 1", [1]),
@@ -115,6 +116,27 @@ def test_values_of_parameters_leave_out_files(con, condition, params):
     assert con.execute(sql, params).fetchall() == [(345,)]
     assert con.sql(sql, params=params).fetchall() == [(345,)]
     assert opened(con, sql, params) == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n IN (1e0, 9007199254740993)",
+        "n BETWEEN 9007199254740993 AND 1e300",
+        "n BETWEEN 9007199254740993 AND 1e15 * n",
+        "n NOT BETWEEN 1e0 AND 9007199254740991",
+    ],
+)
+def test_integers_that_stand_beside_a_double_are_compared_as_such(tmp_path, condition):
+    for number in range(2**53 - 1, 2**53 + 3):
+        write_deltalake(tmp_path, pa.table({"n": [number]}), mode="append")
+    con = connect()
+    con.register("rows", DeltaTable(tmp_path).to_pyarrow_table())
+    found, wanted = (
+        con.execute(f"SELECT n FROM {source} WHERE {condition} ORDER BY n").fetchall()
+        for source in (f"delta.'{tmp_path}'", "rows")
+    )
+    assert found == wanted
 
 
 def test_columns_that_are_not_mentioned_are_not_read(con):
