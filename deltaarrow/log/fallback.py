@@ -12,13 +12,10 @@ from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFou
 from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFileKind
-from deltaarrow.log.segment import Checkpoint, LogSegment, select_segment
+from deltaarrow.log.segment import LARGE_CHECKPOINT, Checkpoint, LogSegment, select_segment
 from deltaarrow.storage.store import Store
 
 __all__ = ["open_segment"]
-
-_LARGE = 1 << 20
-"""So many bytes of a checkpoint hold files that are hardly ever asked for but by SQL."""
 
 
 def open_segment(
@@ -59,7 +56,7 @@ def _is_large(checkpoint: Checkpoint) -> bool:
     # Most of a V2 checkpoint is in sidecars, which are seldom written for few files.
     if checkpoint.kind is LogFileKind.UUID_CHECKPOINT:
         return True
-    return sum(file.entry.size for file in checkpoint.files) > _LARGE
+    return sum(file.entry.size for file in checkpoint.files) > LARGE_CHECKPOINT
 
 
 def _warn(segment: LogSegment, failures: Sequence[CorruptLogError]) -> None:

@@ -54,7 +54,7 @@ from deltaarrow.log.few_files import list_few, rows_of, with_looked_at
 from deltaarrow.log.many_files import condition_on, list_many
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.recent_files import RecentFiles
-from deltaarrow.log.segment import LogSegment
+from deltaarrow.log.segment import LARGE_CHECKPOINT, LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
 
@@ -67,8 +67,6 @@ _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
 _MANY_ADDS = 1000
 """A table of fewer is made in no time."""
-_LARGE_CHECKPOINT = 1 << 20
-"""So many bytes of Parquet hold tens of thousands of files; fewer are judged one by one in no time."""
 
 
 @dataclass
@@ -235,7 +233,7 @@ class LogState:
         """
         names = list(columns) if columns is not None else FILE_SCHEMA.names
         find = partial(self._query, "add", self._added, FILE_SCHEMA, names, condition)
-        if condition is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
+        if condition is None or self.checkpoint_bytes < LARGE_CHECKPOINT:
             return find()
         # What is asked is the text of the SQL: equal predicates may have values of unlike types.
         kept = condition.whole(stats="stats", partition_values="partition_values")
@@ -310,7 +308,7 @@ class LogState:
         self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, condition: FileCondition | None
     ) -> Choice:
         """The rows to read of files of the checkpoint."""
-        if condition is None or self.checkpoint_bytes < _LARGE_CHECKPOINT:
+        if condition is None or self.checkpoint_bytes < LARGE_CHECKPOINT:
             return Choice([Part(files)])
         return choose(cursor, self.store, self._head, files, condition)
 

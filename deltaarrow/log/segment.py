@@ -17,7 +17,19 @@ from typing import NamedTuple
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, LogFileKind
 
-__all__ = ["Checkpoint", "LogSegment", "complete_checkpoints", "extend_segment", "select_segment"]
+__all__ = [
+    "LARGE_CHECKPOINT",
+    "Checkpoint",
+    "LogSegment",
+    "complete_checkpoints",
+    "extend_segment",
+    "select_segment",
+]
+
+
+LARGE_CHECKPOINT = 1 << 20
+"""So many bytes of Parquet hold tens of thousands of files, which are asked for by SQL; fewer are judged one
+by one in no time."""
 
 
 class Checkpoint(NamedTuple):

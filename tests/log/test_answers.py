@@ -54,7 +54,7 @@ def test_a_question_that_failed_is_asked_again():
 
 def test_a_query_that_comes_again_reads_nothing_of_the_log(tmp_path, monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     table = TableBuilder(tmp_path).protocol().metadata(pa.schema([("x", pa.float64())]))
     stats = [{"numRecords": 1, "minValues": {"x": x}, "maxValues": {"x": x}} for x in (0.5, 1.0)]
     table.commit([table.add_file(1, name=f"f{n}", stats=each) for n, each in enumerate(stats)])

@@ -66,7 +66,7 @@ def every_checkpoint_is_asked_by_queries(monkeypatch):
 
 @pytest.fixture
 def every_checkpoint_is_large(monkeypatch):
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_files_are_those_that_are_judged_one_by_one(tmp_path, kind, stats, reads
     conditions = random.Random(f"{kind} {stats}").sample(CONDITIONS, 7)
     expected = [paths(da.DeltaTable(tmp_path).snapshot, condition) for condition in conditions]
     assert not reads
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     for listed, left in ((256, 1 / 2), (1, 1 / 2), (1, 1)):
         monkeypatch.setattr(choice, "_MOST_LISTED", listed)
         monkeypatch.setattr(choice, "_MOST_LEFT", left)
@@ -159,7 +159,7 @@ def test_whatever_the_texts_are(texts, conditions):
         )
         table.checkpoint()
         expected = [paths(da.DeltaTable(folder).snapshot, condition) for condition in conditions]
-        patch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+        patch.setattr(replay, "LARGE_CHECKPOINT", 0)
         snapshot = da.DeltaTable(folder).snapshot
         assert [paths(snapshot, condition) for condition in conditions] == expected
 

@@ -55,7 +55,7 @@ def table(tmp_path):
 def test_files_are_those_of_one_query(table, monkeypatch, few):
     expected = [keys(table.path, condition) for condition in CONDITIONS]
     assert {each["path"] for each in expected[0]} == {"f0", "f4", "f6", "h"}
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(few_files, "_FEW", few)
     assert [keys(table.path, condition) for condition in CONDITIONS] == expected
 
@@ -68,7 +68,7 @@ def test_texts_of_no_file_of_the_checkpoint_do_not_speak_for_statistics(tmp_path
     values = [{"p": "a", "q": "x"}, {"p": "b", "q": "y"}]
     table.commit([table.add_file(9, each, stats=stats) for each in values]).checkpoint()
     table.commit([table.add_file(9, {"p": "a", "q": "y"}, name="new", stats=stats)])
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     assert [each["path"] for each in keys(tmp_path, "p = 'a' AND q = 'y' AND id = 3")] == ["new"]
     assert keys(tmp_path, "p = 'a' AND q = 'y' AND id = 30") == []
 
@@ -83,7 +83,7 @@ def judged(monkeypatch):
 
 
 def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch, judged):
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     table.commit([table.remove(table.add_file(9, {"p": "new"}, name="g"))])
     assert [each["path"] for each in keys(table.path, "p = 'b'")] == ["f1", "f3", "f5", "f7"]
     assert judged[0].tolist() == [False, False, False]
@@ -91,7 +91,7 @@ def test_of_a_known_partition_no_commit_is_judged_by_a_query(table, monkeypatch,
 
 @pytest.mark.parametrize("many", [1000, 0])
 def test_commits_are_judged_by_statistics_that_are_held(table, monkeypatch, judged, many):
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(replay, "_MANY_ADDS", many)
     monkeypatch.setattr(choice, "_MOST_LEFT", 1)
     table.commit([table.add_file(9, {"p": "b"}, name="i", stats=STATISTICS | {"maxValues": {"id": 3}})])
@@ -126,6 +126,6 @@ def test_paths_are_those_that_sql_makes_canonical(tmp_path, monkeypatch):
     table.commit([{"remove": {"path": "a b/f", "deletionTimestamp": 1, "dataChange": True}}])
     expected = [keys(tmp_path, condition) for condition in ("p = 'a'", "id = 3")]
     assert len(expected[0]) == len(PATHS) - 1
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(choice, "_MOST_LEFT", 1)
     assert [keys(tmp_path, condition) for condition in ("p = 'a'", "id = 3")] == expected

@@ -99,7 +99,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, kind):
         table_of(Path(folder), values, **kind)
         snapshot = da.DeltaTable(folder).snapshot
         expected = [paths(snapshot, condition) for condition in conditions]
-        patch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+        patch.setattr(replay, "LARGE_CHECKPOINT", 0)
         for listed, most in ((256, 10_000), (1, 10_000), (1, 3)):
             patch.setattr(choice, "_MOST_LISTED", listed)
             patch.setattr(texts, "MOST_TEXTS", most)
@@ -110,7 +110,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, kind):
 
 def test_texts_are_found_once_for_all_snapshots_of_a_checkpoint(tmp_path, monkeypatch):
     table = table_of(tmp_path, [{"day": "2024-01-01", "kind": "a", "number": "1"}])
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     found = []
     read = texts.PartitionTexts._read
     monkeypatch.setattr(
@@ -133,7 +133,7 @@ def held(snapshot):
 def test_too_many_texts_are_not_held(tmp_path, monkeypatch):
     values = [{"day": "2024-01-01", "kind": str(number), "number": "1"} for number in range(8)]
     table_of(tmp_path, values)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(texts, "MOST_TEXTS", 4)
     opened = da.DeltaTable(tmp_path)
     assert paths(opened.snapshot, "kind = '3' AND day IS NOT NULL") == ["f3"]
@@ -143,7 +143,7 @@ def test_too_many_texts_are_not_held(tmp_path, monkeypatch):
 
 def test_two_bytes_are_held_of_a_file(tmp_path, monkeypatch):
     table_of(tmp_path, [{"day": "2024-01-01", "kind": "a", "number": "1"}] * 9)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     snapshot = da.DeltaTable(tmp_path).snapshot
     paths(snapshot, "day = DATE '2024-01-01'")
     assert held(snapshot)["day"].numbers.dtype == "uint16"
@@ -163,7 +163,7 @@ def test_a_text_that_is_there_twice_is_left_to_the_query(tmp_path, monkeypatch):
     pq.write_table(rows.set_column(place, field, pa.array(adds, field.type)), file)
     table.delete_commits(0, 1)
     expected = paths(da.DeltaTable(tmp_path).snapshot, "kind = 'd'")
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert paths(snapshot, "kind = 'd'") == expected
     assert held(snapshot) == {"kind": None}

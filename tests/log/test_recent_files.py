@@ -68,7 +68,7 @@ def test_files_are_those_that_are_judged_one_by_one(values, conditions, has_chec
         patch.setattr(replay, "_MANY_ADDS", 0)
         patch.setattr(recent_files, "MOST_TEXTS", most)
         for large in (1 << 20, 0):
-            patch.setattr(replay, "_LARGE_CHECKPOINT", large)
+            patch.setattr(replay, "LARGE_CHECKPOINT", large)
             snapshot = da.DeltaTable(folder).snapshot
             found = [files(snapshot, condition) for condition in conditions]
             assert found == expected if large else sorted(map(repr, found)) == sorted(map(repr, expected))

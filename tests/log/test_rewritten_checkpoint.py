@@ -21,7 +21,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 @pytest.fixture(autouse=True)
 def every_checkpoint_is_large(monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(choice, "_MOST_LEFT", 1)
 
 

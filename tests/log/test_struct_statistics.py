@@ -147,7 +147,7 @@ def test_files_are_those_that_are_judged_one_by_one(
         table.commit([table.remove(adds[3]), table.add_file(1, {"p": "a"}, stats=statistics_of(4, 4))])
         snapshot = da.DeltaTable(folder).snapshot
         expected = [paths(snapshot, condition) for condition in conditions]
-        patch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+        patch.setattr(replay, "LARGE_CHECKPOINT", 0)
         patch.setattr(choice, "_MOST_LEFT", 1)
         patch.setattr(struct_statistics, "_MOST_BYTES", most_bytes)
         snapshot = da.DeltaTable(folder).snapshot
@@ -161,7 +161,7 @@ def test_row_groups_are_read_once_and_where_they_may_match(tmp_path, monkeypatch
     (file,) = table.checkpoint(stats="both")
     regrouped(file, 3)
     table.delete_commits(0)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     groups = []
     read = struct_statistics.read_adds
     monkeypatch.setattr(
@@ -189,7 +189,7 @@ def test_times_of_int96_are_not_cut_to_what_nanoseconds_hold(tmp_path, monkeypat
         table.commit([table.add_file(1, {"p": "a"}, name=name, stats=stats)])
     (file,) = table.checkpoint(stats="both")
     regrouped(file, 2, use_deprecated_int96_timestamps=True)
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     monkeypatch.setattr(choice, "_MOST_LEFT", 1)
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert paths(snapshot, "at > TIMESTAMP '2025-01-01 00:00:00Z'") == ["end"]
@@ -200,5 +200,5 @@ def test_a_partition_column_in_another_case_is_no_data_column(tmp_path, monkeypa
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     adds = [table.add_file(1, {"p": "ab"[n % 2]}, name=f"f{n}", stats=statistics_of(n, n)) for n in range(9)]
     table.commit(adds).checkpoint(stats="struct")
-    monkeypatch.setattr(replay, "_LARGE_CHECKPOINT", 0)
+    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
     assert paths(da.DeltaTable(tmp_path).snapshot, "P = 'a' AND ID < 3") == ["f0", "f2"]
