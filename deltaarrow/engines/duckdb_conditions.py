@@ -45,6 +45,7 @@ from deltaarrow.expressions import (
     Predicate,
     StartsWith,
     boolean_column,
+    negated,
     null_safe_equal,
 )
 from deltaarrow.schema import DataType, PrimitiveType
@@ -241,7 +242,7 @@ class Conditions:
     def _negative(self, node: "exp.Expr") -> Any:
         value = self._constant(node.this)
         is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        return -value if is_number else _NOT_CONSTANT
+        return negated(value) if is_number else _NOT_CONSTANT
 
     def _cast(self, node: "exp.Expr") -> Any:
         value, target = self._constant(node.this), node.args["to"]

@@ -15,7 +15,7 @@ from deltaarrow.expressions.binding import (
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
 from deltaarrow.expressions.from_sql import from_sql
-from deltaarrow.expressions.literals import literal_scalar, literal_sql, literal_type
+from deltaarrow.expressions.literals import literal_scalar, literal_sql, literal_type, negated
 from deltaarrow.expressions.nodes import (
     FALSE,
     NULL,
@@ -91,6 +91,7 @@ __all__ = [
     "literal_scalar",
     "literal_sql",
     "literal_type",
+    "negated",
     "null_safe_equal",
     "resolve_column",
     "to_arrow",

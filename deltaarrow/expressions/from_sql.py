@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from deltaarrow.collection import no_collection
 from deltaarrow.errors import InvalidPredicateError, UnsupportedFeatureError
+from deltaarrow.expressions.literals import negated
 from deltaarrow.expressions.nodes import (
     NULL,
     And,
@@ -221,7 +222,7 @@ def _negative(node: "exp.Expr") -> Literal | None:
     inner = _literal(node.this)
     if inner is None or isinstance(inner.value, bool) or not isinstance(inner.value, int | float | Decimal):
         return None
-    return Literal(-inner.value, inner.type)
+    return Literal(negated(inner.value), inner.type)
 
 
 def _typed(node: "exp.Expr") -> Literal | None:

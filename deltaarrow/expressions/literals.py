@@ -22,6 +22,7 @@ __all__ = [
     "literal_sql",
     "literal_type",
     "literal_values",
+    "negated",
 ]
 
 _MAX_PRECISION = 38
@@ -40,6 +41,17 @@ def decimal_digits(value: Decimal) -> tuple[int, int]:
     assert isinstance(exponent, int), "a decimal literal is a finite number"
     scale = max(-exponent, 0)
     return max(len(digits) + max(exponent, 0), scale, 1), scale
+
+
+def negated(value: int | float | Decimal) -> int | float | Decimal:
+    """The number with the other sign and all of its digits, of which ``-`` keeps 28 of a `Decimal`.
+
+    >>> negated(Decimal("1234567890123456789012345678.9")), negated(Decimal("0.0"))
+    (Decimal('-1234567890123456789012345678.9'), Decimal('0.0'))
+    """
+    if isinstance(value, Decimal):
+        return value.copy_negate() if value else value
+    return -value
 
 
 def literal_type(literal: Literal) -> pa.DataType:

@@ -4,6 +4,7 @@ Numbers overflow with an error, and so does a division by zero, as in Spark's AN
 compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is spelled out in the SQL.
 """
 
+from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.stored_expressions.casts import cast
 from deltaarrow.stored_expressions.function import same_type
@@ -117,7 +118,7 @@ def negative(operand: Node) -> Node:
         and not isinstance(operand.value, str | bool)
         and is_numeric(operand.type)
     ):
-        return Constant(-operand.value, operand.type, folded=True)  # type: ignore[operator]
+        return Constant(negated(operand.value), operand.type, folded=True)  # type: ignore[arg-type]
     if not is_numeric(operand.type):
         raise refused(f"minus {type_name(operand.type)}")
     return call("-", (operand,), operand.type, "(-{0})", fails=operand.type in INTEGRAL)

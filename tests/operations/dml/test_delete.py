@@ -191,3 +191,14 @@ def _without_stats(line):
     action = json.loads(line)
     del action["add"]["stats"]
     return json.dumps(action)
+
+
+@pytest.mark.parametrize("condition", ["m IN (-{0}, 7)", "m = -{0}", "m + 0.0 = -{0}", "id > 0 AND -{0} = m"])
+def test_a_negative_number_has_all_of_its_digits(tmp_path, condition):
+    digits = "1234567890123456789012345678.12"
+    values = pa.array([Decimal(f"-{digits}"), Decimal(digits), None], pa.decimal128(37, 2))
+    table = make(tmp_path, pa.table({"id": [1, 2, 3], "m": values}))
+    sql = condition.format(digits)
+    assert DeltaTable(str(tmp_path)).to_pyarrow_table(filters="m = -" + digits).num_rows == 1
+    assert table.delete(sql)["num_deleted_rows"] == 1
+    assert ids(table) == [2, 3]
