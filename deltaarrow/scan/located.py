@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
+from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.relation import relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type
-from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str)
 
     Raises `UnsupportedFeatureError` for a column of the name of one of these two.
     """
-    if taken := {FILE_COLUMN, ROW_COLUMN}.intersection(each.lower() for each in plan.columns):
-        raise UnsupportedFeatureError(
-            f"a column is named {min(taken)}, as the place of a row is here", feature="column names"
-        )
     try:
         relation = relation_sql(plan, f"{name}_parts", locate=True)
     except BeyondDuckDBError:

@@ -39,7 +39,7 @@ import pyarrow.compute as pc
 from deltaarrow.arrays import integers
 from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.deletion_vectors import read_deletion_vectors
-from deltaarrow.errors import CorruptLogError
+from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
 from deltaarrow.scan.binding import bind_columns
 from deltaarrow.scan.footers import file_schemas, read_row_counts
@@ -121,7 +121,12 @@ def relation_sql(
         BeyondDuckDBError: DuckDB's reader cannot show these files as the table. With `locate`, that is so
             for any variant, which DuckDB would not write back as it was, byte for byte.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
+        UnsupportedFeatureError: with `locate`, a column has the name of one of these two.
     """
+    if locate and (taken := {FILE_COLUMN, ROW_COLUMN}.intersection(each.lower() for each in plan.columns)):
+        raise UnsupportedFeatureError(
+            f"a column is named {min(taken)}, as the place of a row is here", feature="column names"
+        )
     if locate and any(holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
     if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):

@@ -255,3 +255,13 @@ def test_a_merge_that_changes_nothing_commits_no_metadata(tmp_path):
     write_deltalake(tmp_path, days((1, "a")))
     write_deltalake(tmp_path, days((2, "a")), mode="append", schema_mode="merge")
     assert [next(iter(action)) for action in actions(tmp_path, 1)] == ["commitInfo", "add"]
+
+
+@WAYS
+@pytest.mark.parametrize("name", ["__file", "__ROW"])
+def test_a_condition_on_a_column_named_as_the_places_of_rows_is_refused(tmp_path, properties, name):
+    held = pa.table({"id": [1, 2, 3], name: [2, 0, 0]})
+    write_deltalake(tmp_path, held, configuration=properties)
+    with pytest.raises(UnsupportedFeatureError, match="a column is named __"):
+        write_deltalake(tmp_path, held.slice(0, 0), mode="overwrite", predicate=f"{name} = 2")
+    assert rows(tmp_path) == [(1, 2), (2, 0), (3, 0)]

@@ -89,6 +89,9 @@ class _Merge:
         self.statement = statement
         self.source = read_variants(source, operation.snapshot.schema)
         self.source_schema = from_arrow_schema(self.source.schema)
+        self.present = _PRESENT
+        while self.present in {name.lower() for name in self.source_schema.names}:
+            self.present += "_"
         operation.target = evolved_target(operation.snapshot, statement, self.source_schema)
         tables = {statement.target_alias: operation.schema, statement.source_alias: self.source_schema}
         sides = self.sides = {statement.target_alias: "t", statement.source_alias: "s"}
@@ -185,7 +188,7 @@ class _Merge:
         names = [name for name in self.source_schema.names if name in read]
         counted, errors = [0], list[Exception]()
         wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
-        schema = wanted.append(pa.field(_PRESENT, pa.bool_()))
+        schema = wanted.append(pa.field(self.present, pa.bool_()))
         batches = self._source_batches(names, schema, counted, errors)
         held = list(_first_batches(batches, _MOST_HELD))
         if sum(each.nbytes for each in held) < _MOST_HELD:
@@ -292,7 +295,7 @@ class _Merge:
         """The number of the first clause for a row whose condition is met; NULL for a row of no interest."""
         return (
             f"(CASE WHEN t.{scan.ROW_COLUMN} IS NULL THEN {self._first_met(When.NOT_MATCHED, 'NULL')}"
-            f" WHEN s.{_PRESENT} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
+            f" WHEN s.{self.present} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
             f" ELSE {self._first_met(When.MATCHED, unchanged)} END)::TINYINT"
         )
 

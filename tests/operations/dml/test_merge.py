@@ -298,3 +298,14 @@ def test_a_source_that_is_larger_than_what_is_held(tmp_path, monkeypatch):
     metrics = merger.when_matched_update_all().when_not_matched_insert_all().execute()
     assert (metrics["num_target_rows_updated"], metrics["num_target_rows_inserted"]) == (100, 100)
     assert table.to_pyarrow_table(filters="v > 0 and id < 500").num_rows == 99
+
+
+def test_source_may_have_a_column_of_the_name_that_marks_its_rows(tmp_path):
+    table = make(tmp_path, pa.table({"id": [1, 2, 3], "v": [0, 0, 0]}))
+    source = pa.table(
+        {"id": [1, 2, 9], "deltaarrow_present": [None, 5, None], "deltaarrow_present_": [0, 0, 0]}
+    )
+    merger = table.merge(source, "t.id = s.id", "s", "t")
+    merger.when_matched_update({"v": "coalesce(s.deltaarrow_present, 7) + s.deltaarrow_present_"})
+    merger.when_not_matched_by_source_delete().execute()
+    assert rows_of(table) == [(1, 7), (2, 5)]
