@@ -141,5 +141,7 @@ def _value_sets(values: tuple[LiteralValue, ...], arrow_type: pa.DataType | None
     """The values as arrays, one for each type that they have."""
     by_type: dict[pa.DataType, list[LiteralValue]] = {}
     for value in values:
-        by_type.setdefault(literal_type(Literal(value, arrow_type)), []).append(value)
+        members = by_type.setdefault(literal_type(Literal(value, arrow_type)), [])
+        # pyarrow looks a zero up by its sign, and compares without.
+        members += [0.0, -0.0] if isinstance(value, float) and value == 0 else [value]
     return [pa.array(members, member_type) for member_type, members in by_type.items()]

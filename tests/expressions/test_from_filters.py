@@ -43,6 +43,13 @@ def test_nothing_is_in_an_empty_collection():
     assert ROWS.filter(to_arrow(from_filters([("s", "not in", [])]))).num_rows == 4
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_zero_of_either_sign_is_in_a_collection_that_has_one(zero):
+    zeros = pa.table({"x": [0.0, -0.0, 1.0, None]})
+    assert zeros.filter(to_arrow(from_filters([("x", "in", [zero])]))).num_rows == 2
+    assert zeros.filter(to_arrow(from_filters([("x", "not in", [zero, None])])))["x"].to_pylist() == [1.0]
+
+
 def test_a_tuple_of_filters_is_a_list_of_filters():
     assert from_filters((("a", "=", 1), ("s", "=", "x"))) == from_filters([("a", "=", 1), ("s", "=", "x")])
 
