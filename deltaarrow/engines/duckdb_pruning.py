@@ -62,11 +62,14 @@ class _Use:
 
 
 class _Opened:
-    """A snapshot in use: its files, and what stands in FROM for it, by condition and columns."""
+    """A snapshot in use: its files, and what stands in FROM for it, by condition and columns.
+
+    Beside each source is the name by which the temporary objects are kept that it may need.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.index = FileIndex(snapshot)
-        self.sources: OrderedDict[Hashable, str] = OrderedDict()
+        self.sources: OrderedDict[Hashable, tuple[str, str]] = OrderedDict()
 
 
 class Rewriter:
@@ -231,7 +234,11 @@ class Rewriter:
             if len(opened.sources) > _MOST_PLANS:
                 opened.sources.popitem(last=False)
         opened.sources.move_to_end(key)
-        return opened.sources[key]
+        source, helper = opened.sources[key]
+        if helper in self._helpers:
+            # What one table of a statement needs is not what goes for the next.
+            self._helpers.move_to_end(helper)
+        return source
 
     def _open(self, snapshot: Snapshot) -> _Opened:
         if snapshot not in self._opened:
@@ -241,7 +248,7 @@ class Rewriter:
         self._opened.move_to_end(snapshot)
         return self._opened[snapshot]
 
-    def _planned(self, use: _Use, opened: _Opened) -> str:
+    def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str]:
         if not use.columns:
             raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
         plan = opened.index.plan(use.predicate, use.columns)
@@ -261,15 +268,15 @@ class Rewriter:
             drops.append(f"DROP VIEW IF EXISTS temp.main.{source}")
         if drops:
             self._keep(parts, drops)
-        return source
+        return source, parts
 
-    def _dataset(self, snapshot: Snapshot, opened: _Opened) -> str:
+    def _dataset(self, snapshot: Snapshot, opened: _Opened) -> tuple[str, str]:
         """The Arrow dataset, which is asked with the columns and filters of each query."""
         if "dataset" not in opened.sources:
             name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
             self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
-            opened.sources["dataset"] = quote_identifier(name)
+            opened.sources["dataset"] = quote_identifier(name), name
         return opened.sources["dataset"]
 
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
@@ -278,7 +285,7 @@ class Rewriter:
         if len(self._helpers) > _MOST_HELPERS:
             oldest, drops = self._helpers.popitem(last=False)
             for opened in self._opened.values():
-                for key in [key for key, source in opened.sources.items() if oldest in source]:
+                for key in [key for key, (_, helper) in opened.sources.items() if helper == oldest]:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)

@@ -134,9 +134,10 @@ class Statement:
 
         wanted = [fold(name) for name in reference.names[-2:]]
         for column in self.tree.find_all(exp.Column):
-            db, table = column.args.get("db"), column.args.get("table")
-            if db is not None and table is not None and [fold(db.name), fold(table.name)] == wanted:
-                yield db.meta["start"], table.meta["start"]
+            # Members may follow the column, as in ``s.t.c.m``: what comes first counts.
+            names = column.parts[:-1]
+            if len(names) > 1 and [fold(name.name) for name in names[:2]] == wanted:
+                yield names[0].meta["start"], names[1].meta["start"]
 
     def condition(
         self,

@@ -229,6 +229,14 @@ def test_long_lists_of_files_and_the_end_of_what_is_kept_for_them(tmp_path, monk
         assert con.sql(left).fetchall() == [(1, 2)]
 
 
+def test_what_one_table_of_a_statement_needs_outlives_the_plan_of_the_next(con, monkeypatch):
+    monkeypatch.setattr(duckdb_pruning, "_MOST_HELPERS", 2)
+    for least in (2, 3):
+        con.sql(f"SELECT count(*) FROM numbers WHERE p >= {least}").fetchall()
+    sql = "SELECT (SELECT count(*) FROM numbers WHERE p >= 2), (SELECT count(*) FROM numbers WHERE p >= 4)"
+    assert con.sql(sql).fetchall() == [(80, 60)]
+
+
 # --- what is not rewritten -------------------------------------------------------------------------
 
 
@@ -262,6 +270,13 @@ def test_what_sqlglot_does_not_parse_meets_a_view(con):
     con.execute("CREATE MACRO of_p(x) AS TABLE SELECT * FROM numbers WHERE p = x")
     assert con.sql("SELECT count(*) FROM of_p(3)").fetchall() == [(10,)]
     assert con.table("numbers").count("*").fetchall() == [(100,)]
+
+
+def test_members_of_a_column_that_is_called_by_schema_and_table(con, lake):
+    rows = pa.table({"st": [{"a": {"b": 1}}, {"a": {"b": 2}}]})
+    write_deltalake(lake / "nested", rows)
+    sql = "SELECT lake.nested.st.a.b FROM lake.nested WHERE lake.nested.st.a = {'b': 2}"
+    assert con.sql(sql).fetchall() == [(2,)]
 
 
 def test_views_over_places_are_refused(con):
