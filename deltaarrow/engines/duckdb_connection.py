@@ -83,14 +83,24 @@ class DeltaConnection:
 
         It keeps the files that it was planned with. Anything else than a query is run at once.
         """
-        return self.connection.sql(self._last(query, params), alias=alias, params=params)
+        last = self._last(query, params)
+        try:
+            return self.connection.sql(last, alias=alias, params=params)
+        except duckdb.TransactionException:
+            self._rewriter.forget()
+            raise
 
     query = sql
     from_query = sql
 
     def execute(self, query: Any, parameters: Parameters | None = None) -> Self:
         """Run statements, the last one with parameters, and return the connection, to fetch the rows from."""
-        self.connection.execute(self._last(query, parameters), parameters)
+        last = self._last(query, parameters)
+        try:
+            self.connection.execute(last, parameters)
+        except duckdb.TransactionException:
+            self._rewriter.forget()  # A commit that fails undoes the changes.
+            raise
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
@@ -199,7 +209,11 @@ class DeltaConnection:
 
     def commit(self) -> Self:
         """Commit a transaction."""
-        self.connection.commit()
+        try:
+            self.connection.commit()
+        except duckdb.TransactionException:
+            self._rewriter.forget()
+            raise
         return self
 
     def close(self) -> None:

@@ -80,7 +80,9 @@ class Rewriter:
         self._catalog = catalog
         self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
-        self._views: dict[str, tuple[Snapshot, int]] = {}
+        self._views: dict[str, Snapshot] = {}
+        self._own: set[int] = set()
+        """The numbers of all views that were made, which tell them from those of the caller."""
 
     # --- statements ---
 
@@ -144,15 +146,16 @@ class Rewriter:
         for name, snapshot in self._catalog.pinned.items():
             if folded is not None and fold(quote_identifier(name))[1:-1] not in folded:
                 continue
-            known = self._views.get(name)
-            if (known is not None and known[0] is snapshot) or fold(name) in self._foreign():
+            if self._views.get(name) is snapshot or fold(name) in self._foreign():
                 continue
             register(self._connection, name, snapshot)
-            self._views[name] = snapshot, self._temporary()[fold(name)]
+            self._views[name] = snapshot
+            self._own.add(self._temporary()[fold(name)])
 
     def drop_registered(self, name: str) -> None:
         """Drop the view of a registered table, if one was made."""
-        if self._views.pop(name, None) is not None:
+        self._views.pop(name, None)
+        if self._temporary().get(fold(name)) in self._own:
             unregister(self._connection, name)
 
     # --- names ---
@@ -167,8 +170,7 @@ class Rewriter:
 
     def _foreign(self) -> set[str]:
         """The names, folded, of temporary views and tables that hide registered ones."""
-        own = {fold(name): number for name, (_, number) in self._views.items()}
-        return {name for name, number in self._temporary().items() if own.get(name) != number}
+        return {name for name, number in self._temporary().items() if number not in self._own}
 
     def _schemas(self) -> set[str]:
         """The names, folded, of schemas and databases that hide those of the catalog."""

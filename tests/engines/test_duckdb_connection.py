@@ -338,6 +338,31 @@ def test_a_transaction_that_is_rolled_back_takes_no_helper_along(con, tmp_path):
     assert con.sql("SELECT sum(p) FROM t WHERE p > 1").fetchall() == [(5,)]
 
 
+def test_a_view_that_outlives_a_transaction_is_still_ours(con, lake):
+    assert con.table("numbers").count("p").fetchall() == [(100,)]
+    con.execute("BEGIN")
+    con.execute("ROLLBACK")
+    append(lake, [1000])
+    con.refresh("numbers")
+    assert con.sql("SELECT count(*) FROM numbers").fetchall() == [(101,)]
+    assert con.table("numbers").count("p").fetchall() == [(101,)]
+    con.begin().rollback().unregister("NUMBERS")
+    with pytest.raises(duckdb.Error):
+        con.table("numbers")
+
+
+def test_a_commit_that_fails_takes_no_helper_along(con):
+    con.execute("CREATE TABLE own (id INTEGER PRIMARY KEY)")
+    sql = "SELECT count(*) FROM numbers WHERE p > 1"
+    con.execute("BEGIN").execute(sql)
+    con.execute("INSERT INTO own VALUES (1)")
+    with con.cursor() as cursor:
+        cursor.execute("INSERT INTO own VALUES (1)")
+    with pytest.raises(duckdb.TransactionException):
+        con.execute("COMMIT")
+    assert con.sql(sql).fetchall() == [(80,)]
+
+
 # --- the connection --------------------------------------------------------------------------------
 
 
