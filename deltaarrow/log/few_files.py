@@ -106,7 +106,8 @@ def _canonical(table: pa.Table) -> pa.Table:
     place = table.column_names.index("log_path")
     texts = table.column(place)
     paths = texts.to_pylist()
-    if any("%" in path or path.startswith("file:/") for path in paths):
+    listed = "\n".join(["", *paths])
+    if "%" in listed or "\nfile:" in listed:
         texts = build_array([*map(decode_path, paths)], pa.string())
     return table.set_column(place, "path", texts)
 

@@ -54,8 +54,10 @@ class ValueCondition(NamedTuple):
         >>> in_march.left(plain_values(["3", "4", None], in_march.type))
         [True, False, False]
         """
-        tests = self.tests
-        return [value is not None and all(test(value) for test in tests) for value in values]
+        left = [value is not None for value in values]
+        for test in self.tests:
+            left = [is_left and test(value) for is_left, value in zip(left, values, strict=True)]
+        return left
 
 
 def plain_values(texts: Sequence[str | None], data_type: PrimitiveType) -> list[Any] | None:
