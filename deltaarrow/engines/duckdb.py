@@ -104,13 +104,21 @@ def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, "ShownFil
 
 
 def _relation(
-    connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, parts_name: str, *, with_row_ids: bool
+    connection: duckdb.DuckDBPyConnection,
+    snapshot: Snapshot,
+    parts_name: str,
+    *,
+    with_row_ids: bool,
+    reads_small_files: bool,
 ) -> tuple[Relation, pa.Table]:
     """The SQL of a view over the data files, and the files; `BeyondDuckDBError` where that cannot be."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     if not plan.columns:
         raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
+    if not reads_small_files and _are_many_and_small(plan.files):
+        # Before vectors and footers are read for the SQL, which the dataset does not need.
+        raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
     return planned_relation(connection, plan, parts_name), plan.files.select(
         ["path", "size", "deletion_vector"]
     )
@@ -267,9 +275,9 @@ def _show_snapshot(
     views = _views.setdefault(connection, {})
     if native is not False:
         try:
-            relation, files = _relation(connection, snapshot, helper, with_row_ids=row_tracking)
-            if native == "auto" and _are_many_and_small(files):
-                raise BeyondDuckDBError(f"the table has {files.num_rows} small files")
+            relation, files = _relation(
+                connection, snapshot, helper, with_row_ids=row_tracking, reads_small_files=native is True
+            )
             _show_files(connection, name, helper, relation)
         except BeyondDuckDBError:
             if native is True:
