@@ -4,12 +4,16 @@
 than many statements.
 """
 
+import datetime as dt
 from collections.abc import Sequence
+from decimal import Context
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 __all__ = [
+    "array_of",
     "booleans",
     "integers",
     "numbers_of",
@@ -19,6 +23,53 @@ __all__ = [
     "truths",
     "validity",
 ]
+
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+_EPOCH = dt.datetime(1970, 1, 1)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_EXACT = Context(prec=76)
+
+
+def array_of(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
+    """Return Python values of one type in Arrow: what partition values and literals are.
+
+    Those are texts, bytes, booleans, numbers, decimals, days and times in microseconds, or None. A time
+    without a zone counts as one in UTC. `OverflowError` for an integer that the type does not hold.
+
+    >>> array_of([dt.date(1970, 1, 2), None], pa.date32()).to_pylist()
+    [datetime.date(1970, 1, 2), None]
+    """
+    known = [value is not None for value in values]
+    validity = None if all(known) else pa.py_buffer(np.packbits(np.array(known), bitorder="little"))
+    types = pa.types
+    if types.is_string(data_type) or types.is_binary(data_type):
+        stored = [
+            b"" if each is None else each.encode() if isinstance(each, str) else each for each in values
+        ]
+        offsets = np.cumsum([0, *map(len, stored)], dtype=np.int32)
+        buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(b"".join(stored))]
+        return pa.Array.from_buffers(data_type, len(values), buffers)
+    numbers = [0 if value is None else _number(value, data_type) for value in values]
+    if types.is_decimal(data_type):
+        data = b"".join(each.to_bytes(16, "little", signed=True) for each in numbers)
+    elif types.is_boolean(data_type):
+        data = np.packbits(np.array(numbers, np.bool_), bitorder="little").tobytes()
+    else:
+        kind = "f" if types.is_floating(data_type) else "u" if types.is_unsigned_integer(data_type) else "i"
+        data = np.array(numbers, f"{kind}{data_type.bit_width // 8}").tobytes()
+    return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])
+
+
+def _number(value: Any, data_type: pa.DataType) -> Any:
+    """The number that stands for a value in an Arrow buffer."""
+    if pa.types.is_decimal(data_type):
+        return int(value.scaleb(data_type.scale, _EXACT))
+    if pa.types.is_date32(data_type):
+        return value.toordinal() - _EPOCH_DAY
+    if pa.types.is_timestamp(data_type):
+        in_utc = value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
+        return (in_utc - _EPOCH) // _MICROSECOND
+    return value
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
@@ -95,11 +146,7 @@ def texts(values: Sequence[str]) -> pa.Array:
     >>> texts(["a", "bc"]).to_pylist()
     ['a', 'bc']
     """
-    encoded = [value.encode() for value in values]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    return pa.Array.from_buffers(
-        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    )
+    return array_of(values, pa.string())
 
 
 def repeated_text(text: str, length: int) -> pa.Array:

@@ -4,19 +4,19 @@ Opening a snapshot reads the log narrowly; the list of files stays in the log an
 `Snapshot.files`, with a predicate that leaves out files which cannot hold a matching row.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
-import deltaarrow.statistics as statistics
 import deltaarrow.stored_expressions as stored_expressions
-from deltaarrow.actions import FILE_SCHEMA, DomainMetadata, Metadata, Protocol, SetTransaction
+from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, variant_paths
+from deltaarrow.expressions import And, Predicate
 from deltaarrow.features import ensure_readable, is_supported
+from deltaarrow.live_files import LiveFiles
 from deltaarrow.log import (
     CommitTimes,
     LogSegment,
@@ -30,17 +30,13 @@ from deltaarrow.log import (
     read_version_checksum,
     replay,
 )
-from deltaarrow.log.choice import FileCondition
-from deltaarrow.log.partition_texts import TextCondition
+from deltaarrow.log.file_sources import list_tombstones
 from deltaarrow.notebook import html_table
-from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_physical_schema
-from deltaarrow.statistics import StatisticsCondition, skipping_sql
+from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
+from deltaarrow.statistics import matching_rows
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
-
-_UNTOLD = "(NULL::MAP(VARCHAR, VARCHAR))"
-"""Partition values of which nothing is told; they leave out no file."""
 
 
 class Snapshot:
@@ -182,6 +178,10 @@ class Snapshot:
         return replace(said, transactions=self.transactions, domains=self.domains)
 
     @cached_property
+    def _live_files(self) -> LiveFiles:
+        return LiveFiles(self._state, self.schema, self.mapping_mode, self.partition_columns)
+
+    @cached_property
     def physical_schema(self) -> Schema:
         """The schema with the names that data files, statistics and partition values use."""
         return to_physical_schema(self.schema, self.mapping_mode)
@@ -203,13 +203,22 @@ class Snapshot:
         """List the commits of the log with the times at which they were made."""
         return CommitTimes.load(self.store, self.configuration)
 
-    def pruning_sql(self, predicate: Predicate) -> str | None:
-        """Return the SQL by which files that cannot match are left out; None when none can be.
+    def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
 
-        It is over the columns of `files`; a checkpoint may be asked for better evidence than these.
+        With a `predicate`, files that provably hold no matching row are left out; the rest may hold
+        some. `columns` chooses columns by name.
         """
-        pruning = self._pruning(self._derived(predicate))
-        return pruning(stats="stats", partition_values="partition_values")
+        return self._live_files.table(None if predicate is None else self._derived(predicate), columns)
+
+    def may_match(self, files: pa.Table, predicate: Predicate) -> np.ndarray:
+        """Return a mask of files, of this version or not, that may hold a row which matches a predicate.
+
+        `files` has the columns ``partition_values`` and ``stats`` of `FILE_SCHEMA`, among others.
+        """
+        return matching_rows(
+            files, self._derived(predicate), self.schema, self.mapping_mode, self.partition_columns
+        )
 
     def _derived(self, predicate: Predicate) -> Predicate:
         """The predicate, and what follows from it for generated columns."""
@@ -217,77 +226,6 @@ class Snapshot:
             return predicate
         derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
         return And((predicate, derived))
-
-    def _pruning(self, predicate: Predicate) -> functools.partial[str | None]:
-        return functools.partial(
-            skipping_sql, predicate, self.schema, self.mapping_mode, self.partition_columns
-        )
-
-    def _condition(self, predicate: Predicate) -> FileCondition:
-        """The predicate as a condition on files."""
-        partitions: dict[str, list[Predicate]] = {}
-        parts = conjuncts(predicate)
-        for part in parts:
-            names = {path[0] for path in columns_of(part)}
-            if len(names) == 1 and names <= set(self.partition_columns):
-                partitions.setdefault(names.pop(), []).append(part)
-        by_name = {
-            physical_name(self.schema.field(name), self.mapping_mode): self._asking_texts(And(tuple(found)))
-            for name, found in partitions.items()
-        }
-        # Asked for its SQL once to look for a known answer, and again to find one.
-        whole = functools.cache(self._pruning(predicate))
-        own = self._statistics_parts(parts)
-        is_all = len(own) + sum(map(len, partitions.values())) == len(parts)
-        return FileCondition(whole, by_name, self._asking_statistics(own) if own else None, is_all)
-
-    def _asking_texts(self, predicate: Predicate) -> TextCondition:
-        pruning = self._pruning(predicate)
-        sql = functools.cache(functools.partial(pruning, stats=None, partition_values="partition_values"))
-        return TextCondition(sql, statistics.value_condition(predicate, self.schema))
-
-    def statistics_condition(self, predicate: Predicate) -> tuple[StatisticsCondition, bool]:
-        """What a predicate says of data columns alone, for `HeldStatistics`, and whether that is all."""
-        parts = conjuncts(self._derived(predicate))
-        own = self._statistics_parts(parts)
-        return self._asking_statistics(own), len(own) == len(parts)
-
-    def _statistics_parts(self, parts: Sequence[Predicate]) -> list[Predicate]:
-        """Those parts of a predicate that look at nothing but data columns, whatever the case of names."""
-        partitions = {name.casefold() for name in self.partition_columns}
-        return [
-            part
-            for part in parts
-            if not variant_paths(part)
-            and {path[0].casefold() for path in columns_of(part)}.isdisjoint(partitions)
-        ]
-
-    def _asking_statistics(self, parts: Sequence[Predicate]) -> StatisticsCondition:
-        predicate = And(tuple(parts))
-        pruning = self._pruning(predicate)
-        return StatisticsCondition(
-            lambda told: pruning(stats=None, partition_values=_UNTOLD, statistics=told),
-            statistics.comparisons_of(predicate, self.schema, self.mapping_mode),
-        )
-
-    def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
-
-        With a `predicate`, files that provably hold no matching row are left out; the rest may hold
-        some. `columns` chooses columns by name.
-        """
-        if predicate is None:
-            return self._state.query_files(columns)
-        condition = self._condition(self._derived(predicate))
-        if not variant_paths(predicate):
-            return self._state.query_files(columns, condition)
-        names = list(FILE_SCHEMA.names if columns is None else columns)
-        wanted = [*dict.fromkeys([*names, "stats", "partition_values"])]
-        files = self._state.query_files(wanted, condition)
-        kept = statistics.skip_by_variants(
-            files, predicate, self.schema, self.mapping_mode, self.partition_columns
-        )
-        return kept.select(names)
 
     def totals(self) -> tuple[int, int]:
         """Return how many live files there are, and how many bytes they have together.
@@ -304,4 +242,4 @@ class Snapshot:
 
     def tombstones(self) -> pa.Table:
         """Return the removed files that the log remembers, a table of `REMOVE_SCHEMA`."""
-        return self._state.query_tombstones()
+        return list_tombstones(self._state)

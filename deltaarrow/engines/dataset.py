@@ -25,7 +25,6 @@ from deltaarrow.scan import (
     ChangeReader,
     Explanation,
     FileTask,
-    RepeatedPlans,
     ScanPlan,
     explain_scan,
     row_tracking_of,
@@ -33,7 +32,7 @@ from deltaarrow.scan import (
 )
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
 from deltaarrow.scan.data_files import DataFiles
-from deltaarrow.scan.plan import ensure_columns
+from deltaarrow.scan.plan import ensure_columns, plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import guarantees, partition_expression
 
@@ -285,7 +284,6 @@ class DeltaDataset(LogDataset):
         with_row_ids: bool = False,
     ) -> None:
         self._snapshot = snapshot
-        self._plans = RepeatedPlans(snapshot)
         self._files = DataFiles(snapshot.store)
         self._file_predicate = file_predicate
         self._with_row_ids = with_row_ids
@@ -303,7 +301,7 @@ class DeltaDataset(LogDataset):
         return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
-        return self._plans.plan(self._on_files(predicate), columns)
+        return plan_scan(self._snapshot, self._on_files(predicate), columns)
 
     def _on_files(self, predicate: Predicate | None) -> Predicate | None:
         """What files must be able to match, when rows must match `predicate`."""
@@ -323,7 +321,7 @@ class DeltaDataset(LogDataset):
 
     def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
         found = type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
-        found._plans, found._files = self._plans, self._files
+        found._files = self._files
         return found
 
     @property

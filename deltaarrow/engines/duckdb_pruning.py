@@ -27,7 +27,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.scan import Explanation
-from deltaarrow.scan.file_index import FileIndex
+from deltaarrow.scan.plan import plan_scan
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
 
@@ -62,13 +62,12 @@ class _Use:
 
 
 class _Opened:
-    """A snapshot in use: its files, and what stands in FROM for it, by condition and columns.
+    """What stands in FROM for a snapshot in use, by condition and columns.
 
     Beside each source is the name by which the temporary objects are kept that it may need.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.index = FileIndex(snapshot)
+    def __init__(self) -> None:
         self.sources: OrderedDict[Hashable, tuple[str, str]] = OrderedDict()
 
 
@@ -244,7 +243,7 @@ class Rewriter:
 
     def _open(self, snapshot: Snapshot) -> _Opened:
         if snapshot not in self._opened:
-            self._opened[snapshot] = _Opened(snapshot)
+            self._opened[snapshot] = _Opened()
             if len(self._opened) > _MOST_SNAPSHOTS:
                 self._opened.popitem(last=False)
         self._opened.move_to_end(snapshot)
@@ -253,7 +252,7 @@ class Rewriter:
     def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str]:
         if not use.columns:
             raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
-        plan = opened.index.plan(use.predicate, use.columns)
+        plan = plan_scan(use.snapshot, use.predicate, use.columns)
         parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
         try:
             relation = planned_relation(self._connection, plan, parts)

@@ -258,8 +258,8 @@ class PlainScan:
 
     @cached_property
     def _scan(self) -> "pl.LazyFrame | None":
-        held, in_checkpoint = self._snapshot.state.held
-        if in_checkpoint or not 0 < len(held.adds) <= _FEW_FILES:
+        recent, in_checkpoint = self._snapshot.state.file_actions
+        if in_checkpoint or not 0 < len(recent.adds) <= _FEW_FILES:
             return None
         plan = plan_scan(self._snapshot)
         scan, binder = NativeScan(plan.layout, plan.columns), FileBinder(plan.layout)

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from deltaarrow.arrays import array_of
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.nodes import Literal, LiteralValue
@@ -88,7 +89,10 @@ def literal_scalar(literal: Literal) -> pa.Scalar:
     value, arrow_type = literal.value, literal_type(literal)
     if isinstance(value, int) and pa.types.is_decimal(arrow_type):
         value = Decimal(value)
-    return pa.scalar(value, arrow_type)
+    is_whole = isinstance(value, int) or not pa.types.is_integer(arrow_type)
+    if value is None or not is_whole or arrow_type != _plain_type(arrow_type):
+        return pa.scalar(value, arrow_type)
+    return array_of([value], arrow_type)[0]
 
 
 def literal_from_scalar(scalar: pa.Scalar) -> Literal | None:

@@ -41,12 +41,12 @@ def add_rows(
     They are in the order of their partition values, so that the statistics of a row group tell which
     partitions are in it; more than `_MOST_SORTED` are in the order of the older checkpoint.
     """
-    with files.open(AddFile.KEY) as (cursor, sources):
-        if sources:
+    with files.open(AddFile.KEY) as opened:
+        if sources := opened.sources(opened.schema.names):
             query = " UNION ALL ".join(layout.select_adds(sql, part) for sql, part in sources)
             if layout.partitions and at_once < files.count_rows() <= _MOST_SORTED:
                 query = f'FROM ({query}) ORDER BY "partitionValues_parsed"'
-            batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
+            batches = opened.cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
             yield from _file_rows(files, AddFile.KEY, batches, schema, at_once)
 
 
@@ -54,12 +54,12 @@ def remove_rows(
     files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int, *, tombstones_since: int
 ) -> Iterator[pa.Table]:
     """Yield the tombstones that are newer than `tombstones_since`, in milliseconds, likewise."""
-    with files.open(RemoveFile.KEY) as (cursor, sources):
-        if sources:
+    with files.open(RemoveFile.KEY) as opened:
+        if sources := opened.sources(opened.schema.names):
             query = " UNION ALL ".join(layout.select_removes(sql, part) for sql, part in sources)
             # A tombstone without a time counts as one of the epoch, as in delta-spark.
             query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
-            batches = cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
+            batches = opened.cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
             yield from _file_rows(files, RemoveFile.KEY, batches, schema, at_once)
 
 

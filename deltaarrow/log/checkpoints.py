@@ -17,12 +17,12 @@ from deltaarrow.actions import parse_fields
 from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE
 from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
+from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import read_commit
-from deltaarrow.log.held_files import HeldFiles
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
-from deltaarrow.log.row_groups import place_sql, present_rows
+from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.statistics.struct_texts import struct_text_sql
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
@@ -77,16 +77,15 @@ class CheckpointFiles:
         columns: Sequence[str],
         types: pa.Schema,
         *,
-        told_by: Sequence[str] = ("path",),
         among: str | None = None,
     ) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
         `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see
-        `deltaarrow.log.row_groups`) or, where there is a `stats_parsed_type`, ``stats_parsed``. A column
-        that these files do not have is NULL, as an absent field of the JSON form is. `told_by` are fields
-        of which every such action has one; where `among`, a condition on ``file_row_number``, leaves
-        nothing but such actions, they are not asked.
+        `deltaarrow.log.row_numbers`) or, where there is a `stats_parsed_type`, ``stats_parsed``. A column
+        that these files do not have is NULL, as an absent field of the JSON form is. `among` is a condition
+        on ``file_row_number``; where it leaves rows without such an action, these are NULL in all columns
+        but the place.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -96,13 +95,10 @@ class CheckpointFiles:
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
         files = ", ".join(quote_file(store.location(name)) for name in self.names)
-        if among is None:
-            present = [name for name in told_by if struct.get_field_index(camel_case(name)) >= 0]
-            among = " OR ".join(f"{action}.{camel_case(name)} IS NOT NULL" for name in present)
         # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
-            f" WHERE {among or 'FALSE'}"
+            f" WHERE {f'{action}.path IS NOT NULL' if among is None else among}"
         )
 
 
@@ -181,7 +177,7 @@ class CheckpointHead:
     sidecars: list[Sidecar] = field(default_factory=list)
     json_actions: list[dict[str, Any]] = field(default_factory=list)
     files: list[CheckpointFiles] = field(default_factory=list)
-    held: dict[tuple[str, ...], HeldFiles] = field(default_factory=dict, compare=False)
+    cache: CacheSpace = field(default_factory=CacheSpace, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
         """Take in one action, given as its key and the inside of its object."""

@@ -1,29 +1,101 @@
-"""The file actions of a version as SQL, for whoever passes all of them on and needs few at a time.
+"""The file actions of a version: chapter "Action Reconciliation" of the protocol, for any number of them.
 
-Chapter "Action Reconciliation" of the protocol: what the commits say of a logical file stands, whatever
-an older checkpoint says of it.
+What the commits say of a logical file stands, whatever an older checkpoint says of it. The commits are
+reconciled in memory (`deltaarrow.log.tail`); the file actions of a checkpoint stay where they are and are
+read by SQL, which leaves out what the commits have decided.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile
+import pyarrow as pa
+
+from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.compute import files_cursor
+from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles
-from deltaarrow.log.replay import LogState
+from deltaarrow.log.replay import LogState, is_complete
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FileSources", "Source"]
+__all__ = ["FileSources", "OpenSources", "Source", "list_files", "list_tombstones"]
 
 Source = tuple[str, CheckpointFiles | None]
 """A SELECT, and the part of the checkpoint that it reads; None for the commits."""
 
-_UNSEEN = " AND ".join(f"newer.{name} = older.{name}" for name in KEY_COLUMNS)
+_UNSEEN = "NOT EXISTS (FROM newer WHERE " + " AND ".join(f"newer.{n} = older.{n}" for n in KEY_COLUMNS) + ")"
+
+
+@dataclass(frozen=True)
+class OpenSources:
+    """The file actions of one kind of a version, open for queries.
+
+    Attributes:
+        state: the replayed version.
+        action: the kind, ``add`` or ``remove``.
+        cursor: where the SELECTs run.
+    """
+
+    state: LogState
+    action: str
+    cursor: "duckdb.DuckDBPyConnection"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns: `FILE_SCHEMA` or `REMOVE_SCHEMA`."""
+        return FILE_SCHEMA if self.action == AddFile.KEY else REMOVE_SCHEMA
+
+    def select(self, files: CheckpointFiles, columns: Sequence[str], among: str | None = None) -> str | None:
+        """Return a SELECT of those actions in files of the checkpoint of which the commits say nothing.
+
+        `columns` and `among` are as for `CheckpointFiles.sql`; None where there are no such actions.
+        """
+        tail = self.state.file_actions[0]
+        is_newer = bool(tail.adds or tail.removes)
+        names = [*dict.fromkeys([*columns, *(KEY_COLUMNS if is_newer else ())])]
+        sql = files.sql(self.state.store, self.action, names, self.schema, among=among)
+        if sql is None or not is_newer:
+            return sql
+        return f"SELECT {', '.join(map(quote_identifier, columns))} FROM ({sql}) older WHERE {_UNSEEN}"
+
+    def sources(self, columns: Sequence[str]) -> list[Source]:
+        """Return SELECTs that together give all actions, with these columns.
+
+        Those of live files have ``stats_parsed`` as well where the part of the checkpoint has it. A source
+        without rows may be missing.
+        """
+        sources: list[Source] = []
+        tail, parts = self.state.file_actions
+        for files in parts:
+            has_struct = self.action == AddFile.KEY and files.stats_parsed_type is not None
+            sql = self.select(files, [*columns, "stats_parsed"] if has_struct else columns)
+            if sql is not None:
+                sources.append((sql, files))
+        recent = tail.adds if self.action == AddFile.KEY else tail.removes
+        if recent:
+            # In the order in which they were committed.
+            self.cursor.register("tail", self.state.recent_table(self.action, [*reversed(recent)], columns))
+            sources.append(("FROM tail", None))
+        return sources
+
+    def table(self, selects: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """Return the rows of SELECTs of these columns, one after the other.
+
+        Raises `CorruptLogError`, naming the file of the log, where an action lacks a field that it must have.
+        """
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        if not selects:
+            return schema.empty_table()
+        table = self.cursor.sql(" UNION ALL ".join(selects)).to_arrow_table()
+        if not is_complete(table, self.action):
+            self.state.blame_checkpoint(self.action)
+            raise CorruptLogError(f"a file action of {self.state.store.uri} lacks a field that it must have")
+        # A cast would load all functions of Arrow.
+        return table if table.schema.equals(schema) else table.cast(schema)
 
 
 class FileSources:
@@ -39,7 +111,7 @@ class FileSources:
         """Return how many file actions there are at most, of both kinds."""
         import pyarrow.parquet as pq
 
-        store, (tail, parts) = self.state.store, self.state.held
+        store, (tail, parts) = self.state.store, self.state.file_actions
         filesystem = store.arrow_filesystem()
         names = [name for files in parts for name in files.names]
         rows: list[int] = [
@@ -48,37 +120,19 @@ class FileSources:
         return len(tail.adds) + len(tail.removes) + sum(rows)
 
     @contextlib.contextmanager
-    def open(self, action: str) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[Source]]]":
-        """Yield a cursor, and SELECTs that together give the live files (`add`) or tombstones (`remove`).
+    def open(self, action: str) -> Iterator[OpenSources]:
+        """Yield the live files (`add`) or the tombstones (`remove`), open for queries.
 
-        Their columns are those of `FILE_SCHEMA` or `REMOVE_SCHEMA`, and ``stats_parsed`` where the part
-        of the checkpoint has it. A source without rows may be missing. Whatever DuckDB fails at in the
-        block becomes a `CorruptLogError` that names the file.
+        Whatever DuckDB fails at in the block becomes a `CorruptLogError` that names the file.
         """
         import duckdb
 
-        state, (tail, parts) = self.state, self.state.held
-        is_add = action == AddFile.KEY
-        schema = FILE_SCHEMA if is_add else REMOVE_SCHEMA
-        names = [*dict.fromkeys([*schema.names, *KEY_COLUMNS])]
-        recent = tail.adds if is_add else tail.removes
-        newer = [*tail.adds, *tail.removes] if parts else []
-        sources: list[Source] = []
+        state, (tail, parts) = self.state, self.state.file_actions
         with files_cursor(state.store) as cursor:
-            if newer:
+            if parts and (newer := [*tail.adds, *tail.removes]):
                 cursor.register("newer", key_table(newer))
-            for files in parts:
-                more = ["stats_parsed"] if is_add and files.stats_parsed_type is not None else []
-                sql = files.sql(state.store, action, [*names, *more], schema)
-                if sql is not None:
-                    unseen = f" WHERE NOT EXISTS (FROM newer WHERE {_UNSEEN})" if newer else ""
-                    sources.append((f"FROM ({sql}) older{unseen}", files))
-            if recent:
-                # In the order in which they were committed.
-                cursor.register("tail", state.held_table(action, [*reversed(recent)]))
-                sources.append(("FROM tail", None))
             try:
-                yield cursor, sources
+                yield OpenSources(state, action, cursor)
             except (duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
@@ -86,3 +140,24 @@ class FileSources:
                 raise CorruptLogError(
                     f"the files of version {state.segment.version} cannot be listed: {error}"
                 ) from error
+
+
+def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the live files of a version as a table of `FILE_SCHEMA`, or of the named columns of it."""
+    return _listed(state, AddFile.KEY, FILE_SCHEMA.names if columns is None else columns)
+
+
+def list_tombstones(state: LogState) -> pa.Table:
+    """Return the removed files that the log of a version still remembers, a table of `REMOVE_SCHEMA`."""
+    return _listed(state, RemoveFile.KEY, REMOVE_SCHEMA.names)
+
+
+def _listed(state: LogState, action: str, columns: Sequence[str]) -> pa.Table:
+    tail, parts = state.file_actions
+    recent = [*reversed(tail.adds if action == AddFile.KEY else tail.removes)]
+    of_commits = state.recent_table(action, recent, columns)
+    if not any(files.holds(action) for files in parts):
+        return of_commits
+    with FileSources(state).open(action) as sources:
+        selects = [sql for files in parts if (sql := sources.select(files, columns)) is not None]
+        return pa.concat_tables([sources.table(selects, columns), of_commits])

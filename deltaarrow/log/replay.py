@@ -8,14 +8,14 @@
 5. A logical file is known by its canonical path together with the id of its deletion vector.
 
 The commits after the checkpoint are few and are reconciled in memory (`LogTail`). The checkpoint is
-not: its file actions are asked by a query, which leaves out what the tail has decided already and
-carries the pruning predicate inside (`query_files`).
+not: its file actions stay where they are, for queries that leave out what the tail has decided already
+(`deltaarrow.log.file_sources`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,19 +27,14 @@ from deltaarrow.actions import (
     FileActionKey,
     Metadata,
     Protocol,
-    RemoveFile,
     SetTransaction,
     file_table,
     remove_table,
 )
-from deltaarrow.actions.arrow import (
-    KEY_COLUMNS,
-    REQUIRED_OF_DELETION_VECTORS,
-    ensure_complete,
-)
+from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS
+from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.answers import RecentAnswers
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,
@@ -47,26 +42,17 @@ from deltaarrow.log.checksums import (
     is_shortcut,
     read_version_checksum,
 )
-from deltaarrow.log.choice import Choice, FileCondition, Part, choose
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.fallback import open_segment
-from deltaarrow.log.few_files import list_few, rows_of, with_looked_at
-from deltaarrow.log.many_files import condition_on, list_many
 from deltaarrow.log.names import checksum_name
-from deltaarrow.log.recent_files import RecentFiles
-from deltaarrow.log.segment import LARGE_CHECKPOINT, LogSegment
+from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
 
-if TYPE_CHECKING:
-    import duckdb
-
-__all__ = ["LogState", "replay"]
+__all__ = ["LogState", "is_complete", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
-_MANY_ADDS = 1000
-"""A table of fewer is made in no time."""
 
 
 @dataclass
@@ -121,7 +107,7 @@ class LogState:
         return {name: domain for name, domain in domains.items() if not domain.removed}
 
     @cached_property
-    def held(self) -> tuple[LogTail, Sequence[CheckpointFiles]]:
+    def file_actions(self) -> tuple[LogTail, Sequence[CheckpointFiles]]:
         """The file actions that are in memory, and the files of the checkpoint that hold the others.
 
         Those of a small checkpoint are in memory once they were asked for.
@@ -144,30 +130,7 @@ class LogState:
                     known.add(key)
         return tail, ()
 
-    def _added(self, names: Iterable[str]) -> pa.Table:
-        """Columns of the live files that are in memory, in the order in which they were committed."""
-        held = self._added_columns
-        missing = [name for name in names if name not in held.column_names]
-        if missing:
-            made = self.held_table(AddFile.KEY, [*reversed(self.held[0].adds)], missing)
-            arrays = [*held.columns, *made.columns]
-            held = self._added_columns = pa.table(arrays, [*held.column_names, *missing])
-        return held
-
-    @cached_property
-    def _added_columns(self) -> pa.Table:
-        """Those columns that were asked for so far: a query needs few of them, and logs may be long."""
-        return pa.table({})
-
-    @cached_property
-    def _recent_files(self) -> RecentFiles:
-        adds = self.held[0].adds
-        found = RecentFiles(adds)
-        # What is left out is not made into a table, where it would be found out.
-        ensure_complete([adds[key] for key in found.keys], found.keys, partial(self.name_of, AddFile.KEY))
-        return found
-
-    def held_table(
+    def recent_table(
         self, action: str, keys: Sequence[FileActionKey], columns: Sequence[str] | None = None
     ) -> pa.Table:
         """Return some of the file actions in memory, all `add` or all `remove`, as a table.
@@ -177,12 +140,12 @@ class LogState:
         """
         is_add = action == AddFile.KEY
         make, schema = (file_table, FILE_SCHEMA) if is_add else (remove_table, REMOVE_SCHEMA)
-        bodies = self.held[0].adds if is_add else self.held[0].removes
+        bodies = self.file_actions[0].adds if is_add else self.file_actions[0].removes
         names = schema.names if columns is None else columns
         try:
             return make([bodies[key] for key in keys], keys, partial(self.name_of, action), names)
         except CorruptLogError:
-            if not self.held[1]:
+            if not self.file_actions[1]:
                 self.blame_checkpoint(action)
             raise
 
@@ -196,6 +159,11 @@ class LogState:
             if any(body is not None and FileActionKey.from_json(body) == key for body in bodies):
                 return name
         return "the log"
+
+    @property
+    def checkpoint_cache(self) -> CacheSpace:
+        """What is kept of the checkpoint, by whichever versions begin with it."""
+        return self._head.cache
 
     @property
     def checkpoint_files(self) -> Sequence[CheckpointFiles]:
@@ -221,145 +189,12 @@ class LogState:
         """Return the tombstones that no Parquet checkpoint has, likewise."""
         return self._tail.removes.values()
 
-    def query_files(
-        self,
-        columns: Sequence[str] | None = None,
-        condition: FileCondition | None = None,
-    ) -> pa.Table:
-        """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
-
-        A file for which `condition` is false is left out. Files of a checkpoint with statistics as a struct
-        are judged by these, without parsing a text.
-        """
-        names = list(columns) if columns is not None else FILE_SCHEMA.names
-        find = partial(self._query, "add", self._added, FILE_SCHEMA, names, condition)
-        if condition is None or self.checkpoint_bytes < LARGE_CHECKPOINT:
-            return find()
-        # What is asked is the text of the SQL: equal predicates may have values of unlike types.
-        kept = condition.whole(stats="stats", partition_values="partition_values")
-        own = (condition_on(files, condition)[0] for files in self.held[1])
-        return self._answers.of((tuple(names), kept, *own), find)
-
-    @cached_property
-    def _answers(self) -> RecentAnswers:
-        return RecentAnswers()
-
-    def query_tombstones(self) -> pa.Table:
-        """Return the removed files that the log still remembers, a table of `REMOVE_SCHEMA`."""
-        read = partial(self.held_table, RemoveFile.KEY, [*self.held[0].removes])
-        return self._query("remove", read, REMOVE_SCHEMA, REMOVE_SCHEMA.names, None)
-
     def blame_checkpoint(self, action: str) -> None:
         """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
+        import duckdb
+
         schema = FILE_SCHEMA if action == AddFile.KEY else REMOVE_SCHEMA
-        self._blame_checkpoint(action, [*dict.fromkeys([*schema.names, *KEY_COLUMNS])], schema)
-
-    def _query(
-        self,
-        action: str,
-        read_held: Callable[[list[str]], pa.Table],
-        schema: pa.Schema,
-        names: list[str],
-        condition: FileCondition | None,
-    ) -> pa.Table:
-        result_schema = pa.schema([schema.field(name) for name in names])
-        held, parts = self.held
-        parts = [files for files in parts if files.holds(action)]
-        kept = None
-        if condition is not None:
-            kept = condition.whole(stats="stats", partition_values="partition_values")
-        looked_at = with_looked_at(names, schema, [kept])
-        if not parts and kept is None:
-            return read_held(looked_at).select(names)
-        read_left = read_held
-        if condition is not None and condition.partitions and len(held.adds) > _MANY_ADDS:
-            open_cursor = partial(files_cursor, self.store)
-            left, is_exact = self._recent_files.left_by_texts(open_cursor, condition.partitions)
-            if left is not None:
-                wanted = self._recent_files.of(left)
-                if not parts and is_exact and condition.is_all and condition.statistics is None:
-                    return self.held_table(AddFile.KEY, wanted, names)
-                if len(wanted) < len(held.adds):
-                    read_left = partial(self.held_table, AddFile.KEY, wanted)
-        import duckdb
-
-        with files_cursor(self.store) as cursor:
-            try:
-                choices = [(files, self._chosen(cursor, files, condition)) for files in parts]
-                find = partial(
-                    self._find, cursor, action, schema, names, condition, kept, read_held, read_left
-                )
-                table = find(choices)
-                if self._have_changed(choices):
-                    table = find([(files, Choice([Part(files)])) for files in parts])
-            except (duckdb.OutOfMemoryException, duckdb.InterruptException):
-                raise
-            except duckdb.Error as error:
-                self.blame_checkpoint(action)
-                raise CorruptLogError(
-                    f"the files of version {self.segment.version} cannot be listed: {error}"
-                ) from error
-        if parts and not _is_complete(table, action):
-            self._blame_checkpoint(action, [*dict.fromkeys([*names, *KEY_COLUMNS])], schema)
-        # A cast would load all functions of Arrow.
-        return table if table.schema.equals(result_schema) else table.cast(result_schema)
-
-    def _chosen(
-        self, cursor: "duckdb.DuckDBPyConnection", files: CheckpointFiles, condition: FileCondition | None
-    ) -> Choice:
-        """The rows to read of files of the checkpoint."""
-        if condition is None or self.checkpoint_bytes < LARGE_CHECKPOINT:
-            return Choice([Part(files)])
-        return choose(cursor, self.store, self._head, files, condition)
-
-    def _find(
-        self,
-        cursor: "duckdb.DuckDBPyConnection",
-        action: str,
-        schema: pa.Schema,
-        names: list[str],
-        condition: FileCondition | None,
-        kept: str | None,
-        read_held: Callable[[list[str]], pa.Table],
-        read_left: Callable[[list[str]], pa.Table],
-        choices: Sequence[tuple[CheckpointFiles, Choice]],
-    ) -> pa.Table:
-        """Ask the rows that were chosen, and the tail."""
-        held = self.held[0]
-        if choices and condition is not None and kept is not None:
-            answer = partial(self._recently_added, cursor, condition, names)
-            few = list_few(cursor, self.store, choices, held, answer, read_held, names, kept)
-            if few is not None:
-                return few
-        keys = [*held.adds, *held.removes] if choices else []
-        return list_many(cursor, self.store, choices, keys, read_left, action, schema, names, condition)
-
-    def _recently_added(
-        self, cursor: "duckdb.DuckDBPyConnection", condition: FileCondition, names: list[str]
-    ) -> pa.Table | None:
-        """Columns of those files in memory that a condition leaves; None where a query has to tell them."""
-        left = self._recent_files.left(cursor, condition)
-        if left is None:
-            return None
-        if len(left) > _MANY_ADDS:
-            return self.held_table(AddFile.KEY, self._recent_files.of(left), names)
-        return rows_of(self._added(names).select(names), left)
-
-    def _have_changed(self, choices: Sequence[tuple[CheckpointFiles, Choice]]) -> bool:
-        """Whether the files of which rows were chosen are others by now; what is held of them is let go."""
-        changed = [
-            (files.names, choice.held)
-            for files, choice in choices
-            if choice.held is not None and not choice.held.are_current()
-        ]
-        for names, held in changed:
-            if self._head.held.get(names) is held:
-                self._head.held.pop(names, None)
-        return bool(changed)
-
-    def _blame_checkpoint(self, action: str, names: list[str], schema: pa.Schema) -> None:
-        """Raise `CorruptLogError` naming the file of the checkpoint whose file actions cannot be read."""
-        import duckdb
+        names = [*dict.fromkeys([*schema.names, *KEY_COLUMNS])]
 
         for files in self._head.files:
             for name in files.names:
@@ -371,7 +206,7 @@ class LogState:
                         table = cursor.sql(sql).to_arrow_table()
                     except duckdb.Error as error:
                         raise CorruptLogError(f"{name} cannot be read: {error}") from error
-                if not _is_complete(table, action):
+                if not is_complete(table, action):
                     raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
 
 
@@ -396,7 +231,7 @@ def _read(store: Store, segment: LogSegment, known: LogState | None, *, falls_ba
     return segment, head, tail
 
 
-def _is_complete(files: pa.Table, action: str) -> bool:
+def is_complete(files: pa.Table, action: str) -> bool:
     """Whether no file action lacks a field of those that are in the table."""
     required = {"path", "size", "partition_values"} if action == AddFile.KEY else {"path"}
     if any(files.column(name).null_count for name in required.intersection(files.column_names)):

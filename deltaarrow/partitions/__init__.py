@@ -11,6 +11,7 @@ from deltaarrow.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.partitions.arrays import parse_partition_values
     from deltaarrow.partitions.duckdb_types import duckdb_type
+    from deltaarrow.partitions.encoded import EncodedPartitionValues
     from deltaarrow.partitions.java import render_double, render_float
     from deltaarrow.partitions.literal import partition_literal_sql, partition_scalar
     from deltaarrow.partitions.paths import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_PARTITION",
+    "EncodedPartitionValues",
     "duckdb_type",
     "escape_path_name",
     "parse_partition_value",
@@ -41,6 +43,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "DEFAULT_PARTITION": "deltaarrow.partitions.paths",
+        "EncodedPartitionValues": "deltaarrow.partitions.encoded",
         "duckdb_type": "deltaarrow.partitions.duckdb_types",
         "escape_path_name": "deltaarrow.partitions.paths",
         "parse_partition_value": "deltaarrow.partitions.values",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         feed_values,
         matching_tasks,
     )
-    from deltaarrow.scan.file_index import FileIndex, RepeatedPlans
     from deltaarrow.scan.located import located_rows, located_type, naming_damaged_files
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
     from deltaarrow.scan.plan import (
@@ -51,10 +50,8 @@ __all__ = [
     "ChangePlan",
     "ChangeReader",
     "Explanation",
-    "FileIndex",
     "FileMatches",
     "FileTask",
-    "RepeatedPlans",
     "RowTracking",
     "ScanPlan",
     "TableLayout",
@@ -98,10 +95,8 @@ __getattr__ = lazy_attributes(
         "ChangePlan": "deltaarrow.scan.changes",
         "ChangeReader": "deltaarrow.scan.change_reader",
         "Explanation": "deltaarrow.scan.explain",
-        "FileIndex": "deltaarrow.scan.file_index",
         "FileMatches": "deltaarrow.scan.matches",
         "FileTask": "deltaarrow.scan.tasks",
-        "RepeatedPlans": "deltaarrow.scan.file_index",
         "RowTracking": "deltaarrow.scan.row_tracking",
         "ScanPlan": "deltaarrow.scan.plan",
         "TableLayout": "deltaarrow.scan.tasks",

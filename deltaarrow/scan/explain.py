@@ -40,8 +40,11 @@ from deltaarrow.schema import PrimitiveType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import (
     ROWS_CANNOT_MATCH,
+    ROWS_MIGHT_MATCH,
+    Asked,
     StatisticsColumn,
-    skipping_sql,
+    Verdicts,
+    statistics_asked,
     statistics_columns,
 )
 
@@ -289,19 +292,19 @@ def _counted(count: int, noun: str) -> str:
 # --- reasons ---------------------------------------------------------------------------------------
 
 
-def _decision(snapshot: Snapshot, part: Predicate) -> str | None:
-    """The condition on files that a part of a condition on rows comes to; None where it comes to none."""
-    return skipping_sql(part, snapshot.schema, snapshot.mapping_mode, snapshot.partition_columns)
+def _decision(snapshot: Snapshot, part: Predicate) -> tuple[Sequence[Asked], Verdicts]:
+    """What a part of a condition asks of statistics, and its verdict where no file is needed for that."""
+    return statistics_asked(part, snapshot.schema, snapshot.mapping_mode, snapshot.partition_columns)
 
 
 def _is_decided(snapshot: Snapshot, part: Predicate) -> bool:
     """Whether partition values or statistics could rule out a file."""
-    return _decision(snapshot, part) is not None
+    return _decision(snapshot, part)[1] is not ROWS_MIGHT_MATCH
 
 
 def _evidence(snapshot: Snapshot, part: Predicate) -> tuple[str, ...]:
     """What decides a part that can leave out files."""
-    if _decision(snapshot, part) == ROWS_CANNOT_MATCH:
+    if _decision(snapshot, part)[1] is ROWS_CANNOT_MATCH:
         return (NEVER_TRUE,)
     return tuple(dict.fromkeys(_evidence_of(snapshot, name) for name, *_ in sorted(columns_of(part))))
 
@@ -367,8 +370,8 @@ def _why_idle(snapshot: Snapshot, part: Predicate) -> str | None:
     wants_bounds = not any(isinstance(each, IsNull) for each in _conditions(part)) and not variant_paths(part)
     stats = snapshot.files(columns=["stats"])
     reasons = [_why_silent(snapshot, path, stats, wants_bounds=wants_bounds) for path in columns]
-    decision = _decision(snapshot, part) or ""
-    if wants_bounds and "minValues" not in decision and "maxValues" not in decision:
+    asked, _ = _decision(snapshot, part)
+    if wants_bounds and not any(each.what in ("lower", "upper") for each in asked):
         reasons += [_why_unordered(snapshot, path) for path in columns]
     return next((reason for reason in reasons if reason is not None), None)
 

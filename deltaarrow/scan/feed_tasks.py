@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate
 from deltaarrow.log import CommitChanges, CommitTimes, FileChange
@@ -26,7 +26,7 @@ from deltaarrow.schema import (
     PrimitiveType,
     Schema,
 )
-from deltaarrow.statistics import skipping_sql
+from deltaarrow.statistics import matching_rows
 
 __all__ = [
     "commit_tasks",
@@ -138,24 +138,13 @@ def _partition_values(change: FileChange, version: int, partitions: frozenset[st
 
 def matching_tasks(tasks: Sequence[FileTask], layout: TableLayout, predicate: Predicate) -> list[FileTask]:
     """Return the tasks whose files may hold a row that matches, in order."""
-    pruning = skipping_sql(
-        predicate,
-        layout.schema,
-        layout.mapping_mode,
-        layout.partition_columns,
-        stats="stats",
-        partition_values="partition_values",
-    )
-    if pruning is None or not tasks:
-        return list(tasks)
     columns = {
-        "place": build_array(range(len(tasks)), pa.int64()),
         "stats": build_array([task.stats for task in tasks], pa.string()),
         "partition_values": build_array(
             [task.partition_values for task in tasks], pa.map_(pa.string(), pa.string())
         ),
     }
-    with sandbox_cursor() as cursor:
-        cursor.register("files", pa.table(columns))
-        kept = cursor.sql(f"SELECT place FROM files WHERE coalesce(({pruning}), true)").fetchall()
-    return [tasks[place] for (place,) in sorted(kept)]
+    mask = matching_rows(
+        pa.table(columns), predicate, layout.schema, layout.mapping_mode, layout.partition_columns
+    )
+    return [tasks[place] for place in np.flatnonzero(mask).tolist()]

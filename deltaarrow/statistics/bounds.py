@@ -17,9 +17,16 @@ import pyarrow as pa
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.partitions import duckdb_type
-from deltaarrow.schema import DataType, Field, PrimitiveType
+from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 
-__all__ = ["FileStatisticsSql", "lower_bound", "upper_bound", "written_value"]
+__all__ = [
+    "FileStatisticsSql",
+    "bound_arrow_type",
+    "has_bounds",
+    "lower_bound",
+    "upper_bound",
+    "written_value",
+]
 
 _INTEGERS = ("byte", "short", "integer", "long")
 _ORDERED = (*_INTEGERS, "float", "double", "string", "date", "timestamp", "timestamp_ntz")
@@ -122,7 +129,7 @@ def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
     A checkpoint may be older than the type that the column has now.
     """
     types, data_type = pa.types, field.type
-    if not _is_ordered(data_type):
+    if not has_bounds(data_type):
         return None
     if types.is_dictionary(found):
         found = found.value_type
@@ -155,7 +162,8 @@ def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
     return f"TRY_CAST({sql} AS {_bound_type(data_type)})" if accepts else None
 
 
-def _is_ordered(data_type: DataType) -> TypeGuard[PrimitiveType]:
+def has_bounds(data_type: DataType) -> TypeGuard[PrimitiveType]:
+    """Whether values of a type are ordered, so that statistics can bound them."""
     return isinstance(data_type, PrimitiveType) and (
         data_type.type in _ORDERED or data_type.decimal is not None
     )
@@ -170,9 +178,18 @@ def _bound_type(data_type: PrimitiveType) -> str:
     return duckdb_type(data_type)
 
 
+def bound_arrow_type(data_type: PrimitiveType) -> pa.DataType:
+    """The Arrow type in which bounds of a type come."""
+    if data_type.type in _INTEGERS:
+        return pa.int64()
+    if data_type.decimal and data_type.decimal[0] > _EXACT_DIGITS:
+        return pa.decimal128(38, data_type.decimal[1])
+    return to_arrow_type(data_type)
+
+
 def written_value(field: Field, text: str) -> str:
     """The SQL of a value in `minValues` or `maxValues`, out of the SQL of its text; NULL for no value."""
-    if not _is_ordered(field.type):
+    if not has_bounds(field.type):
         return "NULL"
     match field.type.type:
         case "string":
@@ -190,7 +207,7 @@ def written_value(field: Field, text: str) -> str:
 
 def lower_bound(field: Field, value: str) -> str | None:
     """The SQL of a lower bound, out of the SQL of what stands in ``minValues``; see `written_value`."""
-    if not _is_ordered(field.type):
+    if not has_bounds(field.type):
         return None
     match field.type.type:
         case "float" | "double":
@@ -206,7 +223,7 @@ def lower_bound(field: Field, value: str) -> str | None:
 
 def upper_bound(field: Field, value: str) -> str | None:
     """The SQL of an upper bound, out of the SQL of what stands in ``maxValues``; see `written_value`."""
-    if not _is_ordered(field.type):
+    if not has_bounds(field.type):
         return None
     match field.type.type:
         case "float" | "double":

@@ -1,9 +1,13 @@
-"""File skipping: a predicate as SQL that is FALSE for files in which no row can match.
+"""File skipping: which files of a list may hold a row on which a predicate is TRUE.
 
 Implements *Per-file Statistics* and *Partition Value Serialization* of PROTOCOL.md for readers, after
 the example of Delta's ``DataSkippingReader``. A predicate is taken apart with two questions that call
 each other: may it be TRUE on some row, and may it be FALSE? NOT swaps them. What both leave undecided
 may match: a part that was not understood, a comparison of columns, a column without statistics.
+
+This is the one place where a predicate meets what the log says of files, whoever asks: a scan, a change
+feed, a conflict check or an explanation. What differs is the evidence (`FileEvidence`): columns of a
+checkpoint, of commits or of a table of files.
 
 NaN decides comparisons one way in Spark and DuckDB and another way in pyarrow (see
 `deltaarrow.expressions.nodes`), and statistics may be silent about it (see
@@ -12,10 +16,11 @@ about a comparison that NaN may satisfy.
 """
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from decimal import Decimal
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
@@ -40,20 +45,23 @@ from deltaarrow.expressions import (
     is_lossless_cast,
     resolve_column,
 )
+from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
-from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound, upper_bound
+from deltaarrow.statistics.bounds import bound_arrow_type
 from deltaarrow.statistics.evidence import (
     ROWS_CANNOT_MATCH,
     ROWS_MIGHT_MATCH,
+    Asked,
     ColumnStatistics,
     Evidence,
+    FileEvidence,
     PartitionValue,
+    Verdicts,
     all_of,
     any_of,
 )
-from deltaarrow.values import Value
 
-__all__ = ["skipping_sql", "variant_fields"]
+__all__ = ["may_match", "statistics_asked", "variant_fields"]
 
 _NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -62,63 +70,69 @@ _TRUE_FOR_GREATEST = ("!=", ">", ">=")
 _TRUE_FOR_UNORDERED = ("!=",)
 
 
-def skipping_sql(
+def may_match(
+    predicate: Predicate,
+    files: FileEvidence,
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+) -> Verdicts:
+    """For each file of a list whether it may hold a row on which a predicate is TRUE.
+
+    Args:
+        predicate: a predicate over logical names, bound to the schema or not; columns that the schema
+            does not have and literals that do not fit rule out nothing.
+        files: what is known of the files.
+        schema: the logical schema of the table.
+        mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
+        partition_columns: logical names.
+
+    Returns:
+        A mask, or a bool where nothing that is known of a file decides.
+
+    >>> from deltaarrow.expressions import from_sql
+    >>> from deltaarrow.schema import Field, Schema
+    >>> from deltaarrow.statistics.listed import ListedFiles
+    >>> maps = pa.array([[("p", "1")], [("p", None)]], pa.map_(pa.string(), pa.string()))
+    >>> files = ListedFiles.of(pa.table({"partition_values": maps, "stats": pa.array(["{}", None])}))
+    >>> schema = Schema([Field("p", "long"), Field("a", "long")])
+    >>> may_match(from_sql("p IS NULL"), files, schema, "none", ["p"]).tolist()
+    [False, True]
+    """
+    return _Walk(schema, mapping_mode, frozenset(partition_columns), files).may_be_true(predicate)
+
+
+def statistics_asked(
     predicate: Predicate,
     schema: StructType,
     mapping_mode: str = "none",
     partition_columns: Collection[str] = (),
-    *,
-    stats: str | None = "stats",
-    partition_values: str = "partitionValues",
-    stats_parsed: str | None = None,
-    stats_parsed_type: pa.DataType | None = None,
-    nan_is_greatest: bool | None = None,
-    variant_bounds: Mapping[VariantGet, tuple[str, str]] | None = None,
-    statistics: FileStatisticsSql | None = None,
-) -> str | None:
-    """The DuckDB SQL of a condition on files that is FALSE only where no row can match.
+) -> tuple[tuple[Asked, ...], Verdicts]:
+    """What `may_match` asks of the statistics of files, and its verdict where no file is needed for that.
 
-    It is never NULL and never fails, whatever the texts in the log. It needs no setting of the
-    connection.
-
-    Args:
-        predicate: a predicate over logical names, bound to the schema or not; columns that the schema
-            does not have and literals that do not fit prune nothing.
-        schema: the logical schema of the table.
-        mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
-        partition_columns: logical names.
-        stats: the SQL of the statistics of a file as JSON text, None where there is none.
-        partition_values: the SQL of its partition values, a map from physical names to texts.
-        stats_parsed: the SQL of the same statistics as a struct (physical names); it is asked first.
-        stats_parsed_type: the Arrow type of that struct, by which it is known what it has.
-        nan_is_greatest: how the rows will be compared with NaN: True as DuckDB and Spark do, False as
-            pyarrow does. None is right for both, and prunes less.
-        variant_bounds: the SQL of the least and the greatest value of parts of variants, as
-            `deltaarrow.statistics.variants` decodes them; see `deltaarrow.statistics.variant_skipping`.
-        statistics: the SQL of what the statistics tell, in place of `stats` and `stats_parsed`.
-
-    Returns:
-        The SQL, or None where no file can be left out.
-
-    >>> from deltaarrow.expressions import from_sql
-    >>> from deltaarrow.schema import Field, Schema
-    >>> schema = Schema([Field("p", "long"), Field("a", "long")])
-    >>> print(skipping_sql(from_sql("p IS NULL"), schema, "none", ["p"]))
-    coalesce(partitionValues['p'], '') = ''
+    The verdict is a mask over no files where partition values or statistics decide.
     """
-    if statistics is None:
-        statistics = FileStatisticsSql(stats, stats_parsed, stats_parsed_type)
-    reader = _Reader(
-        schema,
-        mapping_mode,
-        frozenset(partition_columns),
-        statistics,
-        partition_values,
-        nan_is_greatest,
-        variant_bounds or {},
-    )
-    found = reader.may_be_true(predicate)
-    return None if found == ROWS_MIGHT_MATCH else found
+    files = _NoFiles({})
+    verdict = may_match(predicate, files, schema, mapping_mode, partition_columns)
+    return tuple(files.asked), verdict
+
+
+class _NoFiles(NamedTuple):
+    """A list without files, which notes what is asked of their statistics."""
+
+    asked: dict[Asked, None]
+
+    def statistic(self, asked: Asked) -> pa.Array:
+        """No values, of the type that they would have."""
+        self.asked[asked] = None
+        if asked.field is None:
+            return pa.nulls(0, pa.int64())
+        assert isinstance(asked.field.type, PrimitiveType)  # as only such have bounds
+        return pa.nulls(0, bound_arrow_type(asked.field.type))
+
+    def partition_values(self, name: str) -> EncodedPartitionValues:
+        """No values."""
+        return EncodedPartitionValues(pa.nulls(0, pa.string()), np.empty(0, np.uint8))
 
 
 def variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | None:
@@ -130,29 +144,13 @@ def variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | 
     return fields if fields[-1].type == PrimitiveType("variant") else None
 
 
-@dataclass(frozen=True)
-class _VariantStatistics(FileStatisticsSql):
-    """The statistics of a file with the SQL of the bounds of a part of a variant, where there are some."""
-
-    bounds: tuple[str, str] | None = None
-
-    def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
-        return None if self.bounds is None else lower_bound(field, self.bounds[0])
-
-    def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
-        return None if self.bounds is None else upper_bound(field, self.bounds[1])
-
-
-class _Reader(Value):
+class _Walk(NamedTuple):
     schema: StructType
     mapping_mode: str
     partition_columns: frozenset[str]
-    statistics: FileStatisticsSql
-    partition_values: str
-    nan_is_greatest: bool | None
-    variant_bounds: Mapping[VariantGet, tuple[str, str]]
+    files: FileEvidence
 
-    def may_be_true(self, predicate: Predicate) -> str:
+    def may_be_true(self, predicate: Predicate) -> Verdicts:
         """A row on which AND is TRUE makes all parts TRUE; one on which OR is TRUE makes one TRUE."""
         match predicate:
             case And(operands):
@@ -166,7 +164,7 @@ class _Reader(Value):
             case _:
                 return self._leaf(predicate, wanted=True)
 
-    def may_be_false(self, predicate: Predicate) -> str:
+    def may_be_false(self, predicate: Predicate) -> Verdicts:
         """A row on which AND is FALSE makes one part FALSE; one on which OR is FALSE makes all FALSE."""
         match predicate:
             case And(operands):
@@ -180,7 +178,7 @@ class _Reader(Value):
             case _:
                 return self._leaf(predicate, wanted=False)
 
-    def _leaf(self, predicate: Predicate, wanted: bool) -> str:
+    def _leaf(self, predicate: Predicate, wanted: bool) -> Verdicts:
         match predicate:
             case Compare(op, left, right):
                 return self._compare(op, left, right, wanted)
@@ -202,7 +200,7 @@ class _Reader(Value):
             case _:
                 return ROWS_MIGHT_MATCH
 
-    def _compare(self, op: CompareOp, left: Operand, right: Operand, wanted: bool) -> str:
+    def _compare(self, op: CompareOp, left: Operand, right: Operand, wanted: bool) -> Verdicts:
         if Literal(None) in (_untyped(left), _untyped(right)):
             # A comparison with NULL is NULL.
             return ROWS_CANNOT_MATCH
@@ -222,7 +220,7 @@ class _Reader(Value):
             return evidence.may_be_known()
         return evidence.may_compare(op if wanted else _NEGATED[op], literal)
 
-    def _is_in(self, column: Column, values: list[Literal], wanted: bool) -> str:
+    def _is_in(self, column: Column, values: list[Literal], wanted: bool) -> Verdicts:
         evidence = self._evidence(column)
         if evidence is None:
             return ROWS_MIGHT_MATCH
@@ -246,12 +244,7 @@ class _Reader(Value):
         """Whether comparing NaN with a number may have that outcome, bounds or not."""
         if evidence.field.type not in _FLOATS:
             return False
-        outcomes = []
-        if self.nan_is_greatest is not False:
-            outcomes.append(op in _TRUE_FOR_GREATEST)
-        if self.nan_is_greatest is not True:
-            outcomes.append(op in _TRUE_FOR_UNORDERED)
-        return wanted in outcomes
+        return wanted in (op in _TRUE_FOR_GREATEST, op in _TRUE_FOR_UNORDERED)
 
     def _evidence(self, operand: Operand) -> Evidence | None:
         """What is known of a column, of whatever is cast without loss as well; None for what is not there."""
@@ -269,8 +262,8 @@ class _Reader(Value):
             return None
         path = tuple(physical_name(each, self.mapping_mode) for each in fields)
         if fields[0].name in self.partition_columns:
-            return PartitionValue(field, path[0], self.partition_values) if len(fields) == 1 else None
-        return ColumnStatistics(fields, path, self.statistics)
+            return PartitionValue(field, path[0], self.files) if len(fields) == 1 else None
+        return ColumnStatistics(fields, path, self.files)
 
     def _variant_evidence(self, part: VariantGet) -> Evidence | None:
         """What is known of a part of a variant; like a field of a struct it may be NULL in any row."""
@@ -278,10 +271,8 @@ class _Reader(Value):
         if fields is None:
             return None
         path = tuple(physical_name(each, self.mapping_mode) for each in fields)
-        known = self.statistics
-        bounds = self.variant_bounds.get(part)
-        statistics = _VariantStatistics(known.json, known.parsed, known.parsed_type, bounds)
-        return ColumnStatistics((*fields, Field(part.json_path, part.type)), path, statistics)
+        member = Field(part.json_path, part.type)
+        return ColumnStatistics((*fields, member), path, self.files, part.json_path)
 
 
 def _untyped(operand: Operand) -> Operand:

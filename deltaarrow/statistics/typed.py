@@ -23,13 +23,13 @@ from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
 from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns
-from deltaarrow.statistics.ranges import day_number
 
 __all__ = ["TypedStatistics"]
 
 # Java's texts for these are read by rules of their own, so that no bound is off by a time zone.
 _READ_AS_TEXT = ("date", "timestamp", "timestamp_ntz")
 
+_EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _Path = tuple[str, ...]
@@ -165,7 +165,7 @@ def _doubles(values: list[Any]) -> pa.Array:
 def _days(text: str) -> int:
     if not _DATE.fullmatch(text):
         raise ValueError(f"not a plain date: {text!r}")
-    return day_number(date.fromisoformat(text))
+    return date.fromisoformat(text).toordinal() - _EPOCH
 
 
 def _is_read_as_text(field: Field) -> bool:

@@ -17,9 +17,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from deltaarrow.actions import (
     AddCDCFile,
     AddFile,
@@ -29,7 +26,7 @@ from deltaarrow.actions import (
     Protocol,
     file_table,
 )
-from deltaarrow.compute import files_cursor
+from deltaarrow.arrays import booleans
 from deltaarrow.errors import (
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
@@ -39,7 +36,6 @@ from deltaarrow.errors import (
     MetadataChangedException,
     ProtocolChangedException,
 )
-from deltaarrow.expressions import Predicate
 from deltaarrow.features import properties
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction.commit_intent import CommitIntent
@@ -214,21 +210,10 @@ def _first_that_should_have_been_read(intent: CommitIntent, adds: Sequence[Mappi
         return str(adds[0]["path"])
     added = file_table(adds, [FileActionKey.from_json(dict(add)) for add in adds])
     for search in intent.read.searches:
-        files = _that_may_match(intent.snapshot, search.predicate, added)
+        files = added.filter(booleans(intent.snapshot.may_match(added, search.predicate)))
         if files.num_rows and search.may_match(files):
             return str(files.column("log_path")[0])
     return None
-
-
-def _that_may_match(snapshot: Snapshot, predicate: Predicate, added: pa.Table) -> pa.Table:
-    """Return the files whose statistics and partition values do not rule out a row of `predicate`."""
-    condition = snapshot.pruning_sql(predicate)
-    if condition is None:
-        return added
-    with files_cursor(snapshot.store) as cursor:
-        cursor.register("added", added)
-        paths = cursor.sql(f"SELECT log_path FROM added WHERE {condition}").to_arrow_table()
-    return added.filter(pc.is_in(added.column("log_path"), paths.column(0)))
 
 
 def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit) -> None:

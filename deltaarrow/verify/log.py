@@ -14,6 +14,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.features import properties
 from deltaarrow.log import LogFile, LogFileKind, LogState, VersionChecksum, list_log, replay
 from deltaarrow.log.checksums import FileSizeHistogram, read_version_checksum
+from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.names import LAST_CHECKPOINT, checksum_name
 from deltaarrow.log.segment import LogSegment, complete_checkpoints
@@ -133,8 +134,8 @@ _FILES_SQL = """
 
 def _file_differences(said: LogState, expected: LogState) -> Iterator[str]:
     with sandbox_cursor() as cursor:
-        cursor.register("said", said.query_files(_FILE_COLUMNS))
-        cursor.register("expected", expected.query_files(_FILE_COLUMNS))
+        cursor.register("said", list_files(said, _FILE_COLUMNS))
+        cursor.register("expected", list_files(expected, _FILE_COLUMNS))
         for one, other, what in (
             ("said", "expected", "it lists files that the commits do not, or not so"),
             ("expected", "said", "it does not list files of the commits, or not so"),

@@ -5,12 +5,13 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "arrays", "clock", "collection", "lazy", "notebook", "optional", "values", "version"),
+    ("errors", "arrays", "cache", "clock", "collection", "lazy", "notebook", "optional", "values", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "stored_expressions"),
     ("actions", "statistics"),
     ("features",),
     ("log",),
+    ("live_files",),
     ("snapshot",),
     ("scan", "write"),
     ("transaction",),
@@ -36,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 RANK = {part: (row, place) for row, parts in enumerate(LAYERS) for place, part in enumerate(parts)}
 
 APART = {
+    "log": ("expressions", "stored_expressions"),
     "write": ("log", "snapshot", "scan"),
     "operations": ("engines",),
     "schema": ("storage",),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.log import list_segment, replay, write_checkpoint
+from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.storage import open_store
 from tests.support.tables import EPOCH_MS, TableBuilder
 
@@ -34,8 +35,8 @@ def write(table, **options) -> str:
 def everything(path):
     store = open_store(path)
     state = replay(store, list_segment(store))
-    files = state.query_files().drop_columns(["data_change"]).to_pylist(maps_as_pydicts="strict")
-    stones = state.query_tombstones().drop_columns(["data_change", "stats", "tags"])
+    files = list_files(state).drop_columns(["data_change"]).to_pylist(maps_as_pydicts="strict")
+    stones = list_tombstones(state).drop_columns(["data_change", "stats", "tags"])
     return (
         state.protocol,
         state.metadata,
@@ -173,7 +174,7 @@ def test_a_removed_file_keeps_neither_statistics_nor_tags(tmp_path):
     table.commit([add]).commit([table.remove(add, tags={"a": "b"}, stats="{}")])
     write(table)
     table.delete_commits(0, 1)
-    (stone,) = replay(store := open_store(tmp_path), list_segment(store)).query_tombstones().to_pylist()
+    (stone,) = list_tombstones(replay(store := open_store(tmp_path), list_segment(store))).to_pylist()
     assert (stone["stats"], stone["tags"], stone["data_change"]) == (None, None, False)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.log import list_segment, replay, write_checkpoint
+from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.last_checkpoint import checksum
 from deltaarrow.storage import open_store
 from tests.support.tables import EPOCH_MS, TableBuilder
@@ -39,8 +40,8 @@ def everything(path):
     """What replay makes of a table, but for what a checkpoint leaves out."""
     store = open_store(path)
     state = replay(store, list_segment(store))
-    files = state.query_files().drop_columns(["data_change"]).to_pylist(maps_as_pydicts="strict")
-    stones = state.query_tombstones().drop_columns(["data_change", "stats", "tags"])
+    files = list_files(state).drop_columns(["data_change"]).to_pylist(maps_as_pydicts="strict")
+    stones = list_tombstones(state).drop_columns(["data_change", "stats", "tags"])
     return (
         state.protocol,
         state.metadata,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from deltaarrow.errors import DeltaError
 from deltaarrow.log import clean_up_log, list_segment, replay, write_checkpoint
 from deltaarrow.log.cleanup import DAY_MS
+from deltaarrow.log.file_sources import list_files
 from deltaarrow.storage import open_store
 from tests.support.tables import EPOCH_MS, TableBuilder
 
@@ -147,7 +148,7 @@ def test_old_sidecars_go_that_no_checkpoint_names(tmp_path):
     assert "_sidecars/old.parquet" in deleted
     assert len(list(folder.iterdir())) == before - 3
     for version in (5, 8, 9):
-        replay(store, list_segment(store, version)).query_files()
+        list_files(replay(store, list_segment(store, version)))
 
 
 def test_no_sidecar_goes_while_a_checkpoint_cannot_be_read(tmp_path):
@@ -177,7 +178,7 @@ def _readable(path):
     found = {}
     for version in range(10):
         try:
-            table = replay(store, list_segment(store, version)).query_files(["path"])
+            table = list_files(replay(store, list_segment(store, version)), ["path"])
         except DeltaError:
             continue
         found[version] = sorted(table.column("path").to_pylist())

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.log import compact_logs, list_segment, replay
+from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.names import LogFileKind
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
@@ -17,8 +18,8 @@ SCHEMA = pa.schema([("id", pa.int64())])
 def state(path):
     """What replay makes of a table."""
     found = replay(store := open_store(path), list_segment(store))
-    files = found.query_files().to_pylist(maps_as_pydicts="strict")
-    stones = found.query_tombstones().to_pylist(maps_as_pydicts="strict")
+    files = list_files(found).to_pylist(maps_as_pydicts="strict")
+    stones = list_tombstones(found).to_pylist(maps_as_pydicts="strict")
     return (
         found.protocol,
         found.metadata,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay
-from deltaarrow.log.choice import FileCondition
+from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
 
@@ -19,7 +19,7 @@ def state_of(path, version=None):
 
 
 def live_keys(state) -> set[tuple[str, str | None]]:
-    rows = state.query_files(["log_path", "deletion_vector"]).to_pylist()
+    rows = list_files(state, ["log_path", "deletion_vector"]).to_pylist()
     return {(row["log_path"], dv_id(row["deletion_vector"])) for row in rows}
 
 
@@ -65,7 +65,7 @@ def test_the_newest_reference_to_a_logical_file_wins(table, kind):
     table.commit([table.remove(one)]).commit([one, table.remove(two)])
     state = state_of(table.path)
     assert live_keys(state) == {("one", None), ("three", None)}
-    assert state.query_tombstones().column("log_path").to_pylist() == ["two"]
+    assert list_tombstones(state).column("log_path").to_pylist() == ["two"]
 
 
 @pytest.mark.parametrize("kind", CHECKPOINTS)
@@ -115,7 +115,7 @@ def test_a_remove_without_partition_values_size_and_timestamp_is_one(table, kind
         table.checkpoint(kind=kind)
     state = state_of(table.path)
     assert live_keys(state) == {("b", None)}
-    (tombstone,) = state.query_tombstones().to_pylist()
+    (tombstone,) = list_tombstones(state).to_pylist()
     assert (tombstone["path"], tombstone["size"], tombstone["deletion_timestamp"]) == ("a", None, None)
 
 
@@ -156,22 +156,10 @@ def test_an_unreconciled_log_compaction_holds_the_newest_first(table):
 @pytest.mark.parametrize("stats", ["json", "struct", "both", "none"])
 def test_statistics_come_from_whatever_form_the_checkpoint_has(table, stats):
     table.commit([table.add_file(pa.table({"id": [3, 9]}))]).checkpoint(stats=stats)
-    (text,) = state_of(table.path).query_files(["stats"]).column("stats").to_pylist()
+    (text,) = list_files(state_of(table.path), ["stats"]).column("stats").to_pylist()
     assert (text is None) == (stats == "none")
     if text is not None:
         assert '"numRecords":2' in text.replace(" ", "")
-
-
-def test_pruning_leaves_out_what_is_false(table):
-    files = [table.add_file(1, name=name, size=size) for name, size in (("a", 1), ("b", 2))]
-    table.commit(files).checkpoint()
-    table.commit([table.add_file(1, name="c", size=1, clusteringProvider="x")])
-    state = state_of(table.path)
-    kept = state.query_files(["path"], FileCondition(lambda **_: "size = 1")).column("path").to_pylist()
-    assert set(kept) == {"a", "c"}
-    condition = "coalesce(clustering_provider = 'y', true)"
-    kept = state.query_files(["path"], FileCondition(lambda **_: condition)).column("path").to_pylist()
-    assert set(kept) == {"a", "b"}
 
 
 def test_a_checkpoint_that_is_known_is_not_read_again(table):
@@ -182,11 +170,11 @@ def test_a_checkpoint_that_is_known_is_not_read_again(table):
     store = open_store(table.path)
     newer = replay(store, list_segment(store), known)
     assert newer._head is known._head
-    assert set(newer.query_files(["path"]).column("path").to_pylist()) == {"a", "b"}
+    assert set(list_files(newer, ["path"]).column("path").to_pylist()) == {"a", "b"}
     table.commit([table.add_file(1, name="c")]).checkpoint()
     newest = replay(store, list_segment(store), newer)
     assert newest.segment.checkpoint.files != (checkpoint,)
-    assert set(newest.query_files(["path"]).column("path").to_pylist()) == {"a", "b", "c"}
+    assert set(list_files(newest, ["path"]).column("path").to_pylist()) == {"a", "b", "c"}
 
 
 ACTIONS = st.lists(

@@ -10,7 +10,7 @@ import pytest
 
 from deltaarrow.expressions import And, Column, Compare, IsIn, Literal, Not, Opaque, from_arrow, from_sql
 from deltaarrow.schema import ArrayType, Field, Schema, StructType
-from deltaarrow.statistics import skipping_sql
+from deltaarrow.statistics import matching_rows, statistics_asked
 
 SCHEMA = Schema(
     [
@@ -47,30 +47,18 @@ def stats(low=None, high=None, nulls=0, column="a", records=10):
     return json.dumps(parts)
 
 
-def is_kept(predicate, text=None, partition=None, *, schema=SCHEMA, **options):
+def is_kept(predicate, text=None, partition=None, *, schema=SCHEMA, mode="none", parsed=None, has_json=True):
     predicate = from_sql(predicate) if isinstance(predicate, str) else predicate
-    partition_columns = options.pop("partition_columns", ["p"])
-    parsed = options.get("stats_parsed")
+    values = None if partition is None else list(partition.items())
+    files = pa.table({"partition_values": pa.array([values], pa.map_(pa.string(), pa.string()))})
+    if has_json:
+        files = files.append_column("stats", pa.array([text], pa.string()))
     if parsed is not None:
         with CONNECTION.cursor() as cursor:
-            options["stats_parsed_type"] = (
-                cursor.sql(f"SELECT {parsed} AS s").to_arrow_table().schema.field(0).type
-            )
-    sql = skipping_sql(predicate, schema, options.pop("mode", "none"), partition_columns, **options)
-    if sql is None:
-        return True
-    values = None if partition is None else list(partition.items())
-    row = pa.table(
-        {
-            "stats": pa.array([text], pa.string()),
-            "partitionValues": pa.array([values], pa.map_(pa.string(), pa.string())),
-        }
-    )
-    with CONNECTION.cursor() as cursor:
-        cursor.register("files", row)
-        (answer,) = cursor.execute(f"SELECT {sql} FROM files").fetchall()[0]
-    assert isinstance(answer, bool)
-    return answer
+            struct = cursor.sql(f"SELECT {parsed} AS stats_parsed").to_arrow_table()
+        files = files.append_column("stats_parsed", struct.column(0))
+    (answer,) = matching_rows(files, predicate, schema, mode, ["p"])
+    return bool(answer)
 
 
 ONE_TO_NINE = stats(1, 9)
@@ -199,13 +187,6 @@ class TestFloats:
     def test_a_maximum_may_leave_nan_out(self, predicate):
         assert is_kept(predicate, self.text)
         assert is_kept(predicate, stats(1.0, 1.0, column="d"))
-
-    def test_to_pyarrow_nan_is_not_greater(self):
-        assert not is_kept("d > 10", self.text, nan_is_greatest=False)
-        assert is_kept("NOT d <= 10", self.text, nan_is_greatest=False)
-        assert is_kept("NOT d > 0", self.text, nan_is_greatest=False)
-        assert not is_kept("NOT d > 0", self.text, nan_is_greatest=True)
-        assert is_kept("d > 10", self.text, nan_is_greatest=True)
 
     @pytest.mark.parametrize("predicate", ["d = 'NaN'", "d < 'NaN'", "d IN (100, 'NaN')", "isnan(d)"])
     def test_nan_itself_may_be_anywhere(self, predicate):
@@ -450,12 +431,12 @@ PARSED = """{
 
 
 def test_statistics_in_structs():
-    assert not is_kept("a = 10", stats_parsed=PARSED)
-    assert is_kept("a = 9", stats(1, 2), stats_parsed=PARSED)
-    assert not is_kept("a IS NULL", stats(nulls=0), stats_parsed=PARSED), "JSON where the struct has NULL"
+    assert not is_kept("a = 10", parsed=PARSED)
+    assert is_kept("a = 9", stats(1, 2), parsed=PARSED)
+    assert not is_kept("a IS NULL", stats(nulls=0), parsed=PARSED), "JSON where the struct has NULL"
     no_nulls = PARSED.replace("'ts': 10}", "'ts': 0}")
-    assert is_kept("ts = '2020-01-01 00:00:00.001999'", stats_parsed=no_nulls)
-    assert not is_kept("ts = '2020-01-01 00:00:00.003'", stats_parsed=no_nulls)
+    assert is_kept("ts = '2020-01-01 00:00:00.001999'", parsed=no_nulls)
+    assert not is_kept("ts = '2020-01-01 00:00:00.003'", parsed=no_nulls)
 
 
 @pytest.mark.parametrize(
@@ -480,8 +461,8 @@ def test_a_struct_may_have_the_type_that_a_column_had(column, stored, inside, ou
     parsed = (
         f"{{'numRecords': 1, 'minValues': {{'{column}': {stored}}}, 'maxValues': {{'{column}': {stored}}}}}"
     )
-    assert is_kept(f"{column} = {inside}", stats_parsed=parsed, stats=None)
-    assert not is_kept(f"{column} = {outside}", stats_parsed=parsed, stats=None)
+    assert is_kept(f"{column} = {inside}", parsed=parsed, has_json=False)
+    assert not is_kept(f"{column} = {outside}", parsed=parsed, has_json=False)
 
 
 @pytest.mark.parametrize(
@@ -507,7 +488,7 @@ def test_a_struct_of_another_type_proves_nothing(column, stored, condition):
     parsed = (
         f"{{'numRecords': 1, 'minValues': {{'{column}': {stored}}}, 'maxValues': {{'{column}': {stored}}}}}"
     )
-    assert is_kept(condition, stats_parsed=parsed, stats=None)
+    assert is_kept(condition, parsed=parsed, has_json=False)
 
 
 def test_dates_beyond_four_digits():
@@ -517,8 +498,8 @@ def test_dates_beyond_four_digits():
     assert not is_kept("day < '2020-01-02'", text)
     assert is_kept("day < '2020-01-02'", stats("-0001-01-01", "2020-01-02", column="day"))
     far = "{'minValues': {'day': DATE '10000-01-01'}, 'maxValues': {'day': DATE '20000-01-01'}}"
-    assert not is_kept("day <= '9999-12-31'", stats_parsed=far, stats=None)
-    assert is_kept("day > '9999-12-31'", stats_parsed=far, stats=None)
+    assert not is_kept("day <= '9999-12-31'", parsed=far, has_json=False)
+    assert is_kept("day > '9999-12-31'", parsed=far, has_json=False)
 
 
 class TestPartitions:
@@ -601,6 +582,19 @@ class TestPartitions:
             assert is_kept(predicate, None, {"p": "NaN"}, schema=schema)
 
 
-def test_where_nothing_can_be_left_out_there_is_no_sql():
-    assert skipping_sql(from_sql("b IS NULL OR TRUE"), SCHEMA) is None
-    assert skipping_sql(Opaque("x"), SCHEMA) is None
+@pytest.mark.parametrize(
+    ("predicate", "verdict"), [("b IS NULL OR TRUE", True), ("a < 5 AND FALSE", False), ("NULL", False)]
+)
+def test_some_verdicts_need_no_file(predicate, verdict):
+    assert statistics_asked(from_sql(predicate), SCHEMA)[1] is verdict
+    assert statistics_asked(Opaque("x"), SCHEMA) == ((), True)
+
+
+def test_bounds_are_asked_for_together():
+    asked, verdict = statistics_asked(from_sql("a > 5 OR p = 1"), SCHEMA, "none", ["p"])
+    assert [(each.what, each.path) for each in asked] == [
+        ("upper", ("a",)),
+        ("null_count", ("a",)),
+        ("num_records", ()),
+    ]
+    assert len(verdict) == 0

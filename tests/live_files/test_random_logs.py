@@ -1,7 +1,7 @@
-"""Whatever is held of a log in memory, a condition leaves the files that a query over all of it leaves.
+"""Wherever the live files of a version are, a condition leaves the same ones.
 
 Random logs with the files of `tests.support.file_model`, whose rows are known, in checkpoints of every kind
-and beside them; every bound above which a quick path is taken is put down.
+and in commits after them: read row by row from the checkpoint, from memory, or as one table.
 """
 
 import importlib
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow.compute import sandbox_cursor
-from deltaarrow.expressions import And, Or, bind, columns_of, to_duckdb
-from deltaarrow.log import choice, few_files, partition_texts
-from deltaarrow.scan.file_index import FileIndex
-from deltaarrow.statistics import parse_statistics
+from deltaarrow.expressions import And, Or, bind, to_duckdb
+from deltaarrow.live_files import checkpoint_rows, listing
+from deltaarrow.log.file_sources import list_files
+from deltaarrow.statistics import matching_rows, parse_statistics
 from tests.support.engines import open_snapshot
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates
 from tests.support.tables import TableBuilder
@@ -34,17 +35,14 @@ KINDS = [
     {"kind": "v2-json", "sidecars": 2},
 ]
 LARGE = 1 << 40
-ONE_BY_ONE = {"_SMALL_CHECKPOINT": -1, "LARGE_CHECKPOINT": LARGE, "_MANY_ADDS": LARGE}
-HELD = {"_SMALL_CHECKPOINT": -1, "LARGE_CHECKPOINT": 0, "_MANY_ADDS": 0}
-IN_MEMORY = {"_SMALL_CHECKPOINT": LARGE, "LARGE_CHECKPOINT": LARGE, "_MANY_ADDS": 0}
 
 
 @contextmanager
-def limits(**values):
+def limits(*, in_memory):
+    """Read small checkpoints into memory, or none; list the files of small ones in memory, or of none."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in values.items():
-            patch.setattr(replay, name, value)
-        patch.setattr(replay.RecentAnswers, "of", lambda self, question, find: find())
+        patch.setattr(replay, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
+        patch.setattr(listing, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
         yield patch
 
 
@@ -128,33 +126,32 @@ def conditions_on(random, paths):
 
 
 @given(st.integers())
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=10)
 def test_no_file_with_a_matching_row_is_left_out(seed):
     random = Random(seed)
     wanted = [*random.sample(DATA_COLUMNS, 1), *random.sample([("p",), ("q",), ("t",)], 2)]
     files = [data_file(random, wanted) for _ in range(10)]
     asked = conditions_on(random, wanted)
-    are_told = [{path[0] for path in columns_of(each)} <= {*PARTITION_COLUMNS} for each in asked]
     needed = matching(files, asked)
     with tempfile.TemporaryDirectory() as folder:
         log_of(Path(folder), random, files)
-        with limits(**ONE_BY_ONE):
+        listed = list_files(open_snapshot(folder).state)
+        assert paths(listed) == {f"f {number}" for number in range(10)}
+        expected = [left_of(listed, predicate) for predicate in asked]
+        with limits(in_memory=False) as patch:
+            patch.setattr(listing, "_SELECTIVE", random.choice([0, 1 / 2, 1]))
+            patch.setattr(checkpoint_rows, "_MOST_NUMBERED", random.choice([0, 256]))
+            patch.setattr(checkpoint_rows, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
             snapshot = open_snapshot(folder)
-            expected = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]
-            assert paths(snapshot.files(None, ["path"])) == {f"f {number}" for number in range(10)}
-        for each in (HELD, IN_MEMORY):
-            with limits(**each) as patch:
-                patch.setattr(choice, "_MOST_LEFT", random.choice([1 / 2, 1]))
-                patch.setattr(choice, "_MOST_LISTED", random.choice([0, 256]))
-                patch.setattr(few_files, "_FEW", random.choice([0, 10_000]))
-                patch.setattr(partition_texts, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
-                snapshot = open_snapshot(folder)
+            for _ in range(2):
                 found = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]
-                for wanted_paths, found_paths, is_told in zip(expected, found, are_told, strict=True):
-                    # Bounds of a column that is NULL in all rows leave a file that a count would leave out.
-                    assert wanted_paths <= found_paths
-                    assert not is_told or wanted_paths == found_paths
-                index = FileIndex(snapshot)
-                planned = [paths(index.plan(predicate, ["l"]).files) for predicate in asked]
+                assert found == expected
+        with limits(in_memory=True):
+            snapshot = open_snapshot(folder)
+            assert [paths(snapshot.files(predicate, ["path"])) for predicate in asked] == expected
         assert all(map(set.issubset, needed, expected))
-        assert all(map(set.issubset, needed, planned))
+
+
+def left_of(listed, predicate):
+    mask = matching_rows(listed, predicate, SCHEMA, "none", PARTITION_COLUMNS)
+    return paths(listed.take(np.flatnonzero(mask)))

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow as da
-from deltaarrow.log import choice
-from deltaarrow.log.partition_texts import PartitionTexts
+from deltaarrow.live_files import listing
+from deltaarrow.live_files.checkpoint_rows import CheckpointRows
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder
 
@@ -21,8 +21,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 @pytest.fixture(autouse=True)
 def every_checkpoint_is_large(monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(replay, "LARGE_CHECKPOINT", 0)
-    monkeypatch.setattr(choice, "_MOST_LEFT", 1)
+    monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
 
 
 def table_of(folder, stats="json", **kind):
@@ -58,7 +57,7 @@ def names(table, condition):
 
 @pytest.mark.parametrize("stats", ["json", "struct", "both"])
 @pytest.mark.parametrize("kind", ["classic", "multipart"])
-def test_what_is_held_of_another_file_is_let_go(tmp_path, kind, stats):
+def test_what_is_cached_of_another_file_is_not_used(tmp_path, kind, stats):
     table_of(tmp_path, stats, kind=kind)
     table = da.DeltaTable(tmp_path)
     assert names(table, "p = 'a'") == ["f0", "f3", "f6", "f9"]
@@ -75,14 +74,16 @@ def test_a_file_that_is_replaced_within_a_query_is_read_once_more(tmp_path, monk
     table_of(tmp_path)
     expected = names(da.DeltaTable(tmp_path), condition)
     (path,) = tmp_path.glob("_delta_log/*.parquet")
-    choose = replay.choose
+    read = CheckpointRows.table
+    tables = []
 
-    def choose_and_write_again(*given):
-        found = choose(*given)
-        write_again(path)
-        return found
+    def write_again_and_read(*given):
+        if not tables:
+            write_again(path)
+        tables.append(read(*given))
+        return tables[-1]
 
-    monkeypatch.setattr(replay, "choose", choose_and_write_again)
+    monkeypatch.setattr(CheckpointRows, "table", write_again_and_read)
     assert names(da.DeltaTable(tmp_path), condition) == expected
 
 
@@ -94,10 +95,10 @@ def test_a_checkpoint_with_a_unique_name_is_not_looked_at_again(tmp_path, monkey
     assert names(table, "id = 4") == ["f4"]
 
 
-def test_nothing_is_held_of_a_file_that_cannot_be_told_from_another(tmp_path, monkeypatch):
+def test_rows_of_a_file_that_cannot_be_told_from_another_are_not_numbered(tmp_path, monkeypatch):
     table_of(tmp_path)
     monkeypatch.setattr(LocalStore, "identity", lambda self, name: None)
-    monkeypatch.setattr(PartitionTexts, "hold", None)
+    monkeypatch.setattr(CheckpointRows, "table", None)
     assert names(da.DeltaTable(tmp_path), "p = 'a'") == ["f0", "f3", "f6", "f9"]
 
 

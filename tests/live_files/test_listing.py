@@ -1,14 +1,14 @@
-"""The files of a snapshot in memory leave the files that the log itself would."""
+"""A condition leaves the same files, in the same order, from the log and from memory."""
 
 import pyarrow as pa
 import pytest
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
-from deltaarrow.expressions import from_sql
-from deltaarrow.scan import file_index, plan_scan
-from deltaarrow.scan.file_index import FileIndex, RepeatedPlans
+from deltaarrow.expressions import Column, Compare, Literal, from_sql
+from deltaarrow.live_files import listing
+from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.statistics import HeldStatistics
+from deltaarrow.statistics import listed
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -42,68 +42,60 @@ def snapshot(tmp_path, request):
     return open_snapshot(tmp_path)
 
 
-@pytest.mark.parametrize("files", ["few", "many", "too many"])
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_conditions_leave_the_files_that_the_log_says(snapshot, where, files, monkeypatch):
-    if files != "few":
-        monkeypatch.setattr(file_index, "_FEW_FILES", 0)
-    if files == "too many":
-        monkeypatch.setattr(file_index, "_MOST_BYTES", -1)
+def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where, monkeypatch):
     predicate = from_sql(where)
-    index = FileIndex(snapshot)
-    for _ in range(2):
-        assert index.plan(predicate, ["id"]).files.equals(plan_scan(snapshot, predicate, ["id"]).files)
-    assert index.plan(None, ["id"]).files.equals(plan_scan(snapshot, None, ["id"]).files)
+    first = plan_scan(snapshot, predicate, ["id"]).files
+    again = Snapshot(snapshot.state)
+    for other in ["id = 3", "p = 1", where]:
+        plan_scan(again, from_sql(other), ["id"])  # from the second question on the files are in memory
+    assert plan_scan(again, predicate, ["id"]).files.equals(first)
+    monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
+    assert plan_scan(Snapshot(snapshot.state), predicate, ["id"]).files.equals(first)
 
 
-def test_statistics_are_parsed_once(snapshot, monkeypatch):
-    read, reads = HeldStatistics._read, []
-    monkeypatch.setattr(HeldStatistics, "_read", lambda *given: reads.append(given[-1]) or read(*given))
-    monkeypatch.setattr(Snapshot, "pruning_sql", lambda *given: pytest.fail("judged one by one"))
-    index = FileIndex(snapshot)
+def test_statistics_of_a_column_are_parsed_once(snapshot, monkeypatch):
+    reads = []
+    read = listed.read_statistics
+    monkeypatch.setattr(
+        listed, "read_statistics", lambda *given, **named: reads.append(1) or read(*given, **named)
+    )
+    assert snapshot.files(from_sql("p = 1"), ["size"]).num_rows == 1
     for where, count in [("id = 25", 1), ("id > 18 AND id <= 30", 3), ("id IN (1, 39)", 2), ("id = 99", 0)]:
-        assert index.plan(from_sql(where), ["id"]).files.num_rows == count
+        assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == count
     assert len(reads) == 1
 
 
-def test_columns_that_are_not_there_and_files_that_are_there_twice(snapshot, tmp_path):
-    with pytest.raises(SchemaMismatchError):
-        FileIndex(snapshot).plan(None, ["unknown"])
-    table = TableBuilder(tmp_path / "twice").protocol().metadata(SCHEMA)
+def test_from_the_second_question_on_the_log_is_asked_no_more(snapshot, monkeypatch):
+    predicates = [from_sql(f"p = {number}") for number in range(5)]
+    for predicate in predicates[:2]:
+        snapshot.files(predicate)
+    monkeypatch.setattr(listing, "list_files", lambda *given: pytest.fail("the log was asked"))
+    monkeypatch.setattr(listing.LiveFiles, "_sources", lambda self: pytest.fail("the log was asked"))
+    assert [snapshot.files(predicate).num_rows for predicate in predicates] == [0, 1, 2, 0, 0]
+
+
+def test_equal_questions_about_unlike_values_are_not_mistaken_for_each_other(snapshot):
+    column = Column(("p",))
+    for value, count in [(1, 1), (True, 4), (1.0, 1), (1, 1)]:
+        assert snapshot.files(Compare("=", column, Literal(value))).num_rows == count, repr(value)
+
+
+def test_a_file_that_is_there_twice_is_refused(tmp_path):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA)
     add = table.add_file(pa.table({"id": [1]}))
-    other = {"add": add["add"] | {"path": f"{tmp_path}/twice/{add['add']['path']}"}}
+    other = {"add": add["add"] | {"path": f"{tmp_path}/{add['add']['path']}"}}
     table.commit([add, other])
     with pytest.raises(CorruptLogError, match="twice"):
-        FileIndex(open_snapshot(tmp_path / "twice")).plan(from_sql("id = 5"), ["id"])
-
-
-def test_plans_that_are_repeated_are_those_of_the_log(snapshot):
-    plans = RepeatedPlans(snapshot)
-    for where in CONDITIONS:
-        predicate = from_sql(where)
-        expected = plan_scan(snapshot, predicate, ["id", "p"])
-        for _ in range(2):
-            assert plans.plan(predicate, ["id", "p"]).files.equals(expected.files)
-
-
-def test_a_second_plan_asks_the_log_no_more(snapshot, monkeypatch):
-    plans, asked = RepeatedPlans(snapshot), []
-    files = Snapshot.files
-    monkeypatch.setattr(
-        Snapshot, "files", lambda self, *given, **named: asked.append(1) or files(self, *given, **named)
-    )
-    predicates = [from_sql(f"p = {number}") for number in range(5)]
-    counts = [len(asked) for predicate in predicates if plans.plan(predicate, ["id"])]
-    assert counts == [1, 2, 2, 2, 2]
+        plan_scan(open_snapshot(tmp_path), from_sql("id = 1"), ["id"])
 
 
 def test_a_column_that_is_not_there_is_refused_at_every_plan(snapshot):
-    plans = RepeatedPlans(snapshot)
     for _ in range(3):
         with pytest.raises(SchemaMismatchError):
-            plans.plan(from_sql("nowhere = 1"), ["id"])
+            plan_scan(snapshot, from_sql("nowhere = 1"), ["id"])
         with pytest.raises(SchemaMismatchError):
-            plans.plan(None, ["nowhere"])
+            plan_scan(snapshot, None, ["nowhere"])
 
 
 @pytest.mark.parametrize("text", ["10000-01-01", "nonsense"])
@@ -111,10 +103,10 @@ def test_a_partition_value_that_is_none_is_left_to_who_reads_the_file(tmp_path, 
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p", "d"])
     values = [{"p": "1", "d": "2026-01-01"}, {"p": "2", "d": text}]
     table.commit([table.add_file(pa.table({"id": [n]}), each) for n, each in enumerate(values)])
-    plans = RepeatedPlans(open_snapshot(tmp_path))
+    snapshot = open_snapshot(tmp_path)
     for where, count in [("p = 1", 1), ("id = 0", 1), ("d = '2026-01-01'", 2), ("p = 2 AND d IS NULL", 0)]:
         for _ in range(2):
-            assert plans.plan(from_sql(where), ["id"]).files.num_rows == count
+            assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == count
 
 
 @pytest.mark.parametrize(
@@ -132,5 +124,5 @@ def test_numbers_of_unlike_types_are_not_compared_by_pyarrow(tmp_path, name, tex
     table = TableBuilder(tmp_path).protocol().metadata(schema, ["money", "long"])
     values = {"money": None, "long": None, name: text}
     table.commit([table.add_file(pa.table({"id": [1]}), values)])
-    index = FileIndex(open_snapshot(tmp_path))
-    assert index.plan(from_sql(where), ["id"]).files.num_rows == 1
+    snapshot = open_snapshot(tmp_path)
+    assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == 1

@@ -1,0 +1,128 @@
+"""What stays in memory of logs and data files for the next question, within one budget of bytes.
+
+Every cache of the process is a `CacheSpace`; together they hold at most `set_cache_limit`. What was asked for
+least recently goes first.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+from cachetools import LRUCache
+
+__all__ = ["CacheSpace", "set_cache_limit"]
+
+Value = TypeVar("Value")
+
+_DEFAULT_LIMIT = 256 << 20
+_LIMIT = re.compile(r"([0-9]+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
+
+
+class _Entry(NamedTuple):
+    value: Any
+    nbytes: int
+
+
+class _Cache:
+    def __init__(self, limit: int) -> None:
+        self.lock = threading.Lock()
+        self.entries: LRUCache[tuple[int, Hashable], _Entry] = LRUCache(limit, getsizeof=_size_of)
+
+
+def _size_of(entry: _Entry) -> int:
+    return entry.nbytes
+
+
+_cache = _Cache(_DEFAULT_LIMIT)
+_numbers = itertools.count()
+_closed: deque[int] = deque()
+"""Spaces whose owner is gone; a finalizer may run anywhere, so the next call lets go of their entries."""
+
+
+class CacheSpace:
+    """What one owner keeps, under keys of its own, as long as it lives; safe to share among threads.
+
+    >>> space = CacheSpace()
+    >>> space.find("answer", lambda: 42, nbytes=lambda value: 28)
+    42
+    >>> space.find("answer", lambda: 1 / 0)
+    42
+    """
+
+    def __init__(self) -> None:
+        self._number = next(_numbers)
+        weakref.finalize(self, _closed.append, self._number).atexit = False
+
+    def find(
+        self,
+        key: Hashable,
+        make: Callable[[], Value],
+        nbytes: Callable[[Value], int] = lambda value: value.nbytes,  # type: ignore[attr-defined]
+    ) -> Value:
+        """Return what stands under a key; where nothing does, what `make` makes, which is kept if it fits."""
+        known = self.get(key)
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        value = make()
+        self.put(key, value, nbytes(value))
+        return value
+
+    def put(self, key: Hashable, value: Any, nbytes: int) -> None:
+        """Keep a value of so many bytes under a key, if it fits."""
+        with _cache.lock, contextlib.suppress(ValueError):  # too large to be kept
+            _cache.entries[self._number, key] = _Entry(value, nbytes)
+
+    def get(self, key: Hashable) -> Any:
+        """Return what stands under a key; None where nothing does."""
+        with _cache.lock:
+            _let_go_of_closed()
+            entry = _cache.entries.get((self._number, key))
+        return None if entry is None else entry.value
+
+
+def set_cache_limit(limit: int | str = _DEFAULT_LIMIT) -> None:
+    """Set how many bytes all caches of the process may hold together: ``100_000_000``, ``"512MiB"``.
+
+    The default is 256 MiB; 0 keeps nothing. What is held now is let go. `ValueError` if it is no size.
+
+    >>> set_cache_limit("1GB")
+    >>> set_cache_limit()
+    """
+    global _cache
+    _cache = _Cache(_parsed(limit))
+
+
+def _parsed(limit: int | str) -> int:
+    if isinstance(limit, str):
+        found = _LIMIT.fullmatch(limit.strip())
+        if found is None:
+            raise ValueError(f"a size is a number of bytes or a text such as '512MiB', not {limit!r}")
+        power = " KMGT".index(found[2].upper() or " ")
+        limit = int(found[1]) * (1024 if found[3] else 1000) ** power
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"a size is a number of bytes from 0 on, or a text, not {limit!r}")
+    return limit
+
+
+def _let_go_of_closed() -> None:
+    closed = set()
+    while _closed:
+        closed.add(_closed.popleft())
+    if closed:
+        for key in [key for key in _cache.entries if key[0] in closed]:
+            del _cache.entries[key]
+
+
+def _start_anew_after_fork() -> None:
+    """A lock that another thread of the parent held would never be let go of in the child."""
+    _cache.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew_after_fork)

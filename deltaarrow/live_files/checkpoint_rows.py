@@ -1,0 +1,264 @@
+"""The file actions of a large checkpoint as rows of a list, read a column at a time.
+
+What a predicate asks for is read once, for all rows, and kept: a code for each file of a partition column
+(`EncodedPartitionValues`), the bounds of a data column. The wanted columns are then read for the files that
+are left, by the numbers of their rows.
+
+A checkpoint without a UUID in its name may be written again, by another writer and with its rows in another
+order: it says the same, and other rows say it. What is kept goes by the identity of the files, and whoever
+has read rows by their numbers asks afterwards whether the files were the same all the time (`are_current`).
+"""
+
+import os
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.actions import AddFile
+from deltaarrow.arrays import validity
+from deltaarrow.cache import CacheSpace
+from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.log.file_sources import FileSources, OpenSources
+from deltaarrow.log.names import has_unique_name
+from deltaarrow.log.replay import LogState
+from deltaarrow.log.row_numbers import ROW_BITS
+from deltaarrow.partitions import EncodedPartitionValues
+from deltaarrow.statistics import PLACE, Asked, read_statistics
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["CheckpointRows", "UnreadableRowsError"]
+
+_PARTITION_VALUES = "partitionValues"
+_ROWS_AT_ONCE = 1 << 16
+"""Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
+
+_MOST_NUMBERED = 256
+"""So many rows of a file are listed by their numbers, more by a bit each."""
+
+
+class UnreadableRowsError(Exception):
+    """The rows of a checkpoint cannot be told by their numbers, or are not as a reader of columns expects."""
+
+
+class CheckpointRows:
+    """The rows of Parquet files of one schema, file by file.
+
+    Args:
+        state: the version.
+        files: the files, out of those of its checkpoint.
+
+    Raises `UnreadableRowsError` where the store does not tell a file from another one under its name.
+    """
+
+    def __init__(self, state: LogState, files: CheckpointFiles) -> None:
+        self._state = state
+        self._files = files
+        self._identity = self._found_identity()
+        if self._identity is None:
+            raise UnreadableRowsError(f"{state.store.uri} does not tell files apart")
+        self.evidence = _CheckpointEvidence(self)
+
+    def _found_identity(self) -> tuple[Hashable, ...] | None:
+        names = [name for name in self._files.names if not has_unique_name(name)]
+        try:
+            found = [self._state.store.identity(name) for name in names]
+        except FileNotFoundError:
+            return None
+        return None if None in found else (self._files.names, *found)
+
+    def are_current(self) -> bool:
+        """Whether the files are still those whose rows were read."""
+        return self._found_identity() == self._identity
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    @cached_property
+    def _footers(self) -> list[Any]:
+        """The Parquet metadata of each file."""
+        import pyarrow.parquet as pq
+
+        store = self._state.store
+
+        def read() -> list[Any]:
+            filesystem = store.arrow_filesystem()
+            return [
+                pq.read_metadata(store.arrow_path(name), filesystem=filesystem) for name in self._files.names
+            ]
+
+        return self.cache.find(
+            self.key("footers"), read, nbytes=lambda read: sum(each.serialized_size for each in read)
+        )
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """The row behind the last one of each file."""
+        return np.cumsum([footer.num_rows for footer in self._footers])
+
+    @property
+    def cache(self) -> CacheSpace:
+        """What is kept of the checkpoint."""
+        return self._state.checkpoint_cache
+
+    def key(self, what: Hashable) -> Hashable:
+        """Return the key in the cache of what these very files say."""
+        return self._identity, what
+
+    # --- reading ---
+
+    def read_partition_values(self, name: str) -> EncodedPartitionValues:
+        """Read the values of a partition column of all rows.
+
+        Raises `UnreadableRowsError` for what is no map of texts to Arrow.
+        """
+        try:
+            batches = [adds for number in range(len(self._files.names)) for adds in self._adds(number)]
+            maps = [adds.field(_PARTITION_VALUES) for adds in batches]
+            if not all(pa.types.is_map(each.type) for each in maps):
+                raise UnreadableRowsError(_PARTITION_VALUES)
+            return EncodedPartitionValues.of(maps, name, [validity(adds) for adds in batches])
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            raise UnreadableRowsError(str(error)) from error
+
+    def _adds(self, number: int) -> Iterator[pa.StructArray]:
+        """Yield the `add` column of a file, a part of it at a time, with partition values alone."""
+        import pyarrow.parquet as pq
+
+        store, metadata = self._state.store, self._footers[number]
+        leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+        # Parquet has the texts numbered already: to take the numbers costs a third of reading the texts.
+        texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
+        path, filesystem = store.arrow_path(self._files.names[number]), store.arrow_filesystem()
+        with pq.ParquetFile(path, filesystem=filesystem, metadata=metadata, read_dictionary=texts) as file:
+            for group in range(metadata.num_row_groups):
+                # A row group at a time: a batch over several would have two dictionaries.
+                columns = [f"add.{_PARTITION_VALUES}"]
+                for batch in file.iter_batches(_ROWS_AT_ONCE, [group], columns, use_threads=False):
+                    yield batch.column("add")
+
+    def read_statistics(self, asked: Sequence[Asked], rows: np.ndarray | None) -> dict[Asked, pa.Array]:
+        """Read what is asked of the statistics of rows, or of all."""
+        files = self._files
+        has_struct = files.stats_parsed_type is not None
+        columns = [PLACE] + ["stats"] * files.has_json_statistics + ["stats_parsed"] * has_struct
+        with FileSources(self._state).open(AddFile.KEY) as sources:
+            selects = [
+                # Each SELECT numbers its files from 0 on.
+                f"SELECT * REPLACE ({PLACE} + ({number}::BIGINT << {ROW_BITS}) AS {PLACE}) FROM ({sql})"
+                for part, among, number in self._among(sources, rows)
+                if (sql := part.sql(self._state.store, AddFile.KEY, columns, sources.schema, among=among))
+            ]
+            found = read_statistics(
+                sources.cursor,
+                " UNION ALL ".join(selects),
+                asked,
+                files.stats_parsed_type,
+                has_json=files.has_json_statistics,
+            )
+        wanted = len(self) if rows is None else len(rows)
+        if any(len(column) != wanted for column in found.values()):
+            raise UnreadableRowsError("the files have changed")
+        return found
+
+    def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
+        """As `FileRows`."""
+        with FileSources(self._state).open(AddFile.KEY) as sources:
+            parts = self._among(sources, rows) if rows is not None else [(self._files, None, 0)]
+            # Writers may leave an empty struct where others leave none.
+            selects = [
+                sources.select(part, columns, among and f"{among} AND add.path IS NOT NULL")
+                for part, among, _ in parts
+            ]
+            return sources.table([sql for sql in selects if sql is not None], columns)
+
+    def _among(
+        self, sources: OpenSources, rows: np.ndarray | None
+    ) -> Iterable[tuple[CheckpointFiles, str, int]]:
+        """The files that rows are in, a condition on ``file_row_number`` for each, and its number."""
+        if rows is None:
+            yield self._files, "TRUE", 0
+            return
+        numbers = np.searchsorted(self._ends, rows, "right")
+        starts = self._ends - [footer.num_rows for footer in self._footers]
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            found = rows[numbers == number] - starts[number]
+            file = CheckpointFiles((self._files.names[number],), self._files.schema)
+            yield file, _row_condition(sources.cursor, found), number
+
+
+class _CheckpointEvidence:
+    """What rows of a checkpoint say of their files, all rows if None; as `LoadedEvidence`.
+
+    What was read of all rows is kept. It stays here as well, for as long as it is weighed.
+    """
+
+    def __init__(self, of: CheckpointRows, rows: np.ndarray | None = None) -> None:
+        self._of = of
+        self._rows = rows
+        self._loaded: dict[Asked, pa.Array] = {}
+
+    def load(self, asked: Sequence[Asked]) -> None:
+        """Read what will be asked of the statistics."""
+        self._recall(asked)
+        missing = [each for each in asked if each not in self._loaded]
+        if missing:
+            found = self._of.read_statistics(missing, self._rows)
+            self._loaded |= found
+            if self._rows is None:
+                for each, column in found.items():
+                    self._of.cache.put(self._of.key(each), column, column.nbytes)
+
+    def _recall(self, asked: Sequence[Asked]) -> None:
+        for each in asked if self._rows is None else ():
+            if each not in self._loaded and (known := self._of.cache.get(self._of.key(each))) is not None:
+                self._loaded[each] = known
+
+    def holds(self, asked: Sequence[Asked]) -> bool:
+        """Whether all of it is in memory."""
+        self._recall(asked)
+        return all(each in self._loaded for each in asked)
+
+    def at(self, rows: np.ndarray) -> "_CheckpointEvidence":
+        """Return what some of all rows say, read for them alone."""
+        return _CheckpointEvidence(self._of, rows)
+
+    def statistic(self, asked: Asked) -> pa.Array:
+        """As `FileEvidence`."""
+        self.load([asked])
+        return self._loaded[asked]
+
+    def partition_values(self, name: str) -> EncodedPartitionValues:
+        """As `FileEvidence`."""
+        key = self._of.key(("partition values", name))
+        found = self._of.cache.find(key, partial(self._of.read_partition_values, name))
+        return found if self._rows is None else found.take(self._rows)
+
+
+def _row_condition(cursor: "duckdb.DuckDBPyConnection", rows: np.ndarray) -> str:
+    """SQL that is true for ascending numbers of rows of a file, by which DuckDB leaves out row groups."""
+    span = f"file_row_number BETWEEN {rows[0]} AND {rows[-1]}"
+    if len(rows) > rows[-1] - rows[0]:
+        return span
+    if len(rows) <= _MOST_NUMBERED:
+        return f"{span} AND file_row_number IN ({', '.join(map(str, rows.tolist()))})"
+    # No join, which might give the files in another order.
+    name = f"rows_{os.urandom(8).hex()}"
+    cursor.register(name, pa.table([_bits(rows)], ["bits"]))
+    cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
+    # Whichever condition comes first, no bit after the last one is asked for.
+    bit = f"least(file_row_number, {rows[-1]})::INTEGER"
+    return f"{span} AND get_bit(getvariable('{name}'), {bit}) = 1"
+
+
+def _bits(rows: np.ndarray) -> pa.Array:
+    """One BLOB that DuckDB casts to BIT, in which the bits of these rows are set."""
+    flags = np.zeros(rows[-1] + 1, bool)
+    flags[rows] = True
+    blob = pa.py_buffer(np.packbits(flags))
+    offsets = pa.py_buffer(np.array([0, blob.size], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, blob])

@@ -1,0 +1,136 @@
+"""Which live files may hold a row that matches a predicate: what a snapshot asks its log."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.actions import FILE_SCHEMA
+from deltaarrow.cache import CacheSpace
+from deltaarrow.expressions import TRUE, And, Predicate, columns_of, conjuncts, variant_paths
+from deltaarrow.live_files.checkpoint_rows import CheckpointRows, UnreadableRowsError
+from deltaarrow.live_files.rows import CommitRows, FileRows, LoadedEvidence, TableRows
+from deltaarrow.log.file_sources import list_files
+from deltaarrow.log.replay import LogState
+from deltaarrow.schema import StructType
+from deltaarrow.statistics import Verdicts, may_match, statistics_asked
+
+__all__ = ["LiveFiles"]
+
+_SMALL_CHECKPOINT = 4 << 20
+"""The files of one of so many bytes are listed in memory from the second question on.
+
+A file takes twenty bytes there if names and statistics are alike, a hundred if not, and some eight hundred in
+memory: 200,000 files at most."""
+
+_SELECTIVE = 1 / 8
+"""Where partition values leave no more than this share of rows, the statistics of those alone are read."""
+
+_TRIES = 3
+
+
+class LiveFiles:
+    """The live files of a version; safe to share among threads.
+
+    Args:
+        state: the replayed log.
+        schema: the logical schema of the table.
+        mapping_mode: its column mapping mode.
+        partition_columns: their logical names.
+    """
+
+    def __init__(
+        self, state: LogState, schema: StructType, mapping_mode: str, partition_columns: Sequence[str]
+    ) -> None:
+        self._state = state
+        self._table = schema, mapping_mode, tuple(partition_columns)
+        self._partitions = {name.casefold() for name in partition_columns}
+        self._cache = CacheSpace()
+        self._asked = itertools.count()
+
+    def table(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
+
+        With a `predicate`, files that provably hold no matching row are left out; the rest may hold some.
+        """
+        names = list(FILE_SCHEMA.names if columns is None else columns)
+        if predicate is None:
+            return list_files(self._state, names)
+        # Equal predicates may have values of unlike types: 1, 1.0 and true.
+        question = (*names, repr(predicate))
+        return self._cache.find(question, lambda: self._left(predicate, names))
+
+    def _left(self, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
+        is_small = self._state.checkpoint_bytes <= _SMALL_CHECKPOINT
+        if not (is_small and next(self._asked)):
+            for _ in range(_TRIES):
+                try:
+                    sources = list(self._sources())
+                    tables = [self._left_of(each, predicate, columns) for each in sources]
+                    if all(each.are_current() for each in sources if isinstance(each, CheckpointRows)):
+                        return pa.concat_tables(tables) if tables else list_files(self._state, columns)
+                except UnreadableRowsError:
+                    break
+        listed = self._listed() if is_small else TableRows(list_files(self._state))
+        return self._left_of(listed, predicate, columns)
+
+    def _sources(self) -> Iterator[FileRows]:
+        """The rows of the checkpoint, and then those of the commits after it."""
+        tail, parts = self._state.file_actions
+        yield from (CheckpointRows(self._state, files) for files in parts if files.holds("add"))
+        if tail.adds:
+            yield CommitRows(self._state)
+
+    def _listed(self) -> TableRows:
+        """All files, in memory."""
+        return self._cache.find("listed", lambda: TableRows(list_files(self._state)))
+
+    def _left_of(self, source: FileRows, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
+        """The files of a source that the predicate leaves.
+
+        What partition values alone decide comes first. Statistics are read of all rows and kept, or of those
+        rows alone that are few; those of variants, which are decoded row by row, of what the others leave.
+        """
+        by_partitions, by_statistics, by_variants = self._stages(predicate)
+        rows = _rows(self._verdicts(by_partitions, source.evidence), None)
+        for stage in (by_statistics, by_variants):
+            asked, verdict = statistics_asked(stage, *self._table)
+            if isinstance(verdict, bool):
+                rows = _rows(verdict, rows)
+                continue
+            is_some = rows is not None and len(rows) <= len(source) * _SELECTIVE
+            is_variant = stage is by_variants
+            if rows is None or not (is_variant or is_some) or source.evidence.holds(asked):
+                verdicts = self._verdicts(stage, source.evidence)
+                if rows is not None and not isinstance(verdicts, bool):
+                    verdicts = verdicts[rows]
+                rows = _rows(verdicts, rows)
+            elif len(rows):
+                rows = _rows(self._verdicts(stage, source.evidence.at(rows)), rows)
+        return source.table(rows, columns)
+
+    def _stages(self, predicate: Predicate) -> tuple[Predicate, Predicate, Predicate]:
+        """The conjuncts that look at partition values alone, those on data columns, and those on variants."""
+        stages: tuple[list[Predicate], list[Predicate], list[Predicate]] = ([], [], [])
+        for part in conjuncts(predicate):
+            names = {path[0].casefold() for path in columns_of(part)}
+            stages[2 if variant_paths(part) else 0 if names <= self._partitions else 1].append(part)
+        by_partitions, by_statistics, by_variants = (And(tuple(parts)) if parts else TRUE for parts in stages)
+        return by_partitions, by_statistics, by_variants
+
+    def _verdicts(self, predicate: Predicate, evidence: LoadedEvidence) -> Verdicts:
+        asked, verdict = statistics_asked(predicate, *self._table)
+        if isinstance(verdict, bool):
+            return verdict
+        evidence.load(asked)
+        return may_match(predicate, evidence, *self._table)
+
+
+def _rows(verdicts: Verdicts, among: np.ndarray | None) -> np.ndarray | None:
+    """The rows, out of some or of all (None), on which the verdicts are true."""
+    if verdicts is True:
+        return among
+    if verdicts is False:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(verdicts) if among is None else among[verdicts]

@@ -1,0 +1,98 @@
+"""File actions in memory as rows of a list: those of commits, and those of a table."""
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.actions import AddFile, FileActionKey
+from deltaarrow.arrays import integers
+from deltaarrow.compute import files_cursor
+from deltaarrow.log.replay import LogState
+from deltaarrow.statistics import Asked, FileEvidence, ListedFiles
+
+__all__ = ["CommitRows", "FileRows", "LoadedEvidence", "TableRows", "rows_at"]
+
+
+class LoadedEvidence(FileEvidence, Protocol):
+    """What is known of files, whose statistics are best read together."""
+
+    def load(self, asked: Sequence[Asked]) -> None:
+        """Read what will be asked of the statistics."""
+
+    def holds(self, asked: Sequence[Asked]) -> bool:
+        """Whether all of it is in memory."""
+
+    def at(self, rows: np.ndarray) -> "LoadedEvidence":
+        """Return what is known of some of the files, given by their rows."""
+
+
+class FileRows(Protocol):
+    """File actions by their rows, of which some may be no live files."""
+
+    @property
+    def evidence(self) -> LoadedEvidence:
+        """What is known of the files of all rows."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
+        """Return columns of `FILE_SCHEMA` of the live files among ascending rows; None stands for all."""
+
+
+class CommitRows:
+    """The live files that no Parquet checkpoint has, in the order in which they were committed."""
+
+    def __init__(self, state: LogState) -> None:
+        self._state = state
+        self._keys: list[FileActionKey] = [*reversed(state.file_actions[0].adds)]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @cached_property
+    def evidence(self) -> ListedFiles:
+        """As `FileRows`."""
+        return ListedFiles(self._column, len(self), open_cursor=partial(files_cursor, self._state.store))
+
+    def _column(self, name: str) -> pa.ChunkedArray | None:
+        if name == "stats_parsed":
+            return None
+        return self._state.recent_table(AddFile.KEY, self._keys, [name]).column(0)
+
+    def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
+        """As `FileRows`."""
+        keys = self._keys if rows is None else [self._keys[row] for row in rows.tolist()]
+        return self._state.recent_table(AddFile.KEY, keys, columns)
+
+
+class TableRows:
+    """The live files of a table of `FILE_SCHEMA`."""
+
+    def __init__(self, files: pa.Table) -> None:
+        self._files = files
+        self.evidence = ListedFiles.of(files)
+
+    def __len__(self) -> int:
+        return int(self._files.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes of memory it takes, with what is made of the columns."""
+        return 2 * int(self._files.nbytes)
+
+    def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
+        """As `FileRows`."""
+        return rows_at(self._files.select(columns), rows)
+
+
+def rows_at(table: pa.Table, rows: np.ndarray | None) -> pa.Table:
+    """Return ascending rows of a table; a slice where they are next to each other."""
+    if rows is None or len(rows) == table.num_rows:
+        return table
+    if len(rows) and rows[-1] - rows[0] < len(rows):
+        return table.slice(rows[0], len(rows))
+    return table.take(integers(rows))

@@ -1,0 +1,26 @@
+"""Rows of the Parquet files of a checkpoint by their numbers."""
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.arrays import validity
+
+__all__ = ["ROW_BITS", "place_sql", "present_rows"]
+
+ROW_BITS = 40
+"""More rows than that, as a power of two, no file has."""
+
+
+def place_sql() -> str:
+    """Return the SQL of a number that ascends with the files and the rows of ``read_parquet``."""
+    return f"(file_index::BIGINT << {ROW_BITS}) + file_row_number"
+
+
+def present_rows(array: pa.Array) -> list[int]:
+    """Return the numbers of the rows that are not NULL.
+
+    >>> present_rows(pa.array([1, None, 2]))
+    [0, 2]
+    """
+    mask = validity(array)
+    return list(range(len(array))) if mask is None else np.flatnonzero(mask).tolist()

@@ -1,0 +1,160 @@
+"""The values of one partition column in many files: each different text once, and a code for each file.
+
+Files are many and texts are few, so a condition on a partition column is asked of the texts, once, and each
+file has the answer of its text (PROTOCOL.md, *Partition Value Serialization*).
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.arrays import array_of, integers, raw_numbers, validity
+from deltaarrow.arrays import texts as strings
+from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
+from deltaarrow.partitions.arrays import parse_partition_values
+from deltaarrow.partitions.values import parse_partition_value
+from deltaarrow.schema import PrimitiveType, to_arrow_type
+
+__all__ = ["EncodedPartitionValues", "TypedTexts"]
+
+_NULL, _UNTOLD, _NO_FILE = 0, 1, 2
+"""Places, behind the texts, of the codes that stand for no text."""
+
+
+@dataclass(frozen=True)
+class TypedTexts:
+    """What the texts stand for as values of one type."""
+
+    values: pa.Array
+    """A value for each text, NULL where the text is NULL or unreadable."""
+
+    is_readable: np.ndarray
+    """Whether each text is a value of the type, or NULL; whoever reads the file reports one that is not."""
+
+
+@dataclass(frozen=True)
+class EncodedPartitionValues:
+    """The texts of a partition column, and the code of each row of a list of file actions.
+
+    Attributes:
+        texts: the different texts, without NULL.
+        codes: for each row the number of its text; ``len(texts)`` for NULL, one more for a file whose
+            partition values do not mention the column, two more for a row without a file.
+    """
+
+    texts: pa.Array
+    codes: np.ndarray
+    _typed: dict[PrimitiveType, TypedTexts] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, maps: Sequence[pa.MapArray], name: str, are_files: Sequence[np.ndarray | None]) -> Self:
+        """Encode the entries of a column in batches of ``partitionValues``.
+
+        Args:
+            maps: the maps of the rows, batch by batch, from physical names to texts.
+            name: the physical name of the column.
+            are_files: for each batch a mask of the rows that are files; None where all are.
+
+        >>> rows = [[("p", "a")], [("p", None)], [], [("p", "a")]]
+        >>> maps = pa.array(rows, pa.map_(pa.string(), pa.string()))
+        >>> found = EncodedPartitionValues.of([maps], "p", [None])
+        >>> found.texts.to_pylist(), found.codes.tolist()
+        (['a'], [0, 1, 2, 0])
+        """
+        places: dict[str, int] = {}
+        batches = [_coded(batch, name, mask, places) for batch, mask in zip(maps, are_files, strict=True)]
+        coded = np.concatenate(batches) if batches else np.empty(0, np.int32)
+        count = len(places)
+        coded[coded < 0] = count + ~coded[coded < 0]
+        codes = coded.astype(np.min_scalar_type(count + _NO_FILE), copy=False)
+        return cls(strings([*places]), codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes of memory it takes."""
+        return int(self.codes.nbytes + 4 * self.texts.nbytes)
+
+    def take(self, rows: np.ndarray) -> "EncodedPartitionValues":
+        """Return the codes of some rows."""
+        return EncodedPartitionValues(self.texts, self.codes[rows], self._typed)
+
+    def typed(self, data_type: PrimitiveType) -> TypedTexts:
+        """Return what the texts stand for; each text is parsed once, whatever asks."""
+        if data_type not in self._typed:
+            self._typed[data_type] = _typed(self.texts, data_type)
+        return self._typed[data_type]
+
+    def spread(self, of_texts: np.ndarray, *, of_null: bool, of_untold: bool) -> np.ndarray:
+        """Return the verdict of each row, given those of the texts; it is False where there is no file.
+
+        >>> texts = EncodedPartitionValues(pa.array(["a", "b"]), np.array([1, 0, 2, 3, 4]))
+        >>> texts.spread(np.array([True, False]), of_null=False, of_untold=True).tolist()
+        [False, True, False, True, False]
+        """
+        verdicts = np.concatenate([of_texts, [of_null, of_untold, False]])
+        found: np.ndarray = verdicts.take(self.codes)
+        return found
+
+
+def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dict[str, int]) -> np.ndarray:
+    """The codes of a batch; ``~_NULL``, ``~_UNTOLD`` and ``~_NO_FILE`` for what is no text."""
+    codes = np.full(len(maps), ~_UNTOLD, np.int32)
+    offsets = raw_numbers(maps.offsets)
+    entries = slice(offsets[0], offsets[-1])
+    keys, items = _dictionary(maps.keys[entries]), _dictionary(maps.items[entries])
+    names = keys.dictionary.to_pylist()
+    if name in names:
+        rows = _rows(offsets)
+        found = raw_numbers(keys.indices) == names.index(name)
+        texts, is_text = raw_numbers(items.indices), validity(items.indices)
+        if len(names) > 1:
+            rows, texts = rows[found], texts[found]
+            is_text = None if is_text is None else is_text[found]
+        known = texts if is_text is None else texts[is_text]
+        # The dictionary may hold the texts of other columns as well.
+        used = np.flatnonzero(np.bincount(known, minlength=1))
+        numbers = np.zeros(len(items.dictionary) + 1, np.int32)
+        if len(known):
+            listed = items.dictionary.take(integers(used)).to_pylist()
+            numbers[used] = [places.setdefault(text, len(places)) for text in listed]
+        codes[rows] = numbers[texts] if is_text is None else np.where(is_text, numbers[texts], ~_NULL)
+        if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
+            # A file with two values of one column: which one counts is for whoever reads it.
+            codes[rows[1:][rows[1:] == rows[:-1]]] = ~_UNTOLD
+    if is_file is not None:
+        codes[~is_file] = ~_NO_FILE
+    return codes
+
+
+def _dictionary(texts: pa.Array) -> pa.DictionaryArray:
+    return texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+
+
+def _rows(offsets: np.ndarray) -> np.ndarray:
+    """The row of each entry of maps."""
+    counts = np.diff(offsets)
+    rows = np.arange(len(counts))
+    return rows if (counts == 1).all() else np.repeat(rows, counts)
+
+
+def _typed(texts: pa.Array, data_type: PrimitiveType) -> TypedTexts:
+    is_readable = np.ones(len(texts), bool)
+    with contextlib.suppress(CorruptLogError, UnsupportedFeatureError):
+        return TypedTexts(parse_partition_values(texts, data_type), is_readable)
+    values: list[Any] = []
+    for place, text in enumerate(texts.to_pylist()):
+        try:
+            values.append(parse_partition_value(text, data_type))
+        except (CorruptLogError, UnsupportedFeatureError):
+            values.append(None)
+            is_readable[place] = False
+    if not is_readable.any():
+        return TypedTexts(pa.nulls(len(values), to_arrow_type(data_type)), is_readable)
+    return TypedTexts(array_of(values, to_arrow_type(data_type)), is_readable)
