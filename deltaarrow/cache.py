@@ -4,7 +4,6 @@ Every cache of the process is a `CacheSpace`; together they hold at most `set_ca
 least recently goes first.
 """
 
-import contextlib
 import itertools
 import os
 import re
@@ -21,6 +20,8 @@ __all__ = ["CacheSpace", "set_cache_limit"]
 Value = TypeVar("Value")
 
 _DEFAULT_LIMIT = 256 << 20
+_MOST_OF_LIMIT = 1 / 4
+"""One thing takes no more of the budget, lest all others go for it."""
 _LIMIT = re.compile(r"([0-9]+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 
@@ -75,8 +76,9 @@ class CacheSpace:
 
     def put(self, key: Hashable, value: Any, nbytes: int) -> None:
         """Keep a value of so many bytes under a key, if it fits."""
-        with _cache.lock, contextlib.suppress(ValueError):  # too large to be kept
-            _cache.entries[self._number, key] = _Entry(value, nbytes)
+        with _cache.lock:
+            if nbytes <= _cache.entries.maxsize * _MOST_OF_LIMIT:
+                _cache.entries[self._number, key] = _Entry(value, nbytes)
 
     def get(self, key: Hashable) -> Any:
         """Return what stands under a key; None where nothing does."""

@@ -117,13 +117,18 @@ class CheckpointRows:
         Raises `UnreadableRowsError` for what is no map of texts to Arrow.
         """
         try:
-            batches = [adds for number in range(len(self._files.names)) for adds in self._adds(number)]
-            maps = [adds.field(_PARTITION_VALUES) for adds in batches]
-            if not all(pa.types.is_map(each.type) for each in maps):
-                raise UnreadableRowsError(_PARTITION_VALUES)
-            return EncodedPartitionValues.of(maps, name, [validity(adds) for adds in batches])
+            return EncodedPartitionValues.of(self._partition_maps(), name)
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             raise UnreadableRowsError(str(error)) from error
+
+    def _partition_maps(self) -> Iterator[tuple[pa.MapArray, np.ndarray | None]]:
+        """Yield the maps of partition values, each batch with a mask of its files."""
+        for number in range(len(self._files.names)):
+            for adds in self._adds(number):
+                maps = adds.field(_PARTITION_VALUES)
+                if not pa.types.is_map(maps.type):
+                    raise UnreadableRowsError(f"{self._files.names[number]}: {maps.type}")
+                yield maps, validity(adds)
 
     def _adds(self, number: int) -> Iterator[pa.StructArray]:
         """Yield the `add` column of a file, a part of it at a time, with partition values alone."""
@@ -144,8 +149,35 @@ class CheckpointRows:
     def read_statistics(self, asked: Sequence[Asked], rows: np.ndarray | None) -> dict[Asked, pa.Array]:
         """Read what is asked of the statistics of rows, or of all."""
         files = self._files
-        has_struct = files.stats_parsed_type is not None
-        columns = [PLACE] + ["stats"] * files.has_json_statistics + ["stats_parsed"] * has_struct
+        has_json = files.has_json_statistics
+        if files.stats_parsed_type is not None and has_json and rows is None:
+            # Of the texts, which are long, none is needed where the struct says all.
+            found = self._read_statistics(asked, rows, has_json=False)
+            if all(len(column) - column.null_count == self._files_count for column in found.values()):
+                return found
+        return self._read_statistics(asked, rows, has_json=has_json)
+
+    @cached_property
+    def _files_count(self) -> int | None:
+        """How many rows are files, by the footers; None where they do not tell."""
+        count = 0
+        for footer in self._footers:
+            paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+            if paths.count("add.path") != 1:
+                return None
+            place = paths.index("add.path")
+            for group in range(footer.num_row_groups):
+                known = footer.row_group(group).column(place).statistics
+                if known is None or not known.has_null_count:
+                    return None
+                count += footer.row_group(group).num_rows - known.null_count
+        return count
+
+    def _read_statistics(
+        self, asked: Sequence[Asked], rows: np.ndarray | None, *, has_json: bool
+    ) -> dict[Asked, pa.Array]:
+        has_struct = self._files.stats_parsed_type is not None
+        columns = [PLACE] + ["stats"] * has_json + ["stats_parsed"] * has_struct
         with FileSources(self._state).open(AddFile.KEY) as sources:
             selects = [
                 # Each SELECT numbers its files from 0 on.
@@ -157,8 +189,8 @@ class CheckpointRows:
                 sources.cursor,
                 " UNION ALL ".join(selects),
                 asked,
-                files.stats_parsed_type,
-                has_json=files.has_json_statistics,
+                self._files.stats_parsed_type,
+                has_json=has_json,
             )
         wanted = len(self) if rows is None else len(rows)
         if any(len(column) != wanted for column in found.values()):

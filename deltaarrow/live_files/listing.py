@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -55,15 +56,15 @@ class LiveFiles:
         With a `predicate`, files that provably hold no matching row are left out; the rest may hold some.
         """
         names = list(FILE_SCHEMA.names if columns is None else columns)
-        if predicate is None:
-            return list_files(self._state, names)
         # Equal predicates may have values of unlike types: 1, 1.0 and true.
-        question = (*names, repr(predicate))
-        return self._cache.find(question, lambda: self._left(predicate, names))
+        return self._cache.find((*names, repr(predicate)), lambda: self._left(predicate, names))
 
-    def _left(self, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
+    def _left(self, predicate: Predicate | None, columns: Sequence[str]) -> pa.Table:
+        if predicate is None:
+            return list_files(self._state, columns)
+        is_in_memory = not self._state.file_actions[1]
         is_small = self._state.checkpoint_bytes <= _SMALL_CHECKPOINT
-        if not (is_small and next(self._asked)):
+        if is_in_memory or not (is_small and next(self._asked)):
             for _ in range(_TRIES):
                 try:
                     sources = list(self._sources())
@@ -80,7 +81,11 @@ class LiveFiles:
         tail, parts = self._state.file_actions
         yield from (CheckpointRows(self._state, files) for files in parts if files.holds("add"))
         if tail.adds:
-            yield CommitRows(self._state)
+            yield self._commits
+
+    @cached_property
+    def _commits(self) -> CommitRows:
+        return CommitRows(self._state)
 
     def _listed(self) -> TableRows:
         """All files, in memory."""

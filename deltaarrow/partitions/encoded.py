@@ -5,7 +5,7 @@ file has the answer of its text (PROTOCOL.md, *Partition Value Serialization*).
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -51,23 +51,23 @@ class EncodedPartitionValues:
     _typed: dict[PrimitiveType, TypedTexts] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, maps: Sequence[pa.MapArray], name: str, are_files: Sequence[np.ndarray | None]) -> Self:
+    def of(cls, batches: Iterable[tuple[pa.MapArray, np.ndarray | None]], name: str) -> Self:
         """Encode the entries of a column in batches of ``partitionValues``.
 
         Args:
-            maps: the maps of the rows, batch by batch, from physical names to texts.
+            batches: the maps of the rows, from physical names to texts, each batch with a mask of the rows
+                that are files; None where all are.
             name: the physical name of the column.
-            are_files: for each batch a mask of the rows that are files; None where all are.
 
         >>> rows = [[("p", "a")], [("p", None)], [], [("p", "a")]]
         >>> maps = pa.array(rows, pa.map_(pa.string(), pa.string()))
-        >>> found = EncodedPartitionValues.of([maps], "p", [None])
+        >>> found = EncodedPartitionValues.of([(maps, None)], "p")
         >>> found.texts.to_pylist(), found.codes.tolist()
         (['a'], [0, 1, 2, 0])
         """
         places: dict[str, int] = {}
-        batches = [_coded(batch, name, mask, places) for batch, mask in zip(maps, are_files, strict=True)]
-        coded = np.concatenate(batches) if batches else np.empty(0, np.int32)
+        found = [_coded(maps, name, are_files, places) for maps, are_files in batches]
+        coded = np.concatenate(found) if found else np.empty(0, np.int32)
         count = len(places)
         coded[coded < 0] = count + ~coded[coded < 0]
         codes = coded.astype(np.min_scalar_type(count + _NO_FILE), copy=False)

@@ -225,7 +225,7 @@ class ListedFiles:
         if name not in self._partitions:
             column = self._column("partition_values")
             chunks = [] if column is None else column.chunks
-            self._partitions[name] = EncodedPartitionValues.of(chunks, name, [None] * len(chunks))
+            self._partitions[name] = EncodedPartitionValues.of(((maps, None) for maps in chunks), name)
         return self._partitions[name]
 
 
