@@ -4,13 +4,12 @@ What a data file holds does not change while a table names it, so a scan of a da
 asks the storage for rows alone.
 """
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from deltaarrow.cache import CacheSpace
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.scan.binding import Binding
 from deltaarrow.scan.damage import ensure_rows, reading
@@ -18,8 +17,6 @@ from deltaarrow.scan.tasks import FileTask
 from deltaarrow.storage import Store
 
 __all__ = ["DataFile", "DataFiles", "row_group_starts"]
-
-_MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -54,16 +51,12 @@ class DataFile:
 class DataFiles:
     """Opens the data files of a table; safe to share among threads.
 
-    Footers and deletion vectors of the files that were opened last are kept, as many as take `most_bytes`
-    where they are stored.
+    Footers and deletion vectors stay in the cache of the process, and count by what they take in storage.
     """
 
-    def __init__(self, store: Store, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._bytes = 0
+        self._cache = CacheSpace()
 
     @cached_property
     def format(self) -> Any:
@@ -78,16 +71,15 @@ class DataFiles:
 
     def has(self, tasks: Sequence[FileTask]) -> bool:
         """Whether the footers of all these files are kept."""
-        with self._lock:
-            return all(task.path in self._kept for task in tasks)
+        return all(self._cache.get(task.path) is not None for task in tasks)
 
     def vectors(self, tasks: Sequence[FileTask]) -> Mapping[DeletionVectorDescriptor, DeletedRows]:
         """Return the deletion vectors that tasks name; those of one file are read together."""
         wanted = [dv for task in tasks for dv in (task.deletion_vector, task.only_in) if dv is not None]
-        found = {dv: known for dv in wanted if (known := self._recall(dv)) is not None}
+        found = {dv: known for dv in wanted if (known := self._cache.get(dv)) is not None}
         missing = [dv for dv in dict.fromkeys(wanted) if dv not in found]
         for dv, rows in zip(missing, read_deletion_vectors(self._store, missing), strict=True):
-            self._keep(dv, rows, dv.size_in_bytes)
+            self._cache.put(dv, rows, dv.size_in_bytes)
             found[dv] = rows
         return found
 
@@ -103,12 +95,12 @@ class DataFiles:
         that is not there, cannot be read or is not what the log says.
         """
         with reading(task.path):
-            fragment = self._recall(task.path)
+            fragment = self._cache.get(task.path)
             if fragment is None:
                 path = self._store.arrow_path(task.path)
                 fragment = self.format.make_fragment(path, self._store.arrow_filesystem())
                 _ = fragment.physical_schema
-                self._keep(task.path, fragment, fragment.metadata.serialized_size)
+                self._cache.put(task.path, fragment, fragment.metadata.serialized_size)
             schema, metadata = fragment.physical_schema, fragment.metadata
             ensure_rows(task.path, metadata, task.num_records)
         binding = bind(schema, task.path)
@@ -116,21 +108,6 @@ class DataFiles:
         if task.span is not None:
             fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
         return DataFile(task, fragment, binding, hidden)
-
-    def _recall(self, key: Hashable) -> Any:
-        with self._lock:
-            if key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
-
-    def _keep(self, key: Hashable, value: Any, size: int) -> None:
-        with self._lock:
-            self._bytes += size - self._kept.pop(key, (None, 0))[1]
-            self._kept[key] = value, size
-            while self._bytes > self._most_bytes:
-                _, (_, least) = self._kept.popitem(last=False)
-                self._bytes -= least
 
 
 def row_group_starts(metadata: Any) -> list[int]:

@@ -6,6 +6,7 @@ import pytest
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, Literal, from_sql
 from deltaarrow.live_files import listing
+from deltaarrow.live_files.checkpoint_rows import CheckpointRows
 from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import listed
@@ -66,12 +67,12 @@ def test_statistics_of_a_column_are_parsed_once(snapshot, monkeypatch):
     assert len(reads) == 1
 
 
-def test_from_the_second_question_on_the_log_is_asked_no_more(snapshot, monkeypatch):
+def test_of_a_small_table_the_log_is_asked_twice_at_most(snapshot, monkeypatch):
     predicates = [from_sql(f"p = {number}") for number in range(5)]
     for predicate in predicates[:2]:
         snapshot.files(predicate)
     monkeypatch.setattr(listing, "list_files", lambda *given: pytest.fail("the log was asked"))
-    monkeypatch.setattr(listing.LiveFiles, "_sources", lambda self: pytest.fail("the log was asked"))
+    monkeypatch.setattr(CheckpointRows, "table", lambda *given: pytest.fail("the log was asked"))
     assert [snapshot.files(predicate).num_rows for predicate in predicates] == [0, 1, 2, 0, 0]
 
 

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from deltaarrow import DeltaTable
+from deltaarrow.cache import set_cache_limit
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.binding import Binding
@@ -47,19 +48,16 @@ def test_what_was_opened_is_kept(builder):
     assert [file.num_rows() for file in again] == [2, 2, 2]
 
 
-def test_the_oldest_make_room(builder):
+def test_without_room_nothing_is_kept(builder):
     store = open_snapshot(builder.path).store
     tasks = plan_scan(open_snapshot(builder.path)).tasks
-    (size,) = {file.fragment.metadata.serialized_size for file in opened(DataFiles(store), tasks)}
-    vectors = sum(task.deletion_vector.size_in_bytes for task in tasks)
-    files = DataFiles(store, most_bytes=2 * size + vectors)
-    opened(files, tasks)
-    # The vectors were read first, and left first.
-    assert not files.has(tasks[:1])
-    assert files.has(tasks[1:])
-    nothing = DataFiles(store, most_bytes=0)
-    assert [file.num_rows() for file in opened(nothing, tasks)] == [2, 2, 2]
-    assert not any(nothing.has([task]) for task in tasks)
+    set_cache_limit(0)
+    try:
+        files = DataFiles(store)
+        assert [file.num_rows() for file in opened(files, tasks)] == [2, 2, 2]
+        assert not any(files.has([task]) for task in tasks)
+    finally:
+        set_cache_limit()
 
 
 def test_a_file_that_is_missing_is_named(builder):
