@@ -27,6 +27,7 @@ from deltaarrow.lazy import lazy_attributes
 from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
+    from deltaarrow.cache import set_cache_limit
     from deltaarrow.engines import DeltaDataset, connect, explain, register, scan_delta
     from deltaarrow.features import TableFeatures
     from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
@@ -81,6 +82,7 @@ __all__ = [
     "explain",
     "register",
     "scan_delta",
+    "set_cache_limit",
     "write_deltalake",
 ]
 
@@ -111,6 +113,7 @@ __getattr__ = lazy_attributes(
         "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
+        "set_cache_limit": "deltaarrow.cache",
         "write_deltalake": "deltaarrow.writer",
     },
 )
