@@ -7,13 +7,14 @@ least recently goes first.
 import itertools
 import os
 import re
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
+
+from deltaarrow.fork_safety import Lock
 
 __all__ = ["CacheSpace", "set_cache_limit"]
 
@@ -32,7 +33,7 @@ class _Entry(NamedTuple):
 
 class _Cache:
     def __init__(self, limit: int) -> None:
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.entries: LRUCache[tuple[int, Hashable], _Entry] = LRUCache(limit, getsizeof=_size_of)
 
 
@@ -122,8 +123,9 @@ def _let_go_of_closed() -> None:
 
 
 def _start_anew_after_fork() -> None:
-    """A lock that another thread of the parent held would never be let go of in the child."""
-    _cache.lock = threading.Lock()
+    """Begin with an empty cache in a child, where another thread of the parent was perhaps changing it."""
+    global _cache
+    _cache = _Cache(int(_cache.entries.maxsize))
 
 
 if hasattr(os, "register_at_fork"):

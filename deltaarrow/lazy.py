@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deltaarrow.collection import no_collection
+from deltaarrow.fork_safety import before_forks
 
 __all__ = ["lazy_attributes"]
 
@@ -24,7 +25,8 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
     def load(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with no_collection():
+        # A child that begins during an import would wait for its end forever.
+        with before_forks(), no_collection():
             module = importlib.import_module(names[name])
         return getattr(module, name)
 

@@ -6,7 +6,6 @@ Opening a snapshot reads the log narrowly; the list of files stays in the log an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransactio
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import And, Predicate
 from deltaarrow.features import ensure_readable, is_supported
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.live_files import LiveFiles
 from deltaarrow.log import (
     CommitTimes,

@@ -7,12 +7,13 @@ compute in UTC.
 import atexit
 import collections
 import contextlib
-import ctypes
 import os
 import re
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
+
+from deltaarrow.fork_safety import Lock, before_forks, keep_in_children
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,7 +30,7 @@ _DUCKDB_PART = 0.75
 
 class _Pool:
     def __init__(self, memory_limit: str) -> None:
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.databases: collections.OrderedDict[Hashable, duckdb.DuckDBPyConnection] = (
             collections.OrderedDict()
         )
@@ -43,7 +44,7 @@ class _Pool:
         """Return the database under `key`, made if there is none; the lock is to be held."""
         database = self.databases.get(key)
         if database is None:
-            database = self.databases[key] = make()
+            database = self.databases[key] = keep_in_children(make())
             if len(self.databases) > _CAPACITY:
                 # Dropped, not closed: closing a connection closes its cursors.
                 self.databases.popitem(last=False)
@@ -63,12 +64,14 @@ def pooled_cursor(
     The least recently used database is let go when there are too many; it ends with its last cursor.
     One that has failed for good, as at a file which DuckDB did not expect, is replaced by the next call.
     """
-    import duckdb
+    # A child that began while DuckDB sets itself up, for the first time even, would find it half done.
+    with before_forks():
+        import duckdb
 
-    pool = _pool
-    with pool.lock:
-        database = pool.database(key, make)
-        cursor = database.cursor()
+        pool = _pool
+        with pool.lock:
+            database = pool.database(key, make)
+            cursor = database.cursor()
     try:
         yield cursor
     except (duckdb.FatalException, duckdb.InternalException):
@@ -93,7 +96,7 @@ def prepare(key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]") -> N
 
 def _make(pool: _Pool, key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]") -> None:
     # Whoever asks for a cursor meets the same error, and can do something about it.
-    with contextlib.suppress(Exception), pool.lock:
+    with contextlib.suppress(Exception), before_forks(), pool.lock:
         pool.database(key, make)
 
 
@@ -169,23 +172,20 @@ def _remove_spill_folder(folder: str, process: int) -> None:
 
 
 def _wait_before_fork() -> None:
-    """A child that began while DuckDB sets itself up, for the first time even, would find it half done."""
     if _pool.preparing is not None:
         _pool.preparing.join()
 
 
 def _start_anew_after_fork() -> None:
-    """Leave the parent's databases alone in a child, which has their memory but not their threads.
-
-    Even to free them there crashes, so they are never freed.
-    """
+    """Leave the parent's databases alone in a child, which has their memory but not their threads."""
     global _pool
-    for database in _pool.databases.values():
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
     _pool = _Pool(_pool.memory_limit)
 
 
 # A database that is still open when the interpreter has ended is reported as a leak.
 atexit.register(lambda: _pool.databases.clear())
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_before_fork, after_in_child=_start_anew_after_fork)
+    os.register_at_fork(
+        before=_wait_before_fork,
+        after_in_child=_start_anew_after_fork,
+    )

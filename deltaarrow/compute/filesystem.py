@@ -12,6 +12,7 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.fork_safety import Lock
 from deltaarrow.storage.fsspec_store import modified_ms
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class RangeReader:
     def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
         self._filesystem = filesystem
         self._path = path
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._next = 0
         # By thread number: Python's thread-local data do not outlive a call from a thread of DuckDB's.
         self._sought: dict[int, int] = {}
@@ -89,7 +90,7 @@ def _wrapper() -> Any:
             self.protocol = filesystem.protocol
             self._filesystem = filesystem
             self._opened: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
-            self._lock = threading.Lock()
+            self._lock = Lock()
             for name in _PASSED_ON:
                 setattr(self, name, getattr(filesystem, name))
 

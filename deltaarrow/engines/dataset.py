@@ -8,7 +8,6 @@ showing deleted rows.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow, from_arrow
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan import (
     ChangePlan,
     ChangeReader,

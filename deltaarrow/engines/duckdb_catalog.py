@@ -12,7 +12,6 @@ in a statement          what it is                                   its version
 """
 
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb_references import fold
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
+from deltaarrow.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
 
@@ -50,7 +50,7 @@ class Catalog:
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
         self._folders: dict[str, _Folder] = {}
         self._places: OrderedDict[str, Snapshot] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     # --- registered ---
 

@@ -11,6 +11,8 @@ from deltaarrow.engines.duckdb import register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
+from deltaarrow.errors import DeltaError
+from deltaarrow.fork_safety import keep_in_children
 from deltaarrow.scan import Explanation
 from deltaarrow.snapshot import Snapshot
 
@@ -72,9 +74,20 @@ class DeltaConnection:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-        self.connection = connection
+        self._connection = keep_in_children(connection)
+        self._process = os.getpid()
         self._catalog = catalog
         self._rewriter = Rewriter(connection, catalog)
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection of DuckDB. `DeltaError` in a child that was forked: its threads are not there."""
+        if self._process != os.getpid():
+            raise DeltaError(
+                f"this connection was opened in process {self._process}, before a fork: "
+                "open another with deltaarrow.connect() in this process"
+            )
+        return self._connection
 
     # --- statements ---
 

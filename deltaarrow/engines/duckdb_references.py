@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.collection import no_collection
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.expressions import And, Column, Predicate
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import DataType, Field, StructType
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Statement:
             return names
         return [name for name in names if fold(name) in self.words]
 
-    @functools.cached_property
+    @cached_property
     def _bare_columns(self) -> frozenset[str]:
         """The columns without qualifier; one that is called as a table is a struct of its row."""
         from sqlglot import exp

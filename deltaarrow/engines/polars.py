@@ -11,7 +11,6 @@ import pickle
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_t
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.optional import require
 from deltaarrow.scan import (
     BatchReader,

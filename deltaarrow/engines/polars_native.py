@@ -19,7 +19,6 @@ Which tables and files can be read like this is decided by `deltaarrow.engines.p
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ import pyarrow as pa
 from deltaarrow.engines.polars_hooks import deletion_arguments, is_hook_verified, read_deleted_rows
 from deltaarrow.engines.polars_limits import BoundFile, storage_arguments
 from deltaarrow.engines.polars_live_rows import LiveRows
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.optional import require
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type

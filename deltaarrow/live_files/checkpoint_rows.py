@@ -11,7 +11,7 @@ has read rows by their numbers asks afterwards whether the files were the same a
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile
 from deltaarrow.arrays import validity
 from deltaarrow.cache import CacheSpace
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow as pa
 from deltaarrow.actions import FILE_SCHEMA
 from deltaarrow.cache import CacheSpace
 from deltaarrow.expressions import TRUE, And, Predicate, columns_of, conjuncts, variant_paths
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.live_files.checkpoint_rows import CheckpointRows, UnreadableRowsError
 from deltaarrow.live_files.rows import CommitRows, FileRows, LoadedEvidence, TableRows
 from deltaarrow.log.file_sources import list_files

@@ -1,7 +1,7 @@
 """File actions in memory as rows of a list: those of commits, and those of a table."""
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile, FileActionKey
 from deltaarrow.arrays import integers
 from deltaarrow.compute import files_cursor
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.replay import LogState
 from deltaarrow.statistics import Asked, FileEvidence, ListedFiles
 

@@ -7,13 +7,13 @@ and partition values a checkpoint holds is up to the properties of the table.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 
 from deltaarrow.actions import CHECKPOINT_SCHEMA, Metadata, Protocol
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.features import is_supported, properties
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import (

@@ -14,7 +14,7 @@ not: its file actions stay where they are, for queries that leave out what the t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -35,6 +35,7 @@ from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS
 from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,

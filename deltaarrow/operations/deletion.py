@@ -9,13 +9,13 @@ Vectors", "Add File and Remove File" and "Add CDC File" of the protocol.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile, RemoveFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import properties
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.lost_rows import LostRows
 from deltaarrow.operations.row_tracking import tracking_of
 from deltaarrow.schema import ChangeType

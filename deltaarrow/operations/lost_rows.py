@@ -10,7 +10,6 @@ Chapters "Deletion Vectors", "Add File and Remove File" and "Row Tracking" of th
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import Action, AddFile, RemoveFile
 from deltaarrow.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.row_tracking import hidden_columns
 from deltaarrow.schema import Field
 from deltaarrow.statistics import with_num_records

@@ -7,7 +7,6 @@ returns is staged by `BegunWrite.stage`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import orjson
 import pyarrow as pa
@@ -17,6 +16,7 @@ from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
 from deltaarrow.features import ensure_writable, is_supported
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.clustering_domain import (
     CLUSTERING_DOMAIN,
     clustering_columns,

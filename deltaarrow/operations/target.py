@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from deltaarrow.actions import Action, Metadata, Protocol
 from deltaarrow.features import iceberg_compat_version, iceberg_file_tags, is_supported
 from deltaarrow.features import properties as table_properties
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ import pyarrow.compute as pc
 from deltaarrow.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate, conjuncts
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan.binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts

@@ -16,7 +16,6 @@ others. A plan is pure data and picklable, like that of a scan.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import (
@@ -28,6 +27,7 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log import CommitChanges, CommitTimes, is_catalog_store, read_changes
 from deltaarrow.notebook import html_table
 from deltaarrow.scan.compatibility import TableShape, incompatibility

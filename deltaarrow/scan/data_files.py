@@ -6,11 +6,11 @@ asks the storage for rows alone.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from deltaarrow.cache import CacheSpace
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan.binding import Binding
 from deltaarrow.scan.damage import ensure_rows, reading
 from deltaarrow.scan.tasks import FileTask

@@ -13,7 +13,6 @@ zone and an annotated variant, shredded or not, is the struct of an unshredded o
 import collections
 import os
 import re
-import threading
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,6 +22,7 @@ import pyarrow as pa
 
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.fork_safety import Lock
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
@@ -161,7 +161,7 @@ class _Cache:
     """The schemas of files, by store and name; the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._found: collections.OrderedDict[Hashable, pa.Schema] = collections.OrderedDict()
         self._distinct: dict[str, pa.Schema] = {}
 
@@ -175,13 +175,8 @@ class _Cache:
             while len(self._found) > _CACHED_FILES:
                 self._found.popitem(last=False)
 
-    def start_anew_after_fork(self) -> None:
-        self._lock = threading.Lock()
-
 
 _cache = _Cache()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_cache.start_anew_after_fork)
 
 
 class _Nodes:

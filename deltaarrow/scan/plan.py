@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import is_supported, properties
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.notebook import html_table
 from deltaarrow.scan.row_tracking import (
     ROW_TRACKING_COLUMNS,

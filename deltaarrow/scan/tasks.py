@@ -6,7 +6,6 @@ Executors run tasks, so nothing here knows a snapshot or a log.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import orjson
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema

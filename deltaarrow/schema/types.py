@@ -8,10 +8,11 @@ reprs are those of ``deltalake``.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Self, TypeAlias
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 
 __all__ = ["ArrayType", "DataType", "Field", "MapType", "PrimitiveType", "StructType", "data_type_from_json"]

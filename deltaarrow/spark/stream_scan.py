@@ -6,7 +6,6 @@ long as those versions had the same columns, or fewer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from deltaarrow.actions import FILE_SCHEMA
 from deltaarrow.conditions import row_predicate
 from deltaarrow.expressions import from_arrow, to_arrow
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     ChangePlan,

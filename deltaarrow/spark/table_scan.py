@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import pyarrow.compute as pc
 
 from deltaarrow.conditions import parse_moment, row_condition, row_predicate
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate, from_arrow, to_arrow
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan import (
     ChangePlan,
     FileTask,

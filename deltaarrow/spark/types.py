@@ -7,7 +7,6 @@ a variant are ``value, metadata`` there and ``metadata, value`` here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import orjson
@@ -15,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import Schema, as_nullable, without_table_metadata
 from deltaarrow.variant import convert_variants
 from deltaarrow.write.physical import relabel

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
 from types import NoneType
 from typing import Any
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value

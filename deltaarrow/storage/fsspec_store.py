@@ -8,6 +8,7 @@ a table.
 import contextlib
 import datetime
 import errno
+import functools
 import io
 import os
 from collections.abc import Hashable, Iterator, Mapping
@@ -290,10 +291,10 @@ class FsspecStore:
             )
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
-        """Return the file system wrapped for pyarrow."""
+        """Return the file system wrapped for pyarrow; what is opened with it may go on after a fork."""
         import pyarrow.fs
 
-        return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(self.fsspec_filesystem()))
+        return pyarrow.fs.PyFileSystem(_handler(self))
 
 
 class _MemoryOutput(Output):
@@ -310,6 +311,30 @@ class _MemoryOutput(Output):
 
     def _abandon(self) -> None:
         self._buffer.close()
+
+
+@functools.cache
+def _handler_class() -> Any:
+    from pyarrow.fs import FSSpecHandler
+
+    class StoreHandler(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
+        """Asks the store for its file system at each call: a child has one of its own."""
+
+        def __init__(self, store: FsspecStore) -> None:
+            self._store = store
+
+        @property
+        def fs(self) -> Any:
+            return self._store.fsspec_filesystem()
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _handler, (self._store,)
+
+    return StoreHandler
+
+
+def _handler(store: FsspecStore) -> Any:
+    return _handler_class()(store)
 
 
 def _is_of_transport(error: BaseException) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, Metadata, RemoveFile
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 from deltaarrow.transaction.isolation import IsolationLevel

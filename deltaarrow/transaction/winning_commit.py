@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.log import LogFileKind, list_log, read_commits
 from deltaarrow.storage import Store, decode_path
 

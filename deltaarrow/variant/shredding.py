@@ -16,14 +16,13 @@ Either column may be left out. The values come out with the types they were shre
 metadata of the file; nothing loops over rows.
 """
 
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import VARIANT_NULL, VARIANT_TYPE, Basic

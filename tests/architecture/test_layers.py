@@ -5,7 +5,19 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "arrays", "cache", "clock", "collection", "lazy", "notebook", "optional", "values", "version"),
+    (
+        "errors",
+        "arrays",
+        "clock",
+        "collection",
+        "fork_safety",
+        "cache",
+        "lazy",
+        "notebook",
+        "optional",
+        "values",
+        "version",
+    ),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "stored_expressions"),
     ("actions", "statistics"),

@@ -53,3 +53,24 @@ def test_what_is_imported_at_first_use_is_not_named_as_a_module_beside_it(module
         names = {f"{module.name}.{name}" for name in importlib.import_module(module.name).__all__}
         lazy = names - {f"{module.name}.{name}" for name in bound}
         assert lazy.isdisjoint(each.name for each in modules())
+
+
+@every_module
+def test_a_forked_child_finds_no_lock_of_its_parents_threads(module):
+    """`deltaarrow.fork_safety` has the lock, and the cached property without one."""
+    if module.name == "deltaarrow.fork_safety":
+        return
+    barred = {"functools.cached_property"} | {f"threading.{name}" for name in _LOCKS}
+    assert [name for name in _names_used(module.tree) if name in barred] == []
+
+
+_LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier")
+
+
+def _names_used(tree):
+    """The names that a module imports, or asks an imported module for, with their modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"

@@ -140,16 +140,27 @@ def test_reading_after_a_fork(place: Place) -> None:
     assert total(place.store, "f.parquet") == sum(VALUES)
 
 
-def test_a_fork_while_another_thread_makes_a_database(tmp_path) -> None:
+def test_a_fork_waits_for_a_database_that_another_thread_makes(tmp_path, monkeypatch) -> None:
     (tmp_path / "f.parquet").write_bytes(parquet())
-    with database._pool.lock:
-        child = threading.Thread(
-            target=lambda: results.append(fork(lambda: total(open_store(tmp_path), "f.parquet")))
-        )
-        results: list[int] = []
-        child.start()
-        child.join()
-    assert results == [sum(VALUES)]
+    store, begun, events = open_store(tmp_path), threading.Event(), []
+    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
+
+    def make() -> duckdb.DuckDBPyConnection:
+        begun.set()
+        time.sleep(0.2)
+        events.append("made")
+        return duckdb.connect()
+
+    def use() -> None:
+        with database.pooled_cursor("slow", make):
+            pass
+
+    user = threading.Thread(target=use)
+    user.start()
+    begun.wait()
+    assert fork(lambda: (list(events), total(store, "f.parquet"))) == (["made"], sum(VALUES))
+    user.join()
+    database._pool.databases.clear()
 
 
 def test_a_database_is_prepared_beside_what_the_caller_does(tmp_path, monkeypatch) -> None:

@@ -1,5 +1,6 @@
 import multiprocessing
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -9,6 +10,10 @@ import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
+from deltaarrow.fork_safety import Lock, cached_property
+from tests.support.stores import BUCKET, fork, s3_options
+
+__all__ = ["s3_options"]
 
 
 @pytest.fixture
@@ -39,12 +44,110 @@ def test_one_table_is_read_by_many_threads(table):
         assert list(pool.map(lambda _: read_all(table), range(16))) == [EXPECTED] * 16
 
 
+@pytest.fixture
+def readers(table):
+    """Four threads of this process that go on reading, a table that all of them share and new ones."""
+    ended = threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            assert _read_as_a_child_may(table) == _read_as_a_child_may(da.DeltaTable(table.table_uri))
+
+    with ThreadPoolExecutor(4) as pool:
+        reading = [pool.submit(read) for _ in range(4)]
+        yield
+        ended.set()
+        for each in reading:
+            each.result()
+
+
+def _read_as_a_child_may(table: da.DeltaTable) -> tuple[int, int, int]:
+    """As `read_all`, without Polars, whose threads a child does not have."""
+    con = da.connect().register("t", table)
+    (by_duckdb,) = con.sql("SELECT sum(id)::BIGINT FROM t").fetchall()[0]
+    by_arrow = pa.compute.sum(table.to_pyarrow_table(filters=[("p", ">=", 0)])["id"]).as_py()
+    return by_duckdb, by_arrow, table.count()
+
+
+on_unix = pytest.mark.skipif(sys.platform == "win32", reason="no fork on this platform")
+
+
+@on_unix
+def test_children_read_while_the_threads_of_their_parent_do(table, readers):
+    def read() -> list[tuple[int, int, int]]:
+        return [_read_as_a_child_may(each) for each in (table, da.DeltaTable(table.table_uri))]
+
+    for _ in range(16):
+        assert fork(read) == [(*EXPECTED[:2], 1001)] * 2
+
+
+@on_unix
+def test_a_lock_that_another_thread_holds_is_free_in_a_child():
+    lock, held, ended = Lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            ended.wait()
+
+    def take() -> str:
+        with lock:
+            return "taken"
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    assert fork(take) == "taken"
+    ended.set()
+    holder.join()
+
+
+def test_all_threads_get_the_same_value_of_a_cached_property():
+    begun = threading.Barrier(4)
+
+    class Holder:
+        @cached_property
+        def value(self) -> object:
+            begun.wait()
+            return object()
+
+    holder = Holder()
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: holder.value, range(4)))
+    assert found == {holder.value}
+
+
+@on_unix
+def test_a_dataset_of_an_object_store_is_read_on_after_a_fork(s3_options):
+    uri = f"s3://{BUCKET}/read-on-after-a-fork"
+    da.write_deltalake(uri, pa.table({"id": range(1000)}), mode="overwrite", storage_options=s3_options)
+    dataset = da.DeltaTable(uri, storage_options=s3_options).to_pyarrow_dataset()
+    assert dataset.to_table().num_rows == 1000
+    assert fork(lambda: dataset.to_table().num_rows) == 1000
+
+
+@on_unix
+def test_a_connection_of_the_parent_is_refused_by_name_in_a_child(table):
+    con = da.connect().register("t", table)
+
+    def use_it_and_another() -> tuple[str, int]:
+        nonlocal con
+        with pytest.raises(da.DeltaError) as caught:
+            con.sql("SELECT count(*) FROM t")
+        con = da.connect().register("t", table)  # the inherited one is let go of
+        return str(caught.value), con.sql("SELECT count(*) FROM t").fetchall()[0][0]
+
+    message, rows = fork(use_it_and_another)
+    assert "before a fork: open another with deltaarrow.connect()" in message
+    assert rows == con.sql("SELECT count(*) FROM t").fetchall()[0][0] == 1001
+
+
 def _read_arrow(table: da.DeltaTable, answers) -> None:
     total = pa.compute.sum(table.to_pyarrow_table(filters=[("p", ">=", 0)])["id"]).as_py()
     answers.put((table.count(), total))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no fork on this platform")
+@on_unix
 def test_a_table_is_read_after_a_fork(table):
     assert table.count() == 1001  # the private databases of this process are in use
     context = multiprocessing.get_context("fork")

@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,6 +16,7 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml.query import (
     ChangeQuery,

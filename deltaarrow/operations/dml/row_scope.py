@@ -7,7 +7,6 @@ that DuckDB hands it to its reader of files. A column that is assigned as it is 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import (
@@ -25,6 +24,7 @@ from deltaarrow.expressions import (
     from_sql,
     to_duckdb,
 )
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import DataType, Field, StructType, resolve_path
 from deltaarrow.stored_expressions import (
     AliasScope,

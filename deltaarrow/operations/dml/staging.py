@@ -8,7 +8,6 @@ deals with the files that they were in. Chapters "Add CDC File" and "Row Trackin
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ from pyroaring import BitMap64
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows
 from deltaarrow.operations.lost_rows import FileLosses, LostRows, hidden_columns_of
 from deltaarrow.schema import ChangeType, Field
