@@ -27,9 +27,13 @@ that is what their users search for. The tree::
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
     ├── StorageError                  a store cannot do what is asked
+    │   └── StorageSystemError        the operating system refuses it (also an OSError)
+    ├── ExpressionLimitError          an expression that a table stores takes too long or too much memory
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
+
+from deltaarrow.redaction import redacted
 
 __all__ = [
     "ChangeDataNotRecordedError",
@@ -45,6 +49,7 @@ __all__ = [
     "CorruptLogError",
     "DeltaError",
     "DeltaProtocolError",
+    "ExpressionLimitError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
     "MemoryLimitError",
@@ -53,6 +58,7 @@ __all__ = [
     "ProtocolChangedException",
     "SchemaMismatchError",
     "StorageError",
+    "StorageSystemError",
     "TableNotFoundError",
     "UnsupportedFeatureError",
     "VersionExistsError",
@@ -61,7 +67,10 @@ __all__ = [
 
 
 class DeltaError(Exception):
-    """The root of all errors this package raises on purpose."""
+    """The root of all errors this package raises on purpose; secrets in its text are `redacted`."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(redacted(each) if isinstance(each, str) else each for each in args))
 
 
 class TableNotFoundError(DeltaError):
@@ -162,6 +171,20 @@ class ProtocolChangedException(CommitFailedError):
 
 class StorageError(DeltaError):
     """A store cannot do what is asked, for instance put a file only if it is absent."""
+
+
+class StorageSystemError(StorageError, OSError):
+    """The operating system refuses what a store asks: open files, rights, room; see ``errno``."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(errno, message)
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class ExpressionLimitError(DeltaError):
+    """An expression that a table stores takes more time or memory than `set_expression_limits` allows."""
 
 
 class MemoryLimitError(DeltaError, MemoryError):

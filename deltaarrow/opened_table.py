@@ -24,6 +24,7 @@ from deltaarrow.describe import (
 )
 from deltaarrow.expressions import Filters
 from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
+from deltaarrow.redaction import redacted
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -64,7 +65,7 @@ class OpenedTable:
         return type(self)._of, (self._snapshot,)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.table_uri!r}, version={self.version()})"
+        return f"{type(self).__name__}({redacted(self.table_uri)!r}, version={self.version()})"
 
     def _repr_html_(self) -> str:
         return self._snapshot._repr_html_()

@@ -32,6 +32,7 @@ from deltaarrow.log import (
 )
 from deltaarrow.log.file_sources import list_tombstones
 from deltaarrow.notebook import html_table
+from deltaarrow.redaction import redacted
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import matching_rows
 from deltaarrow.storage import Store
@@ -124,7 +125,7 @@ class Snapshot:
         return type(self).load, (self.store, self.version)
 
     def __repr__(self) -> str:
-        return f"Snapshot({self.store.uri!r}, version={self.version})"
+        return f"Snapshot({redacted(self.store.uri)!r}, version={self.version})"
 
     def _repr_html_(self) -> str:
         heading = {"table": self.store.uri, "version": self.version, "name": self.metadata.name or ""}

@@ -18,10 +18,13 @@ from deltaarrow.fork_safety import Lock, before_forks, keep_in_children
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connect", "pooled_cursor", "prepare", "set_memory_limit"]
+__all__ = ["SPILL_FILE", "connect", "ensure_memory_limit", "pooled_cursor", "prepare", "set_memory_limit"]
 
 _CAPACITY = 8
 """Databases kept; a file system with other options than those before costs one."""
+
+SPILL_FILE = "duckdb_temp_"
+"""What DuckDB's errors of spilling name."""
 
 _DEFAULT_MEMORY_LIMIT = "50%"
 _LIMIT = r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*"
@@ -109,7 +112,7 @@ def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPy
     import duckdb
 
     if memory_limit is not None:
-        _ensure_memory_limit(memory_limit)
+        ensure_memory_limit(memory_limit)
         memory_limit = _part_of(memory_limit)
     connection = duckdb.connect(
         ":memory:",
@@ -134,7 +137,7 @@ def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
     The default is half of the machine's memory (of the container's, where it has a limit). Work that is
     under way keeps the limit it began with. `ValueError` if DuckDB does not understand `limit`.
     """
-    _ensure_memory_limit(limit)
+    ensure_memory_limit(limit)
     with _pool.lock:
         _pool.memory_limit = limit
         _pool.databases.clear()
@@ -146,7 +149,8 @@ def _part_of(limit: str) -> str:
     return limit if found is None else f"{float(found[1]) * _DUCKDB_PART:.3f}{found[2]}"
 
 
-def _ensure_memory_limit(limit: str) -> None:
+def ensure_memory_limit(limit: str) -> None:
+    """Raise `ValueError` for a limit that DuckDB does not understand."""
     import duckdb
 
     try:

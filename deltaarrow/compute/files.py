@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from deltaarrow.compute.database import connect, pooled_cursor, prepare
+from deltaarrow.compute.database import SPILL_FILE, connect, pooled_cursor, prepare
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
-from deltaarrow.errors import MemoryLimitError
+from deltaarrow.errors import DeltaError, MemoryLimitError, StorageError
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -29,20 +29,33 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
     With `memory_limit` the database is one of its own, which spills before an operation takes so much; see
     `set_memory_limit`, which tells what other databases take.
 
-    Raises `MemoryLimitError` where DuckDB needs more than that, also for what does not spill.
+    Raises `MemoryLimitError` where DuckDB needs more than that, also for what does not spill;
+    `StorageError` where it cannot spill, and where the store fails under it.
     """
     import duckdb
 
     try:
         with pooled_cursor(_key(store, memory_limit), lambda: _connect(store, memory_limit)) as cursor:
             yield cursor
-    except (duckdb.OutOfMemoryException, OSError) as error:
-        message = str(error).partition("\n")[0]
-        if not message.startswith(_OUT_OF_MEMORY):
+    except (duckdb.Error, OSError) as error:
+        failure = None if isinstance(error, DeltaError) else _failure(store, memory_limit, str(error))
+        if failure is None:
             raise
+        raise failure from error
+
+
+def _failure(store: Store, memory_limit: str | None, text: str) -> DeltaError | None:
+    """The error for what is neither of a file nor of a statement, by the text of DuckDB's."""
+    message = text.partition("\n")[0]
+    if message.startswith(_OUT_OF_MEMORY):
         limit = "the limit of the process" if memory_limit is None else f"memory_limit={memory_limit!r}"
-        text = f"{limit} is too little for this operation ({message.removeprefix(_OUT_OF_MEMORY)})"
-        raise MemoryLimitError(f"{text}: give it more") from error
+        said = f"{limit} is too little for this operation ({message.removeprefix(_OUT_OF_MEMORY)})"
+        return MemoryLimitError(f"{said}: give it more")
+    if SPILL_FILE in message:
+        return StorageError(f"DuckDB cannot spill: {message}; make room there, or set TMPDIR")
+    # What a file system of fsspec's raises comes back as a text that ends with its name and message.
+    _, is_told, told = text.rpartition(f"{StorageError.__module__}.Storage")
+    return StorageError(told.partition(": ")[2]) if is_told else None
 
 
 def prepare_files(store: Store) -> None:
@@ -60,5 +73,5 @@ def _connect(store: Store, memory_limit: str | None) -> "duckdb.DuckDBPyConnecti
     connection = connect(files=True, memory_limit=memory_limit)
     filesystem = store.fsspec_filesystem()
     if filesystem is not None:
-        connection.register_filesystem(filesystem_for_duckdb(filesystem))
+        connection.register_filesystem(filesystem_for_duckdb(filesystem, store.reaching))
     return connection

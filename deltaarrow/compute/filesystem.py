@@ -7,16 +7,20 @@ begins, and three times more when it opens one; on an object store each of these
 """
 
 import collections
+import contextlib
 import datetime
 import functools
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.fork_safety import Lock
 from deltaarrow.storage.fsspec_store import modified_ms
 
 if TYPE_CHECKING:
     import fsspec
+
+Reaching: TypeAlias = Callable[[], contextlib.AbstractContextManager[None]]
 
 __all__ = ["RangeReader", "filesystem_for_duckdb"]
 
@@ -27,8 +31,11 @@ _PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "m
 class RangeReader:
     """A file open for reading, to be used by any number of threads, each of which seeks and then reads."""
 
-    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
+    def __init__(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching = contextlib.nullcontext
+    ) -> None:
         self._filesystem = filesystem
+        self._reaching = reaching
         self._path = path
         self._lock = Lock()
         self._next = 0
@@ -57,7 +64,8 @@ class RangeReader:
         if length == 0:
             return b""
         end = None if length < 0 else position + length
-        data: bytes = self._filesystem.cat_file(self._path, start=position, end=end)
+        with self._reaching():
+            data: bytes = self._filesystem.cat_file(self._path, start=position, end=end)
         with self._lock:
             self._next = position + len(data)
         return data
@@ -73,9 +81,14 @@ class RangeReader:
         """Do nothing: there is nothing held open."""
 
 
-def filesystem_for_duckdb(filesystem: "fsspec.AbstractFileSystem") -> "fsspec.AbstractFileSystem":
-    """Return `filesystem` for ``DuckDBPyConnection.register_filesystem``."""
-    return _wrapper()(filesystem)
+def filesystem_for_duckdb(
+    filesystem: "fsspec.AbstractFileSystem", reaching: Reaching = contextlib.nullcontext
+) -> "fsspec.AbstractFileSystem":
+    """Return `filesystem` for ``DuckDBPyConnection.register_filesystem``.
+
+    `reaching` is what it is asked in, so that its errors are those of a store.
+    """
+    return _wrapper()(filesystem, reaching)
 
 
 @functools.cache
@@ -85,8 +98,9 @@ def _wrapper() -> Any:
     class DuckDBFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
         cachable = False
 
-        def __init__(self, filesystem: Any) -> None:
+        def __init__(self, filesystem: Any, reaching: Reaching) -> None:
             super().__init__()
+            self._reaching = reaching
             self.protocol = filesystem.protocol
             self._filesystem = filesystem
             self._opened: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
@@ -97,13 +111,14 @@ def _wrapper() -> Any:
         def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
             if mode != "rb":
                 return self._filesystem.open(path, mode, **options)
-            info = self._filesystem.info(path)
+            with self._reaching():
+                info = self._filesystem.info(path)
             with self._lock:
                 self._opened[path] = info
                 self._opened.move_to_end(path)
                 if len(self._opened) > _REMEMBERED:
                     self._opened.popitem(last=False)
-            return RangeReader(self._filesystem, self._filesystem._strip_protocol(path))
+            return RangeReader(self._filesystem, self._filesystem._strip_protocol(path), self._reaching)
 
         def _info_when_opened(self, path: str) -> dict[str, Any]:
             info: dict[str, Any] = self._opened.get(path) or self._filesystem.info(path)

@@ -14,6 +14,7 @@ from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.optional import require
+from deltaarrow.redaction import redacted
 from deltaarrow.scan import ChangePlan, ChangeReader
 from deltaarrow.schema import Schema
 
@@ -39,7 +40,7 @@ class ChangeDataset(LogDataset):
         return type(self), (self._changes, self._condition)
 
     def __repr__(self) -> str:
-        return f"ChangeDataset({self._changes.store.uri!r}, {self._changes!r})"
+        return f"ChangeDataset({redacted(self._changes.store.uri)!r}, {self._changes!r})"
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ChangePlan:
         return self._changes.narrow(predicate, columns)

@@ -20,6 +20,7 @@ from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow, from_arrow
 from deltaarrow.fork_safety import cached_property
+from deltaarrow.redaction import redacted
 from deltaarrow.scan import (
     ChangePlan,
     ChangeReader,
@@ -298,7 +299,7 @@ class DeltaDataset(LogDataset):
         return type(self), (self._snapshot, self._condition, self._file_predicate, self._with_row_ids)
 
     def __repr__(self) -> str:
-        return f"DeltaDataset({self._snapshot.store.uri!r}, version={self._snapshot.version})"
+        return f"DeltaDataset({redacted(self._snapshot.store.uri)!r}, version={self._snapshot.version})"
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
         return plan_scan(self._snapshot, self._on_files(predicate), columns)

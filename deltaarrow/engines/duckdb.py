@@ -20,9 +20,9 @@ import pyarrow as pa
 from deltaarrow.arrays import numbers_of
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
-from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan
+from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan, reader_failure
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from deltaarrow.engines.dataset import LogDataset
     from deltaarrow.engines.duckdb_dataset import DatasetForDuckDB
 
-__all__ = ["ShownFiles", "create_parts", "planned_relation", "query", "register", "shown_views", "unregister"]
+__all__ = [
+    "ShownFiles",
+    "create_parts",
+    "ensure_view_name",
+    "planned_relation",
+    "query",
+    "register",
+    "shown_views",
+    "unregister",
+]
 
 _HELPER = "__deltaarrow"
 
@@ -110,8 +119,8 @@ def _relation(
     *,
     with_row_ids: bool,
     reads_small_files: bool,
-) -> tuple[Relation, pa.Table]:
-    """The SQL of a view over the data files, and the files; `BeyondDuckDBError` where that cannot be."""
+) -> tuple[Relation, ScanPlan]:
+    """The SQL of a view over the data files, and their plan; `BeyondDuckDBError` where that cannot be."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     if not plan.columns:
@@ -119,9 +128,7 @@ def _relation(
     if not reads_small_files and _are_many_and_small(plan.files):
         # Before vectors and footers are read for the SQL, which the dataset does not need.
         raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
-    return planned_relation(connection, plan, parts_name), plan.files.select(
-        ["path", "size", "deletion_vector"]
-    )
+    return planned_relation(connection, plan, parts_name), plan
 
 
 def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, parts_name: str) -> Relation:
@@ -219,6 +226,7 @@ def register(
         SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
         UnsupportedFeatureError: `native` is True, and DuckDB's reader cannot show the table; or the
             columns of row tracking are wanted of a change data feed.
+        DeltaError: no view can have the name.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -231,6 +239,7 @@ def register(
     """
     if native not in ("auto", True, False):
         raise ValueError(f"native is 'auto', True or False, not {native!r}")
+    ensure_view_name(name)
     connection = duckdb.default_connection() if isinstance(con, ModuleType) else con
     if isinstance(con, ModuleType):
         _defaults.add(connection)
@@ -244,6 +253,12 @@ def register(
     else:
         _show_snapshot(connection, name, helper, snapshot_of(table), native=native, row_tracking=row_tracking)
     _drop(connection, earlier)
+
+
+def ensure_view_name(name: str) -> None:
+    """Raise `DeltaError` for a name that no view can have."""
+    if not name or "\0" in name:
+        raise DeltaError(f"a table cannot be registered as {name!r}: a name has a character, and no NUL")
 
 
 def unregister(connection: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -275,14 +290,15 @@ def _show_snapshot(
     views = _views.setdefault(connection, {})
     if native is not False:
         try:
-            relation, files = _relation(
+            relation, plan = _relation(
                 connection, snapshot, helper, with_row_ids=row_tracking, reads_small_files=native is True
             )
-            _show_files(connection, name, helper, relation)
+            _show_files(connection, name, helper, relation, plan)
         except BeyondDuckDBError:
             if native is True:
                 raise
         else:
+            files = plan.files.select(["path", "size", "deletion_vector"])
             parts = None if relation.parts is None else relation.parts.drop_columns("keep")
             views[name] = ShownFiles(snapshot, helper, files, relation.branches, relation.part_names, parts)
             return
@@ -308,7 +324,9 @@ def _show_changes(
     _views.get(connection, {}).pop(name, None)
 
 
-def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, relation: Relation) -> None:
+def _show_files(
+    connection: duckdb.DuckDBPyConnection, name: str, helper: str, relation: Relation, plan: ScanPlan
+) -> None:
     create_parts(connection, relation, helper)
     try:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {relation.select}")
@@ -316,9 +334,7 @@ def _show_files(connection: duckdb.DuckDBPyConnection, name: str, helper: str, r
         _drop(connection, [(name, "VARIABLE") for name in relation.variables])
         if relation.parts is not None:
             _drop(connection, [(helper, "TABLE")])
-        if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
-            raise CorruptDataFileError(f"the data files cannot be read: {error}") from error
-        raise
+        raise reader_failure(plan, error) or error from error
 
 
 def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:

@@ -1,25 +1,29 @@
 """A DuckDB connection that knows Delta tables by name, and opens of them the files that a query needs."""
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import duckdb
 
-from deltaarrow.engines.duckdb import register
+from deltaarrow.engines.duckdb import ensure_view_name, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.fork_safety import keep_in_children
-from deltaarrow.scan import Explanation
+from deltaarrow.scan import Explanation, named_file, reader_failure
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["DeltaConnection", "connect"]
 
 _READS_BY_NAME = frozenset({"get_table_names", "table", "view"})
 """What takes the name of a table outside of a statement."""
+
+_FETCHES = frozenset({"arrow", "df", "pl", "to_arrow_reader", "to_arrow_table"})
+"""What reads the rows of a statement that was executed, besides what begins with ``fetch``."""
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -94,11 +98,14 @@ class DeltaConnection:
     def sql(self, query: Any, *, alias: str = "", params: Parameters | None = None) -> Any:
         """Return a query as a relation of DuckDB's, which is run when its rows are asked for.
 
-        It keeps the files that it was planned with. Anything else than a query is run at once.
+        It keeps the files that it was planned with. Anything else than a query is run at once. The relation
+        is DuckDB's own, and so are the exceptions at a damaged file that it raises when its rows are read;
+        `execute` and what fetches its rows raise `CorruptDataFileError`.
         """
         last = self._last(query, params)
         try:
-            return self.connection.sql(last, alias=alias, params=params)
+            with self._naming_damaged_files():
+                return self.connection.sql(last, alias=alias, params=params)
         except duckdb.TransactionException:
             self._rewriter.forget()
             raise
@@ -110,7 +117,8 @@ class DeltaConnection:
         """Run statements, the last one with parameters, and return the connection, to fetch the rows from."""
         last = self._last(query, parameters)
         try:
-            self.connection.execute(last, parameters)
+            with self._naming_damaged_files():
+                self.connection.execute(last, parameters)
         except duckdb.TransactionException:
             self._rewriter.forget()  # A commit that fails undoes the changes.
             raise
@@ -118,7 +126,9 @@ class DeltaConnection:
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
         """Run a statement with several sets of parameters. These leave out no files."""
-        self.connection.executemany(self._last(query, None), parameters)
+        last = self._last(query, None)
+        with self._naming_damaged_files():
+            self.connection.executemany(last, parameters)
         return self
 
     def explain(self, query: str, params: Parameters | None = None) -> list[Explanation]:
@@ -138,6 +148,18 @@ class DeltaConnection:
             self.connection.execute(self._rewriter.rewrite(statement))
         return self._rewriter.rewrite(last, parameters or ())
 
+    @contextlib.contextmanager
+    def _naming_damaged_files(self) -> Iterator[None]:
+        """Raise the `DeltaError` for a data file of the last statement that DuckDB cannot read."""
+        try:
+            yield
+        except duckdb.Error as error:
+            for plan in self._rewriter.plans:
+                # A statement may read other files as well, which are not ours to judge.
+                if type(error) is duckdb.Error or named_file(plan, str(error)) is not None:
+                    raise reader_failure(plan, error) or error from error
+            raise
+
     # --- names ---
 
     def register(self, view_name: str, python_object: Any) -> Self:
@@ -148,6 +170,7 @@ class DeltaConnection:
             python_object: a `DeltaTable`, a `Snapshot`, or the place of a table; it stays at its version
                 until it is refreshed. Or a change data feed, or what DuckDB registers.
         """
+        ensure_view_name(view_name)
         self.unregister(view_name)
         if isinstance(python_object, str | os.PathLike | Snapshot) or _has_snapshot(python_object):
             self._catalog.pin(view_name, python_object)
@@ -250,7 +273,8 @@ class DeltaConnection:
         """What DuckDB's connection has under a name."""
         if name in _READS_BY_NAME:
             self._rewriter.show_registered()
-        return getattr(self.connection, name)
+        value = getattr(self.connection, name)
+        return self._naming_damaged_files()(value) if name in _FETCHES or name.startswith("fetch") else value
 
 
 def _has_snapshot(value: object) -> bool:

@@ -26,7 +26,7 @@ from deltaarrow.engines.duckdb_references import Reference, Settings, Statement,
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.lazy import lazy_attributes
-from deltaarrow.scan import Explanation
+from deltaarrow.scan import Explanation, ScanPlan, naming_damaged_files
 from deltaarrow.scan.plan import plan_scan
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
@@ -64,11 +64,11 @@ class _Use:
 class _Opened:
     """What stands in FROM for a snapshot in use, by condition and columns.
 
-    Beside each source is the name by which the temporary objects are kept that it may need.
+    Beside each source are the name by which the temporary objects are kept that it may need, and its plan.
     """
 
     def __init__(self) -> None:
-        self.sources: OrderedDict[Hashable, tuple[str, str]] = OrderedDict()
+        self.sources: OrderedDict[Hashable, tuple[str, str, ScanPlan | None]] = OrderedDict()
 
 
 class Rewriter:
@@ -80,6 +80,8 @@ class Rewriter:
         self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
         self._views: dict[str, Snapshot] = {}
+        self.plans: list[ScanPlan] = []
+        """What the statement that was rewritten last reads of Delta tables."""
         self._own: set[int] = set()
         """The numbers of all views that were made, which tell them from those of the caller."""
 
@@ -100,7 +102,7 @@ class Rewriter:
         Raises `TableNotFoundError` where no table is at a place, and what opening a table and planning
         a scan of it raise.
         """
-        folded = fold(text)
+        folded, self.plans = fold(text), []
         if "rollback" in folded or "abort" in folded:
             self.forget()
         if not self._catalog.is_mentioned(folded):
@@ -235,7 +237,9 @@ class Rewriter:
             if len(opened.sources) > _MOST_PLANS:
                 opened.sources.popitem(last=False)
         opened.sources.move_to_end(key)
-        source, helper = opened.sources[key]
+        source, helper, plan = opened.sources[key]
+        if plan is not None:
+            self.plans.append(plan)
         if helper in self._helpers:
             # What one table of a statement needs is not what goes for the next.
             self._helpers.move_to_end(helper)
@@ -249,7 +253,7 @@ class Rewriter:
         self._opened.move_to_end(snapshot)
         return self._opened[snapshot]
 
-    def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str]:
+    def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str, ScanPlan]:
         if not use.columns:
             raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
         plan = plan_scan(use.snapshot, use.predicate, use.columns)
@@ -257,7 +261,7 @@ class Rewriter:
         try:
             relation = planned_relation(self._connection, plan, parts)
         except BeyondDuckDBError:
-            return self._dataset(use.snapshot, opened)
+            return *self._dataset(use.snapshot, opened), plan
         create_parts(self._connection, relation, parts)
         drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.variables]
         if relation.parts is not None:
@@ -265,11 +269,12 @@ class Rewriter:
         source = f"({relation.select})"
         if plan.files.num_rows > _MOST_LISTED:
             source = quote_identifier(f"{parts}:view")
-            self._connection.execute(f"CREATE TEMP VIEW {source} AS {relation.select}")
+            with naming_damaged_files(plan):
+                self._connection.execute(f"CREATE TEMP VIEW {source} AS {relation.select}")
             drops.append(f"DROP VIEW IF EXISTS temp.main.{source}")
         if drops:
             self._keep(parts, drops)
-        return source, parts
+        return source, parts, plan
 
     def _dataset(self, snapshot: Snapshot, opened: _Opened) -> tuple[str, str]:
         """The Arrow dataset, which is asked with the columns and filters of each query."""
@@ -277,8 +282,8 @@ class Rewriter:
             name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
             self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
-            opened.sources["dataset"] = quote_identifier(name), name
-        return opened.sources["dataset"]
+            opened.sources["dataset"] = quote_identifier(name), name, None
+        return opened.sources["dataset"][:2]
 
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
         """Keep temporary objects that go by one name, and let go of the oldest where there are many."""
@@ -286,7 +291,7 @@ class Rewriter:
         if len(self._helpers) > _MOST_HELPERS:
             oldest, drops = self._helpers.popitem(last=False)
             for opened in self._opened.values():
-                for key in [key for key, (_, helper) in opened.sources.items() if helper == oldest]:
+                for key in [key for key, (_, helper, _) in opened.sources.items() if helper == oldest]:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)

@@ -23,6 +23,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deltaarrow.redaction import redacted
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, reading
@@ -70,7 +71,7 @@ def obstacle(snapshot: Snapshot) -> str | None:
         # Also when the schema has no such column any more: its files may have it.
         return "Polars opens no file with a column of type variant"
     if not store.is_local and not _is_native_s3(store):
-        return f"Polars has no reader for {store.uri}"
+        return f"Polars has no reader for {redacted(store.uri)}"
     for field in (*_all_fields(snapshot.schema), *_all_fields(snapshot.physical_schema)):
         if field.type == PrimitiveType("variant"):
             return "Polars opens no file with a column of type variant"

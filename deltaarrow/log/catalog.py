@@ -10,6 +10,7 @@ holds (*inline*). `CatalogStore` shows them all as one log, so that nothing that
 4. Staged files that the catalog does not name were rejected, or are not ratified yet: they do not count.
 """
 
+import contextlib
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -250,6 +251,10 @@ class CatalogStore:
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem | None":
         """Return the fsspec file system behind the store."""
         return self._store.fsspec_filesystem()
+
+    def reaching(self) -> contextlib.AbstractContextManager[None]:
+        """Return the block of the store beneath."""
+        return self._store.reaching()
 
     @property
     def filesystem_key(self) -> Hashable:

@@ -75,7 +75,7 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
     try:
         data = store.read(LAST_CHECKPOINT)
         hint = json.loads(data, object_pairs_hook=_unique_keys) if checked else orjson.loads(data)
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     if not isinstance(hint, dict):
         return None

@@ -19,6 +19,7 @@ from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write_options import WriteOptions
+from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
@@ -103,7 +104,7 @@ def _stage_write(
     transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
 ) -> WriteResult:
     if is_replay(transaction, options.applications):
-        _LOGGER.info("%s has this write already; nothing is written", transaction.store.uri)
+        _LOGGER.info("%s has this write already; nothing is written", redacted(transaction.store.uri))
         return WriteResult(None, is_replay=True)
     snapshot = transaction.snapshot
     data = read_variants(

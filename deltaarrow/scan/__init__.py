@@ -18,7 +18,13 @@ if TYPE_CHECKING:
         feed_values,
         matching_tasks,
     )
-    from deltaarrow.scan.located import located_rows, located_type, naming_damaged_files
+    from deltaarrow.scan.located import (
+        located_rows,
+        located_type,
+        named_file,
+        naming_damaged_files,
+        reader_failure,
+    )
     from deltaarrow.scan.matches import FileMatches, count_live_rows, find_matches, matching_files
     from deltaarrow.scan.plan import (
         PLAN_COLUMNS,
@@ -72,9 +78,11 @@ __all__ = [
     "located_type",
     "matching_files",
     "matching_tasks",
+    "named_file",
     "naming_damaged_files",
     "plan_changes",
     "plan_scan",
+    "reader_failure",
     "resolve_versions",
     "row_tracking_of",
     "scan_schema",
@@ -117,7 +125,9 @@ __getattr__ = lazy_attributes(
         "located_type": "deltaarrow.scan.located",
         "matching_files": "deltaarrow.scan.matches",
         "matching_tasks": "deltaarrow.scan.feed_tasks",
+        "named_file": "deltaarrow.scan.located",
         "naming_damaged_files": "deltaarrow.scan.located",
+        "reader_failure": "deltaarrow.scan.located",
         "plan_changes": "deltaarrow.scan.changes",
         "plan_scan": "deltaarrow.scan.plan",
         "resolve_versions": "deltaarrow.scan.changes",

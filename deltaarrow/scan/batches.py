@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.arrays import integers, truths
-from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate, conjuncts
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan.binding import Binding, bind_columns, schema_key
-from deltaarrow.scan.damage import READ_ERRORS, reading
+from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
 from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
 from deltaarrow.scan.row_selection import kept_rows
@@ -217,7 +217,12 @@ class BatchReader:
             yield from self._scanner(binding, fragments, **options).scan_batches()
         except pa.ArrowCancelled:
             raise
+        except DeltaError:
+            raise
         except READ_ERRORS as error:
+            failure = reading_failure("one of the data files", error)
+            if not isinstance(failure, CorruptDataFileError):
+                raise failure from error
             # Many files are read at a time, and the error does not say which of them is to blame.
             for file in files:
                 with reading(file.task.path):

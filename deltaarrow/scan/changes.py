@@ -30,6 +30,7 @@ from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.log import CommitChanges, CommitTimes, is_catalog_store, read_changes
 from deltaarrow.notebook import html_table
+from deltaarrow.redaction import redacted
 from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.feed_tasks import (
     commit_tasks,
@@ -87,7 +88,7 @@ class ChangePlan:
         return f"ChangePlan(versions={self._range}, files={len(self.tasks)}, columns={list(self.columns)})"
 
     def _repr_html_(self) -> str:
-        said = {"table": self.store.uri, "versions": self._range, "files": len(self.tasks)}
+        said = {"table": redacted(self.store.uri), "versions": self._range, "files": len(self.tasks)}
         return html_table(said | {"columns": ", ".join(self.columns)})
 
     @property

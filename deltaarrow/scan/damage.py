@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
+from deltaarrow.storage import system_failure
 
-__all__ = ["READ_ERRORS", "ensure_rows", "reading"]
+__all__ = ["READ_ERRORS", "ensure_rows", "reading", "reading_failure"]
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """What pyarrow raises at a broken file. `pyarrow.ArrowCancelled`, which is among them, is no such thing."""
@@ -21,15 +22,26 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Raise `CorruptDataFileError` naming the data file `path` when pyarrow cannot read it."""
+    """Raise the `DeltaError` of `reading_failure` when pyarrow cannot read the data file `path`."""
     try:
         yield
     except pa.ArrowCancelled:
         raise
-    except FileNotFoundError as error:
-        raise CorruptDataFileError(f"the data file {path} is in the log and not in storage") from error
     except READ_ERRORS as error:
-        raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
+        raise reading_failure(f"the data file {path}", error) from error
+
+
+def reading_failure(what: str, error: BaseException) -> DeltaError:
+    """Return the error for a data file that a library cannot read: `what` names it.
+
+    `StorageSystemError` where the system would not open or read it, which says nothing of the file;
+    `CorruptDataFileError` otherwise. What a store has said already stays as it is.
+    """
+    if isinstance(error, DeltaError) and not isinstance(error, ConstraintViolationError):
+        return error
+    if isinstance(error, FileNotFoundError):
+        return CorruptDataFileError(f"{what} is in the log and not in storage")
+    return system_failure(error, what) or CorruptDataFileError(f"{what} cannot be read: {error}")
 
 
 def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:

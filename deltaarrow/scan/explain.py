@@ -33,6 +33,7 @@ from deltaarrow.expressions import (
     variant_paths,
 )
 from deltaarrow.notebook import html_rows, html_table
+from deltaarrow.redaction import redacted
 from deltaarrow.scan.plan import plan_scan, scan_schema
 from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.wording import plain_text, worded
@@ -211,7 +212,7 @@ def explain_scan(
     whole = everything.num_rows, _bytes(everything)
     vectors, deleted = _deletions(plan.files)
     explanation = Explanation(
-        table=snapshot.store.uri,
+        table=redacted(snapshot.store.uri),
         version=snapshot.version,
         files=whole[0],
         bytes=whole[1],

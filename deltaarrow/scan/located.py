@@ -4,6 +4,7 @@ DuckDB reads the files itself where it can. What it would not read as the table 
 give back byte for byte, or columns that differ in case alone) comes to it as a stream of Arrow batches, once.
 """
 
+import collections
 import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.scan.batches import BatchReader
+from deltaarrow.scan.damage import reading_failure
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.relation import relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type
@@ -21,7 +23,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["located_rows", "located_type", "naming_damaged_files"]
+__all__ = ["located_rows", "located_type", "named_file", "naming_damaged_files", "reader_failure"]
 
 _VARIANT = StructType([Field("metadata", "binary"), Field("value", "binary")])
 
@@ -54,18 +56,51 @@ def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str)
 
 @contextlib.contextmanager
 def naming_damaged_files(plan: ScanPlan) -> Iterator[None]:
-    """Raise `CorruptDataFileError` where a query over `located_rows` fails since a file cannot be read.
-
-    DuckDB has the same exceptions for broken files and for values that cannot be computed; it names the file.
-    """
+    """Raise `reader_failure` where a query of DuckDB's over the files of a plan cannot read one."""
     try:
         yield
     except Exception as error:
-        message = str(error)
-        path = next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
-        if path is None or isinstance(error, CorruptDataFileError):
+        failure = reader_failure(plan, error)
+        if failure is None or failure is error:
             raise
-        raise CorruptDataFileError(f"the data file {path} cannot be read: {message}") from error
+        raise failure from error
+
+
+def reader_failure(plan: ScanPlan, error: Exception) -> DeltaError | None:
+    """Return what is wrong with a file of a plan, if that is why a query of DuckDB's failed, else None.
+
+    DuckDB has the same exceptions for broken files and for values that cannot be computed. Mostly it names
+    the file. Where it does not, all files are read again, by pyarrow, to find which it is.
+    """
+    path = named_file(plan, str(error))
+    if path is not None:
+        return reading_failure(f"the data file {path}", error)
+    if isinstance(error, DeltaError) or not _is_of_reader(error):
+        return None
+    failure = reading_failure("one of the data files", error)
+    if isinstance(failure, CorruptDataFileError):
+        try:
+            collections.deque(BatchReader(plan.layout, plan.columns).read(plan.tasks), maxlen=0)
+        except DeltaError as found:
+            return found
+    return failure
+
+
+def named_file(plan: ScanPlan, message: str) -> str | None:
+    """Return the path of the data file of a plan that the text of an error names, if any."""
+    return next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
+
+
+def _is_of_reader(error: Exception) -> bool:
+    """Whether an error is one of reading files, not of a statement or a value.
+
+    DuckDB's Parquet reader lets errors of Thrift through without a class. Behind the first batch of an Arrow
+    stream all errors are `OSError`s.
+    """
+    import duckdb
+
+    kinds = (duckdb.IOException, duckdb.SerializationException, duckdb.InternalException)
+    return isinstance(error, (*kinds, OSError)) or type(error) is duckdb.Error
 
 
 def located_type(data_type: DataType) -> str:

@@ -19,6 +19,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.scan.footers import read_row_counts
+from deltaarrow.scan.located import naming_damaged_files
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.relation import relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
@@ -104,7 +105,7 @@ def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterat
         yield from _found_in_files(replace(plan, files=plan.files.slice(half)), predicate, offset + half)
         return
     found: dict[int, BitMap64] = {}
-    with files_cursor(plan.store) as cursor:
+    with naming_damaged_files(plan), files_cursor(plan.store) as cursor:
         if relation.parts is not None:
             source = f"{_PARTS}_source"
             cursor.register(source, relation.parts)

@@ -16,6 +16,7 @@ from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.notebook import html_table
+from deltaarrow.redaction import redacted
 from deltaarrow.scan.row_tracking import (
     ROW_TRACKING_COLUMNS,
     RowTracking,
@@ -84,7 +85,7 @@ class ScanPlan:
         return f"ScanPlan(files={self.files.num_rows}, bytes={self.size}, columns={list(self.columns)})"
 
     def _repr_html_(self) -> str:
-        said = {"table": self.store.uri, "version": self.version, "files": self.files.num_rows}
+        said = {"table": redacted(self.store.uri), "version": self.version, "files": self.files.num_rows}
         return html_table(said | {"bytes": self.size, "columns": ", ".join(self.columns)})
 
 

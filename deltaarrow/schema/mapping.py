@@ -77,12 +77,17 @@ def physical_name(field: Field, mode: str) -> str:
 
     Raises:
         CorruptLogError: the table is mapped and the column has no physical name.
+        UnsupportedFeatureError: the name holds a NUL character.
     """
     if mode == "none":
         return field.name
     name = field.metadata.get(PHYSICAL_NAME_KEY)
     if not isinstance(name, str) or not name:
         raise CorruptLogError(f"column {field.name!r} of a mapped table has no {PHYSICAL_NAME_KEY}")
+    if "\0" in name:  # the C interface of Arrow ends a name there
+        raise UnsupportedFeatureError(
+            f"the {PHYSICAL_NAME_KEY} of column {field.name!r} holds a NUL: {name!r}", feature=_FEATURE
+        )
     return name
 
 

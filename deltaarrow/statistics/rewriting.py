@@ -46,7 +46,7 @@ def with_num_records(stats: str | None, num_records: int) -> str:
     """
     try:
         members = {} if stats is None else _parse(stats)
-    except ValueError:
+    except (ValueError, RecursionError):
         members = {}
     members.pop("numRecords", None)
     return render_tree({"numRecords": str(num_records), **members})

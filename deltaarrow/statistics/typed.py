@@ -101,7 +101,7 @@ class TypedStatistics:
         tree = _tree([(path, to_arrow_type(field.type)) for path, field in self._leaves])
         try:
             return _plain_array([None if text is None else _plain_json(text) for text in texts], tree)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, RecursionError):
             return None
 
     def from_struct(self, parsed: str, found: pa.DataType) -> str:

@@ -1,5 +1,6 @@
 """Bytes by name: the places that hold tables, and how the log spells the names of files in them."""
 
+from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.fsspec_store import FsspecStore
 from deltaarrow.storage.local import LocalStore
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
@@ -16,4 +17,5 @@ __all__ = [
     "decode_path",
     "encode_path",
     "open_store",
+    "system_failure",
 ]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
 from deltaarrow.optional import require
+from deltaarrow.redaction import redacted
+from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
@@ -54,7 +56,7 @@ class FsspecStore:
         self._opened = self._open()
 
     def __repr__(self) -> str:
-        return f"FsspecStore({self.uri!r})"  # no options: they hold secrets
+        return f"FsspecStore({redacted(self.uri)!r})"  # no options: they hold secrets
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -90,8 +92,12 @@ class FsspecStore:
             return self.protocol == "memory"
         key = (os.getpid(), self.filesystem_key, _authority(self.uri))
         if key not in _proven:
-            with self._reaching():
-                _proven[key] = refuses_second_put(self.fsspec_filesystem(), self.arrow_path("_delta_log"))
+            try:
+                with self.reaching():
+                    log = self.arrow_path("_delta_log")
+                    _proven[key] = refuses_second_put(self.fsspec_filesystem(), log)
+            except FileNotFoundError as error:
+                raise StorageError(f"cannot write to {self.uri!r}: {error}") from error
         return _proven[key]
 
     @property
@@ -101,10 +107,12 @@ class FsspecStore:
         return self.protocol, authority, repr(sorted(self.storage_options.items()))
 
     @contextlib.contextmanager
-    def _reaching(self) -> Iterator[None]:
-        """Turn what the libraries beneath raise into `StorageError`, but for Python's own `OSError`s.
+    def reaching(self, *, is_put: bool = False) -> Iterator[None]:
+        """Turn what the libraries beneath raise into `StorageError`.
 
-        A file below another file, which cannot be, is not found.
+        A file that is not there, or there already, stays Python's own error. A file below another file, which
+        cannot be, is not found. With `is_put` an `OSError` stays what it is: whoever commits has to look
+        whether the put has taken place.
         """
         try:
             yield
@@ -112,7 +120,9 @@ class FsspecStore:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
         except Exception as error:
             if not _is_of_transport(error):
-                raise
+                if is_put or not is_failure(error):
+                    raise
+                raise storage_failure(error, self.uri) from error
             what = str(error) or type(error).__name__
             raise StorageError(f"cannot reach {self.uri!r}: {what}") from error
 
@@ -145,7 +155,7 @@ class FsspecStore:
         prefix = f"{folder.rstrip('/')}/" if folder else ""
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         try:
-            with self._reaching():
+            with self.reaching():
                 if self.protocol == "s3":
                     found = list_s3_objects(self.fsspec_filesystem(), path, start)
                 else:
@@ -165,7 +175,7 @@ class FsspecStore:
         prefix = f"{folder.rstrip('/')}/" if folder else ""
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         below = len(path) + 1
-        with self._reaching():
+        with self.reaching():
             for info in self._find(path):
                 base = info["name"][below:]
                 if base and not base.endswith("/"):
@@ -202,7 +212,7 @@ class FsspecStore:
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
-        with self._reaching():
+        with self.reaching():
             data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
         return data
 
@@ -214,7 +224,7 @@ class FsspecStore:
             return b""
         path = self.arrow_path(name)
         try:
-            with self._reaching():
+            with self.reaching():
                 data: bytes = self.fsspec_filesystem().cat_file(path, start=offset, end=offset + length)
         except OSError as error:
             # S3 refuses a range that begins behind the end.
@@ -225,7 +235,7 @@ class FsspecStore:
 
     def _info(self, name: str) -> dict[str, Any]:
         path = self.arrow_path(name)
-        with self._reaching():
+        with self.reaching():
             info: dict[str, Any] = self.fsspec_filesystem().info(path)
         if info["type"] != "file":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -257,21 +267,21 @@ class FsspecStore:
         if self.protocol == "memory":
             put_in_memory(self.fsspec_filesystem(), path, data)
         else:
-            with self._reaching():
+            with self.reaching(is_put=True):
                 put_object_if_absent(self.fsspec_filesystem(), path, data)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; `StorageError` where tables are not written."""
         path = self.arrow_path(name)
         self._ensure_writable()
-        with self._reaching():
+        with self.reaching():
             self.fsspec_filesystem().pipe_file(path, data)
 
     def delete(self, name: str) -> None:
         """Delete the file if it is there; `StorageError` where tables are not written."""
         path = self.arrow_path(name)
         self._ensure_writable()
-        with contextlib.suppress(FileNotFoundError), self._reaching():
+        with contextlib.suppress(FileNotFoundError), self.reaching():
             self.fsspec_filesystem().rm_file(path)
 
     def open_output(self, name: str) -> Output:
@@ -280,7 +290,7 @@ class FsspecStore:
         self._ensure_writable()
         if self.protocol == "memory":
             return _MemoryOutput(self, name)
-        with self._reaching():
+        with self.reaching():
             return S3Output(self.fsspec_filesystem(), path)
 
     def _ensure_writable(self) -> None:
@@ -315,10 +325,11 @@ class _MemoryOutput(Output):
 
 @functools.cache
 def _handler_class() -> Any:
+    from pyarrow import PythonFile
     from pyarrow.fs import FSSpecHandler
 
     class StoreHandler(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
-        """Asks the store for its file system at each call: a child has one of its own."""
+        """Asks the store for its file system at each call, as a child has one of its own."""
 
         def __init__(self, store: FsspecStore) -> None:
             self._store = store
@@ -330,7 +341,35 @@ def _handler_class() -> Any:
         def __reduce__(self) -> tuple[Any, ...]:
             return _handler, (self._store,)
 
+        def get_file_info(self, paths: list[str]) -> Any:
+            with self._store.reaching():
+                return super().get_file_info(paths)
+
+        def open_input_stream(self, path: str) -> Any:
+            return self.open_input_file(path)
+
+        def open_input_file(self, path: str) -> Any:
+            with self._store.reaching():
+                if not self.fs.isfile(path):
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+                return PythonFile(_ReadFile(self._store, self.fs.open(path, mode="rb")), mode="r")
+
     return StoreHandler
+
+
+class _ReadFile:
+    """A file of fsspec's whose failures are the store's."""
+
+    def __init__(self, store: FsspecStore, file: Any) -> None:
+        self._store = store
+        self._file = file
+
+    def read(self, *size: int) -> Any:
+        with self._store.reaching():
+            return self._file.read(*size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def _handler(store: FsspecStore) -> Any:

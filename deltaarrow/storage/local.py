@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deltaarrow.errors import StorageError
+from deltaarrow.storage.failures import naming_failures, system_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.store import FileEntry, Output, ensure_range
 
@@ -63,7 +64,8 @@ class LocalStore:
         prefix, path = _prefix(folder), self.location(folder)
         try:
             # Names are had for next to nothing beside the status of their files, of which few are wanted.
-            names = sorted(name for name in os.listdir(path) if name >= start)
+            with naming_failures(path):
+                names = sorted(name for name in os.listdir(path) if name >= start)
         except (FileNotFoundError, NotADirectoryError):
             return []
         statuses = ((name, _status(f"{path}/{name}")) for name in names)
@@ -79,7 +81,7 @@ class LocalStore:
         while pending:
             path, prefix = pending.pop()
             try:
-                with os.scandir(path) as scan:
+                with naming_failures(path), os.scandir(path) as scan:
                     entries = list(scan)
             except (FileNotFoundError, NotADirectoryError):
                 continue
@@ -91,13 +93,15 @@ class LocalStore:
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
-        with _open_to_read(self.location(name)) as file:
+        path = self.location(name)
+        with naming_failures(path), _open_to_read(path) as file:
             return file.read()
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
         ensure_range(name, offset, length)
-        with _open_to_read(self.location(name)) as file:
+        path = self.location(name)
+        with naming_failures(path), _open_to_read(path) as file:
             # Offset and length may come from a table; room is made for no more than there is.
             end = os.fstat(file.fileno()).st_size
             file.seek(min(offset, end))
@@ -131,19 +135,22 @@ class LocalStore:
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; without `durable` the disk is not waited for."""
-        with _LocalOutput(self.location(name), replace=True, durable=durable) as output:
+        path = self.location(name)
+        with naming_failures(path), _LocalOutput(path, replace=True, durable=durable) as output:
             output.write(data)
 
     def delete(self, name: str) -> None:
         """Delete the file if it is there."""
         path = self.location(name)
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), naming_failures(path):
             os.unlink(path)
         _remove_checksum(path)
 
     def open_output(self, name: str) -> Output:
         """Return a stream that becomes the new file `name`; `FileExistsError` at its end if there is one."""
-        return _LocalOutput(self.location(name))
+        path = self.location(name)
+        with naming_failures(path):
+            return _LocalOutput(path)
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
         """Return pyarrow's local file system."""
@@ -157,6 +164,10 @@ class LocalStore:
 
     def fsspec_filesystem(self) -> None:
         """Return None: libraries take local paths as they are."""
+
+    def reaching(self) -> contextlib.AbstractContextManager[None]:
+        """Return a block in which a failure of the system names the folder."""
+        return naming_failures(self.uri)
 
     @property
     def filesystem_key(self) -> Hashable:
@@ -285,7 +296,7 @@ def _status(path: str) -> os.stat_result | None:
     except OSError as error:
         if error.errno in _NO_SUCH_FILE:
             return None
-        raise
+        raise system_failure(error, path) or error from error
 
 
 def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:

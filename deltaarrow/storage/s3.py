@@ -96,7 +96,7 @@ def _flag(key: str, value: Any) -> bool:
         return True
     if text in ("false", "0", "no", "off", "n"):
         return False
-    raise StorageError(f"the storage option {key!r} is true or false, not {value!r}")
+    raise StorageError(f"the storage option {key!r} is true or false, and has neither value")
 
 
 def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ exclusion between writers rests: a file is put only if it is absent, whole or no
 """
 
 import abc
+import contextlib
 from collections.abc import Hashable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self
@@ -104,6 +105,9 @@ class Store(Protocol):
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem | None":
         """Return the fsspec file system behind the store, None for a local one."""
+
+    def reaching(self) -> contextlib.AbstractContextManager[None]:
+        """Return a block in which the errors of `fsspec_filesystem` become those of the store."""
 
     @property
     def filesystem_key(self) -> Hashable:

@@ -32,6 +32,7 @@ from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Constant, Predicate, bind, from_sql
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
+from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
@@ -355,7 +356,11 @@ class OptimisticTransaction:
         except Exception:
             name = getattr(hook, "__name__", repr(hook))
             _LOGGER.warning(
-                "%s failed after version %d of %s", name, done.version, self.store.uri, exc_info=True
+                "%s failed after version %d of %s",
+                name,
+                done.version,
+                redacted(self.store.uri),
+                exc_info=True,
             )
 
     def _commit_info(

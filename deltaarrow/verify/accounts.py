@@ -34,7 +34,7 @@ def protocol_differences(said: Protocol, found: Protocol) -> Iterator[str]:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return text
 
 

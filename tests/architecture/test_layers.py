@@ -6,6 +6,7 @@ from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     (
+        "redaction",
         "errors",
         "arrays",
         "clock",

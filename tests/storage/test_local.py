@@ -181,9 +181,9 @@ def test_a_folder_that_may_not_be_read_is_an_error(store, monkeypatch) -> None:
 
     monkeypatch.setattr(os, "listdir", denied)
     monkeypatch.setattr(os, "scandir", denied)
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageError, match="Permission denied"):
         store.list_from("_delta_log")
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageError, match="Permission denied"):
         list(store.list_recursive())
 
 

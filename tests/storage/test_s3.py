@@ -123,9 +123,9 @@ def test_a_denied_listing_is_not_an_empty_folder(s3_options: dict[str, str], mon
 
     monkeypatch.setattr(filesystem, "call_s3", denied)
     monkeypatch.setattr(filesystem, "find", denied)
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageError, match="Access Denied"):
         store.list_from("_delta_log")
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageError, match="Access Denied"):
         list(store.list_recursive())
 
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from deltaarrow.errors import StorageError
+from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.storage import open_store
 
 
@@ -60,8 +60,21 @@ def test_a_lost_connection_is_a_storage_error(tmp_path, monkeypatch, error):
         store.read("f")
 
 
-@pytest.mark.parametrize("error", [PermissionError(13, "denied"), OSError(5, "disk"), KeyError("a fault")])
-def test_other_errors_stay_what_they_are(tmp_path, monkeypatch, error):
+@pytest.mark.parametrize("error", [PermissionError(13, "denied"), OSError(24, "open files")])
+def test_what_the_system_refuses_keeps_its_number(tmp_path, monkeypatch, error):
+    store = open_store(f"local://{tmp_path}/t")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(type(store.fsspec_filesystem()), "cat_file", fail)
+    with pytest.raises(StorageSystemError, match=r"cannot reach .*/t'") as caught:
+        store.read("f")
+    assert caught.value.errno == error.errno
+
+
+@pytest.mark.parametrize("error", [KeyError("a fault"), TypeError("another")])
+def test_faults_stay_what_they_are(tmp_path, monkeypatch, error):
     store = open_store(f"local://{tmp_path}/t")
 
     def fail(*arguments, **options):

@@ -172,7 +172,10 @@ class RowOperation:
 
         def matches(files: pa.Table) -> bool:
             plan = self.plan_of(files, {name for _, name in condition.columns})
-            with files_cursor(plan.store, memory_limit=self.memory_limit) as cursor:
+            with (
+                scan.naming_damaged_files(plan),
+                files_cursor(plan.store, memory_limit=self.memory_limit) as cursor,
+            ):
                 rows = scan.located_rows(cursor, plan, "deltaarrow_added")
                 return has_rows(cursor, f"FROM ({rows}) AS t WHERE {_where(condition)}")
 

@@ -1,0 +1,247 @@
+"""What goes wrong beneath a table is a `DeltaError` that says where, and keeps apart what is wrong with what.
+
+A file that is damaged is the table's; too many open files, a disk that is full and a connection that breaks
+are not. Where the engine is the caller's own, an error of its own reader keeps the engine's class.
+"""
+
+import contextlib
+import errno
+import http.client
+import http.server
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import threading
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import deltaarrow as da
+from deltaarrow.errors import CorruptDataFileError, StorageError, StorageSystemError, UnsupportedFeatureError
+from tests.support.stores import BUCKET, s3_options
+
+__all__ = ["s3_options"]
+
+ROWS = pa.table({"id": range(5000), "text": [f"text {i * 7919 % 1000}" for i in range(5000)]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "t"
+
+
+@pytest.fixture
+def table(folder):
+    da.write_deltalake(folder, ROWS)
+    return da.DeltaTable(folder)
+
+
+def fetch(table):
+    con = da.connect().register("t", table)
+    return con.execute("SELECT sum(id), max(text) FROM t").fetchall()
+
+
+def merge(table):
+    rows = pa.table({"id": [1], "text": ["new"]})
+    merger = table.merge(rows, "t.id = s.id", source_alias="s", target_alias="t")
+    return merger.when_matched_update_all().execute()
+
+
+USES = {
+    "arrow": lambda table: table.to_pyarrow_table(),
+    "connect": fetch,
+    "delete": lambda table: table.delete("id > 4000 AND text LIKE 'text%'"),
+    "update": lambda table: table.update({"text": "'new'"}, predicate="id > 4000"),
+    "merge": merge,
+}
+every_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
+
+
+def put(file, at, data):
+    content = bytearray(file.read_bytes())
+    content[at : at + len(data)] = data
+    file.write_bytes(content)
+
+
+DAMAGES = {
+    "page header": lambda file: put(file, 4, b"\xff" * 36),
+    "zeroed page header": lambda file: put(file, 4, bytes(16)),
+    "footer": lambda file: put(file, file.stat().st_size - 60, b"\xfe" * 40),
+    "cut": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "gone": os.unlink,
+    "empty": lambda file: os.truncate(file, 0),
+}
+
+
+@every_use
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_data_file_is_named(table, folder, use, damage):
+    [file] = folder.glob("*.parquet")
+    damage(file)
+    with pytest.raises(CorruptDataFileError, match=re.escape(file.name)):
+        use(table)
+
+
+@contextlib.contextmanager
+def no_more_open_files():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 8, hard))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        for each in held:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
+@pytest.mark.parametrize("name", ["arrow", "delete", "update", "merge", "open"])
+def test_too_many_open_files_are_not_a_damaged_table(table, folder, name):
+    use = {**USES, "open": lambda _: da.DeltaTable(folder)}[name]
+    use(table)  # what is set up at the first use is there
+    with no_more_open_files(), pytest.raises(StorageSystemError, match="Too many open files") as caught:
+        use(table)
+    assert caught.value.errno == errno.EMFILE
+
+
+def test_a_statement_that_is_wrong_keeps_the_class_of_duckdb(table):
+    with pytest.raises(duckdb.BinderException):
+        da.connect().register("t", table).execute("SELECT nothing FROM t")
+
+
+def test_another_file_in_a_statement_is_not_taken_for_one_of_the_table(table, tmp_path):
+    con = da.connect().register("t", table)
+    with pytest.raises(duckdb.IOException):
+        con.execute(f"SELECT * FROM t, read_parquet('{tmp_path}/absent.parquet')")
+
+
+SPILLING = """
+import resource, signal, sys
+from deltaarrow.compute import files_cursor
+from deltaarrow.errors import StorageError
+from deltaarrow.storage import open_store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+rows = "SELECT i, repeat(i::VARCHAR, 9) AS s FROM range(3000000) t(i) ORDER BY s DESC LIMIT 2000000"
+try:
+    with files_cursor(open_store("/"), memory_limit="60MB") as cursor:
+        cursor.sql(f"SELECT count(*) FROM ({rows})").fetchall()
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_disk_that_is_too_full_to_spill_to():
+    done = subprocess.run([sys.executable, "-c", SPILLING], capture_output=True, text=True, check=False)
+    assert "cannot spill" in done.stdout
+    assert "make room" in done.stdout
+
+
+class BreakingProxy(http.server.BaseHTTPRequestHandler):
+    """Passes requests on to `server`; the bodies of data files that it answers with end too early."""
+
+    server_address: str
+
+    def do_GET(self):
+        behind = http.client.HTTPConnection(self.server_address)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        behind.request(self.command, self.path, body, dict(self.headers))
+        answer = behind.getresponse()
+        content = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", answer.getheader("Content-Length") or str(len(content)))
+        self.end_headers()
+        is_cut = self.command == "GET" and self.path.partition("?")[0].endswith(".parquet")
+        self.wfile.write(content[:-1] if is_cut else content)
+        self.close_connection = True
+        behind.close()
+
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def breaking_options(s3_options):
+    """The storage options for a server that breaks off in the middle of data files."""
+    proxy = type(
+        "Proxy", (BreakingProxy,), {"server_address": s3_options["AWS_ENDPOINT_URL"][len("http://") :]}
+    )
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), proxy) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield {**s3_options, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("use", [USES["arrow"], USES["delete"]], ids=["arrow", "delete"])
+def test_a_connection_that_breaks_off_is_not_a_damaged_file(s3_options, breaking_options, use):
+    uri = f"s3://{BUCKET}/breaks-off"
+    da.write_deltalake(uri, ROWS, mode="overwrite", storage_options=s3_options)
+    with pytest.raises(StorageError, match="cannot reach 's3://"):
+        use(da.DeltaTable(uri, storage_options=breaking_options))
+
+
+def test_a_bucket_that_is_not_there(s3_options):
+    with pytest.raises(StorageError, match="no-such-bucket"):
+        da.write_deltalake("s3://no-such-bucket/t", ROWS, storage_options=s3_options)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_a_name_that_no_view_can_have(table, name):
+    with pytest.raises(da.DeltaError, match="cannot be registered"):
+        da.register(duckdb.connect(), name, table)
+    with pytest.raises(da.DeltaError, match="cannot be registered"):
+        da.connect().register(name, table)
+
+
+def rewrite_first_commit(folder, change):
+    file = folder / "_delta_log/00000000000000000000.json"
+    actions = [json.loads(line) for line in file.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    file.write_text("\n".join(map(json.dumps, actions)))
+    (file.parent / "00000000000000000000.crc").unlink(missing_ok=True)
+    return da.DeltaTable(folder)
+
+
+@every_use
+def test_a_physical_name_with_a_nul_is_refused(table, folder, use):
+    def change(action):
+        if "protocol" in action:
+            action["protocol"] = {"minReaderVersion": 2, "minWriterVersion": 5}
+        if "metaData" in action:
+            action["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
+            schema = json.loads(action["metaData"]["schemaString"])
+            for number, field in enumerate(schema["fields"]):
+                mapping = {"id": number, "physicalName": f"a\0{number}"}
+                field["metadata"] = {f"delta.columnMapping.{key}": value for key, value in mapping.items()}
+            action["metaData"]["schemaString"] = json.dumps(schema)
+
+    with pytest.raises(UnsupportedFeatureError, match="NUL"):
+        use(rewrite_first_commit(folder, change))
+
+
+def test_statistics_that_are_nested_deeper_than_python_reads(table, folder):
+    deep = '{"numRecords":5000,"minValues":' + '{"a":' * 5000 + "1" + "}" * 5000 + "}"
+
+    def change(action):
+        if "add" in action:
+            action["add"]["stats"] = deep
+
+    read = rewrite_first_commit(folder, change)
+    read.create_checkpoint()
+    assert da.DeltaTable(folder).to_pyarrow_table().num_rows == 5000
