@@ -3,14 +3,22 @@
 from deltaarrow.compute.database import set_memory_limit
 from deltaarrow.compute.files import files_cursor, prepare_files
 from deltaarrow.compute.quoting import quote_file, quote_identifier, quote_literal
-from deltaarrow.compute.sandbox import sandbox_cursor
+from deltaarrow.compute.sandbox import (
+    expression_limits,
+    limited_cursor,
+    sandbox_cursor,
+    set_expression_limits,
+)
 
 __all__ = [
+    "expression_limits",
     "files_cursor",
+    "limited_cursor",
     "prepare_files",
     "quote_file",
     "quote_identifier",
     "quote_literal",
     "sandbox_cursor",
+    "set_expression_limits",
     "set_memory_limit",
 ]

@@ -1,19 +1,70 @@
-"""The *sandbox* database: where SQL expressions run that are stored in tables, by whomever.
+"""The *sandbox* databases: where SQL expressions run that are stored in tables, by whomever.
 
-It has no access to files, network, extensions or Python variables, and its configuration is locked. Data
+They have no access to files, network, extensions or Python variables, and their configuration is locked. Data
 comes in as Arrow registered on the cursor and goes out as Arrow.
 """
 
 import contextlib
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltaarrow.compute.database import connect, pooled_cursor
+from deltaarrow.compute.database import connect, ensure_memory_limit, pooled_cursor
+from deltaarrow.errors import ExpressionLimitError
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["sandbox_cursor"]
+__all__ = [
+    "ExpressionLimits",
+    "expression_limits",
+    "limited_cursor",
+    "sandbox_cursor",
+    "set_expression_limits",
+]
+
+
+@dataclass(frozen=True)
+class ExpressionLimits:
+    """What the stored expressions of a table may take on one batch of rows; see `set_expression_limits`."""
+
+    seconds: float = 120.0
+    memory: str = "2GB"
+    value_bytes: int = 64 << 20
+
+
+_limits = ExpressionLimits()
+
+
+def set_expression_limits(
+    *,
+    seconds: float = ExpressionLimits.seconds,
+    memory: str = ExpressionLimits.memory,
+    value_bytes: int = ExpressionLimits.value_bytes,
+) -> None:
+    """Set what CHECK constraints, generated columns and defaults may take; whoever made the table wrote them.
+
+    An expression that takes more is refused with `ExpressionLimitError`. Work under way keeps its limits.
+
+    Args:
+        seconds: for one batch of rows, some 100,000 of them.
+        memory: what DuckDB may take for it: ``"2GB"``, ``"10%"``.
+        value_bytes: how long a text may get on the way, as by ``replace`` inside ``replace``.
+
+    Raises:
+        ValueError: a limit is not positive, or DuckDB does not understand `memory`.
+    """
+    global _limits
+    if seconds <= 0 or value_bytes <= 0:
+        raise ValueError(f"a limit is more than 0: seconds={seconds!r}, value_bytes={value_bytes!r}")
+    ensure_memory_limit(memory)
+    _limits = ExpressionLimits(seconds, memory, value_bytes)
+
+
+def expression_limits() -> ExpressionLimits:
+    """Return the limits of stored expressions."""
+    return _limits
 
 
 @contextlib.contextmanager
@@ -24,11 +75,42 @@ def sandbox_cursor() -> "Iterator[duckdb.DuckDBPyConnection]":
     ...     cursor.execute("SELECT 6 * 7").fetchone()
     (42,)
     """
-    with pooled_cursor("sandbox", _connect) as cursor:
+    with pooled_cursor("sandbox", lambda: _connect(None)) as cursor:
         yield cursor
 
 
-def _connect() -> "duckdb.DuckDBPyConnection":
-    connection = connect(files=False)
+@contextlib.contextmanager
+def limited_cursor(what: str) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Yield a cursor like `sandbox_cursor`, within the limits of stored expressions.
+
+    Raises `ExpressionLimitError`, which says `what` was computed, where the block takes more.
+    """
+    import duckdb
+
+    limits = _limits
+    with pooled_cursor(("limited sandbox", limits.memory), lambda: _connect(limits.memory)) as cursor:
+        timer = threading.Timer(limits.seconds, cursor.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield cursor
+        except duckdb.InterruptException as error:
+            raise _exceeded(what, f"{limits.seconds:g} seconds on a batch of rows", "seconds") from error
+        except duckdb.OutOfMemoryException as error:
+            raise _exceeded(what, f"{limits.memory} of memory", "memory") from error
+        finally:
+            timer.cancel()
+            timer.join()  # It must not meet the cursor closed.
+
+
+def _exceeded(what: str, limit: str, name: str) -> ExpressionLimitError:
+    return ExpressionLimitError(
+        f"{what} takes more than {limit}: "
+        f"raise the limit with deltaarrow.compute.set_expression_limits({name}=...), or drop the expression"
+    )
+
+
+def _connect(memory_limit: str | None) -> "duckdb.DuckDBPyConnection":
+    connection = connect(files=False, memory_limit=memory_limit)
     connection.execute("SET lock_configuration = true")
     return connection

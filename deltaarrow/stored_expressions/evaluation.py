@@ -6,20 +6,31 @@ values are NULL, unless an expression reads more of it.
 """
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.compute import quote_identifier, sandbox_cursor
-from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.compute import expression_limits, limited_cursor, quote_identifier
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    ExpressionLimitError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
+from deltaarrow.stored_expressions.growth import grows, length_of, longest, parts
 from deltaarrow.stored_expressions.native import given_sql
 from deltaarrow.stored_expressions.nested import leaf_types
-from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Path, refused, valued, walk
+from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Node, Path, refused, valued, walk
 from deltaarrow.stored_expressions.rendering import to_sql
 from deltaarrow.stored_expressions.types import VOID, type_name
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = ["compute", "evaluate", "values_at"]
 
@@ -74,13 +85,57 @@ def compute(
         for place, each in enumerate(expressions)
     )
     try:
-        with sandbox_cursor() as cursor:
-            cursor.register("batch", columns)
-            found = cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
+        with limited_cursor(f"the stored expression {_texts(expressions)}") as cursor:
+            tables = [
+                cursor.register("batch", rows) and cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
+                for rows in _bounded(expressions, columns, names, cursor, given, now_ms)
+            ]
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise _raised(error, expressions) from error
+    found = pa.concat_tables(tables)
     arrays = [_array(found.column(place), types[place]) for place in range(len(expressions))]
     return pa.RecordBatch.from_arrays(arrays, names=[f"r{place}" for place in range(len(arrays))])
+
+
+def _bounded(
+    expressions: Sequence[Expression],
+    columns: pa.Table,
+    names: Mapping[Path, str],
+    cursor: "duckdb.DuckDBPyConnection",
+    given: Mapping[Path, str],
+    now_ms: int,
+) -> Iterator[pa.Table]:
+    """Yield the rows, as many at a time as may be computed together.
+
+    Raises `ExpressionLimitError` for a row in which a text gets too long.
+    """
+    growing = [each for each in expressions if grows(each.root)]
+    if not growing:
+        yield columns
+        return
+    most = expression_limits().value_bytes
+    by_path = {path: columns.column(name) for path, name in names.items()}
+    lengths = np.sum([longest(each.root, by_path, columns.num_rows) for each in growing], axis=0)
+    for rows, may_exceed in parts(lengths, most):
+        part = columns.slice(rows.start, len(rows))
+        for each in growing if may_exceed else ():
+            cursor.register("batch", part)
+
+            def value(node: Node, within: Expression = each) -> object:
+                sql = to_sql(Expression(within.text, node), given, now_ms=now_ms)
+                return cursor.sql(f"SELECT {sql} FROM batch").fetchall()[0][0]
+
+            if length_of(each.root, value, most) > most:
+                raise ExpressionLimitError(
+                    f"the stored expression {_texts([each])} makes a text of more than {most} bytes: raise"
+                    " the limit with deltaarrow.compute.set_expression_limits(value_bytes=...), or drop the"
+                    " expression"
+                )
+        yield part
+
+
+def _texts(expressions: Sequence[Expression]) -> str:
+    return repr("; ".join(each.text for each in expressions))
 
 
 def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[str, object]:
@@ -165,10 +220,10 @@ def _array(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.Array:
 
 def _raised(error: Exception, expressions: Sequence[Expression]) -> Exception:
     message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
-    texts = "; ".join(each.text for each in expressions)
+    texts = _texts(expressions)
     if message.startswith(_RAISED):
         return UnsupportedFeatureError(
-            f"{message.removeprefix(_RAISED)} is not supported in the stored expression {texts!r}",
+            f"{message.removeprefix(_RAISED)} is not supported in the stored expression {texts}",
             feature="expression",
         )
-    return ConstraintViolationError(f"the stored expression {texts!r} cannot be evaluated: {message}")
+    return ConstraintViolationError(f"the stored expression {texts} cannot be evaluated: {message}")
