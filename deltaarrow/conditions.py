@@ -1,66 +1,22 @@
-"""What users say of rows, files and times, as predicates and milliseconds of a table.
+"""What users say of rows and files, as predicates of a table.
 
-Conditions come as SQL text, as tuples in the notation of ``deltalake`` or as pyarrow expressions; moments
-as ISO 8601 texts, `datetime` or `date` objects.
+Conditions come as SQL text, as tuples in the notation of ``deltalake`` or as pyarrow expressions.
 """
 
-import contextlib
-import operator
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING
 
 import deltaarrow.scan as scan
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
+from deltaarrow.moments import type_name
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-__all__ = ["file_predicate", "parse_moment", "parse_version", "row_condition", "row_predicate"]
-
-_MILLISECOND = timedelta(milliseconds=1)
-
-
-def parse_version(version: SupportsIndex | str | date) -> int | str | date:
-    """Return a version as an `int` and a point in time as it is; everything else is a `TypeError`.
-
-    >>> import numpy
-    >>> parse_version(numpy.int64(3)), parse_version("2026-01-01")
-    (3, '2026-01-01')
-    """
-    if isinstance(version, str | date):
-        return version
-    if not isinstance(version, bool) and isinstance(version, SupportsIndex):
-        with contextlib.suppress(TypeError):  # an array of numpy's has the method too
-            return operator.index(version)
-    raise TypeError(f"a version is an int, an ISO 8601 text, a datetime or a date, not {_type(version)}")
-
-
-def parse_moment(moment: str | date, *, later: bool = False) -> int:
-    """Return the millisecond in which a moment lies, or with `later` the first that is not before it.
-
-    A time without zone is UTC, a date its midnight.
-
-    >>> parse_moment("1970-01-01T00:00:01.0005Z"), parse_moment("1970-01-01T00:00:01.0005Z", later=True)
-    (1000, 1001)
-    """
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    elif not isinstance(moment, date):
-        raise TypeError(f"a time is an ISO 8601 text, a datetime or a date, not {_type(moment)}")
-    elif not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return -(-since // _MILLISECOND) if later else since // _MILLISECOND
-
-
-def _type(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+__all__ = ["file_predicate", "row_condition", "row_predicate"]
 
 
 def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Sequence[str] = ()) -> Predicate:
@@ -70,7 +26,9 @@ def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Seq
     `TypeError` for what is neither.
     """
     if not isinstance(filters, str | list | tuple):
-        raise TypeError(f"a condition is SQL text or (column, operator, value) tuples, not {_type(filters)}")
+        raise TypeError(
+            f"a condition is SQL text or (column, operator, value) tuples, not {type_name(filters)}"
+        )
     predicate = from_sql(filters) if isinstance(filters, str) else from_filters(filters, partition_columns)
     return bind(predicate, schema)
 
@@ -117,7 +75,7 @@ def row_condition(
     elif filters is not None:
         raise TypeError(
             "filters are SQL text, (column, operator, value) tuples or a pyarrow expression,"
-            f" not {_type(filters)}"
+            f" not {type_name(filters)}"
         )
     if len(conditions) == 2:
         return conditions[0] & conditions[1]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
-from deltaarrow.conditions import file_predicate, parse_moment, parse_version
+from deltaarrow.conditions import file_predicate
 from deltaarrow.describe import (
     Metadata,
     ProtocolVersions,
@@ -91,11 +91,7 @@ class OpenedTable:
             TypeError: it is neither an integer nor a text, a `datetime` or a `date`.
             ValueError: the text is no time.
         """
-        wanted = parse_version(version)
-        if not isinstance(wanted, int):
-            moment = parse_moment(wanted)
-            wanted = Snapshot.load(self._store).commit_times().version_at(moment)
-        self._snapshot = Snapshot.load(self._store, wanted)
+        self._snapshot = Snapshot.load_as_version(self._store, version)
 
     def update_incremental(self) -> None:
         """Move to the newest version, reading the commits alone that were made since the open one."""

@@ -6,6 +6,8 @@ Opening a snapshot reads the log narrowly; the list of files stays in the log an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
+from typing import SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +33,7 @@ from deltaarrow.log import (
     replay,
 )
 from deltaarrow.log.file_sources import list_tombstones
+from deltaarrow.moments import parse_moment, parse_version
 from deltaarrow.notebook import html_table
 from deltaarrow.redaction import redacted
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
@@ -102,6 +105,19 @@ class Snapshot:
         """
         state = known._state if known else None
         return cls(replay(store, list_segment(store, version), state, for_write=for_write))
+
+    @classmethod
+    def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
+        """Open the table at a version, or at the newest one at a point in time.
+
+        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the newest
+        commit gives the newest version. Raises as `load` does, `TypeError` for what is no version and
+        `ValueError` for a text that is no time.
+        """
+        wanted = parse_version(version)
+        if not isinstance(wanted, int):
+            wanted = cls.load(store).commit_times().version_at(parse_moment(wanted))
+        return cls.load(store, wanted)
 
     def update(self) -> "Snapshot":
         """Return the newest version, this very snapshot where there is none newer.

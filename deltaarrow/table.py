@@ -16,9 +16,10 @@ import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
 from deltaarrow.changing_table import ChangingTable, refuse_arguments
-from deltaarrow.conditions import file_predicate, parse_moment, row_condition, row_predicate
+from deltaarrow.conditions import file_predicate, row_condition, row_predicate
 from deltaarrow.expressions import Filters, to_arrow
 from deltaarrow.lazy import lazy_attributes
+from deltaarrow.moments import parse_moment
 from deltaarrow.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.storage import open_store

@@ -11,9 +11,10 @@ import pickle
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import compress
 from operator import not_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from deltaarrow.engines.polars_filters import arrow_expression
 from deltaarrow.engines.polars_frames import filtered_frames
@@ -309,7 +310,7 @@ class _ArrowSource:
 
 def scan_delta(
     table: TableSource,
-    version: int | None = None,
+    version: SupportsIndex | str | date | None = None,
     storage_options: Mapping[str, Any] | None = None,
     *,
     row_tracking: bool = False,
@@ -321,11 +322,13 @@ def scan_delta(
     and with at most 64 files, Polars opens all of them: what it finds there it needs to order joins. A
     table of which Polars cannot read some files (see `deltaarrow.engines.polars_limits`) is read with
     pyarrow there, to the same result.
-    Lazy frames pickle, with the place and version of the table and its `storage_options`.
+    Lazy frames pickle, with the place and version of the table and its `storage_options`, secrets included.
+    What Polars's own reader finds wrong with a data file is an exception of Polars's.
 
     Args:
         table: a path, a URI, a `DeltaTable` or a `Snapshot`.
-        version: the version to read; by default the newest one of a path, the open one of the others.
+        version: the version to read, or a point in time as for `DeltaTable`; by default the newest one of
+            a path, the open one of the others.
         storage_options: as for `DeltaTable`; used where `table` is a path.
         row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries
             that use one of them read the files with pyarrow.

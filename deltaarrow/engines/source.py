@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from datetime import date
+from typing import Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -31,16 +32,19 @@ TableSource: TypeAlias = Snapshot | HasSnapshot | str | os.PathLike[str]
 
 
 def snapshot_of(
-    table: TableSource, version: int | None = None, storage_options: Mapping[str, Any] | None = None
+    table: TableSource,
+    version: SupportsIndex | str | date | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """Return the snapshot of `table`, at `version` where one is given.
+    """Return the snapshot of `table`, at `version` where one is given; a point in time is one as well.
 
     A path or URI is opened, with `storage_options`, at its newest version; whatever else is there
-    already keeps its own. Raises as `Snapshot.load` does.
+    already keeps its own. Raises as `Snapshot.load_as_version` does.
     """
     if isinstance(table, str | os.PathLike):
-        return Snapshot.load(open_store(table, storage_options), version)
+        store = open_store(table, storage_options)
+        return Snapshot.load(store) if version is None else Snapshot.load_as_version(store, version)
     snapshot = table if isinstance(table, Snapshot) else table.snapshot
-    if version is None or version == snapshot.version:
+    if version is None or (type(version) is int and version == snapshot.version):
         return snapshot
-    return Snapshot.load(snapshot.store, version)
+    return Snapshot.load_as_version(snapshot.store, version)

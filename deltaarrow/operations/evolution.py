@@ -57,9 +57,9 @@ def evolve(
     Beside it stands the protocol, where that must grow as well. With ``merge``, columns and members of
     structs are added, and types widened where the table enables that; see `merge_schemas`. With
     ``overwrite``, which goes with replacing all rows, the schema becomes that of the data, every column
-    nullable, and `partition_by` the partitioning, which stays where it is None. Properties stay in
-    either case; so do ids and physical names of columns that do, and the clustering columns, unless
-    the write says that it does not keep them.
+    nullable (but not what is in an array or a map that is without NULL), and `partition_by` the
+    partitioning, which stays where it is None. Properties stay in either case; so do ids and physical names
+    of columns that do, and the clustering columns, unless the write says that it does not keep them.
 
     Raises `SchemaMismatchError` for a schema that the table cannot have, and `UnsupportedFeatureError`
     for one that needs a table feature which is not added by itself, or not written by this release.
@@ -109,7 +109,7 @@ def _merged(snapshot: Snapshot, data: pa.Schema) -> Schema:
 def _replaced(
     snapshot: Snapshot, data: pa.Schema, partition_by: Sequence[str] | None
 ) -> tuple[Schema, tuple[str, ...]]:
-    schema = as_nullable(without_table_metadata(from_arrow_schema(data)))
+    schema = as_nullable(without_table_metadata(from_arrow_schema(data)), keeps_elements=True)
     if partition_by is None:
         lost = [name for name in snapshot.partition_columns if schema.find(name) is None]
         if lost:

@@ -54,9 +54,9 @@ def merge_schemas(table: Schema, data: Schema, *, widen: bool, table_version: in
     return _Merge(widen, version).structs(table, as_nullable(without_table_metadata(data)), "")
 
 
-def as_nullable(schema: Schema) -> Schema:
-    """The schema with NULL allowed at every level."""
-    return replace(schema, fields=_nullable_fields(schema.fields))
+def as_nullable(schema: Schema, *, keeps_elements: bool = False) -> Schema:
+    """The schema with NULL allowed at every level, but in arrays and maps with `keeps_elements`."""
+    return replace(schema, fields=_nullable_fields(schema.fields, keeps_elements))
 
 
 def keeps_types(old: DataType, new: DataType) -> bool:
@@ -150,19 +150,23 @@ def _is_wider(old: PrimitiveType, new: PrimitiveType) -> bool:
     return (old.type, new.type) in (("float", "double"), ("date", "timestamp_ntz"))
 
 
-def _nullable_fields(fields: Iterable[Field]) -> tuple[Field, ...]:
-    return tuple(replace(field, type=_nullable(field.type), nullable=True) for field in fields)
+def _nullable_fields(fields: Iterable[Field], keeps_elements: bool) -> tuple[Field, ...]:
+    return tuple(replace(each, type=_nullable(each.type, keeps_elements), nullable=True) for each in fields)
 
 
-def _nullable(data_type: DataType) -> DataType:
+def _nullable(data_type: DataType, keeps_elements: bool) -> DataType:
     match data_type:
         case StructType():
-            return replace(data_type, fields=_nullable_fields(data_type.fields))
+            return replace(data_type, fields=_nullable_fields(data_type.fields, keeps_elements))
         case ArrayType():
-            return replace(data_type, element_type=_nullable(data_type.element_type), contains_null=True)
+            element = _nullable(data_type.element_type, keeps_elements)
+            may_be_null = data_type.contains_null or not keeps_elements
+            return replace(data_type, element_type=element, contains_null=may_be_null)
         case MapType():
-            key, value = _nullable(data_type.key_type), _nullable(data_type.value_type)
-            return replace(data_type, key_type=key, value_type=value, value_contains_null=True)
+            key = _nullable(data_type.key_type, keeps_elements)
+            value = _nullable(data_type.value_type, keeps_elements)
+            may_be_null = data_type.value_contains_null or not keeps_elements
+            return replace(data_type, key_type=key, value_type=value, value_contains_null=may_be_null)
     return data_type
 
 

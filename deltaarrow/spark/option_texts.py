@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from deltaarrow.conditions import parse_moment
 from deltaarrow.features.property import parse_size
+from deltaarrow.moments import parse_moment
 
 __all__ = [
     "ensure_one_of",

@@ -6,10 +6,11 @@ from functools import partial
 
 import pyarrow.compute as pc
 
-from deltaarrow.conditions import parse_moment, row_condition, row_predicate
+from deltaarrow.conditions import row_condition, row_predicate
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate, from_arrow, to_arrow
 from deltaarrow.fork_safety import cached_property
+from deltaarrow.moments import parse_moment
 from deltaarrow.scan import (
     ChangePlan,
     FileTask,

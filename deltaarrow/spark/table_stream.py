@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deltaarrow.actions import Metadata, Protocol
-from deltaarrow.conditions import parse_moment
 from deltaarrow.errors import (
     ChangeDataNotRecordedError,
     CorruptLogError,
@@ -23,6 +22,7 @@ from deltaarrow.errors import (
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
 from deltaarrow.log import CommitChanges, CommitTimes, read_additions, read_changes
+from deltaarrow.moments import parse_moment
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     FileTask,

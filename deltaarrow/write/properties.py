@@ -97,7 +97,7 @@ class WriterProperties:
         max_row_group_size: rows in a row group; 1,048,576 if None, which is also the most.
         compression: ``UNCOMPRESSED``, ``SNAPPY``, ``GZIP``, ``BROTLI``, ``LZ4``, ``LZ4_RAW`` or
             ``ZSTD``; if None, what the table says, or else snappy as Spark.
-        compression_level: of gzip, brotli or zstd.
+        compression_level: of gzip (1 to 9), brotli (0 to 11), zstd (up to 22) or lz4 (1 to 12).
         statistics_truncate_length: refused, the Parquet writer has no such setting.
         default_column_properties: for columns that `column_properties` does not name.
         column_properties: by logical name, members of structs with a dot between.
@@ -122,6 +122,8 @@ class WriterProperties:
             raise ValueError(f"unknown compression {self.compression!r}")
         if self.compression_level is not None and self.compression is None:
             raise ValueError("a compression_level needs a compression")
+        if self.compression is not None and self.compression_level is not None:
+            _ensure_level(self.compression, self.compression_level)
         if self.max_row_group_size is not None and self.max_row_group_size < 1:
             raise ValueError("max_row_group_size must be at least 1")
         if self.statistics_truncate_length is not None:
@@ -202,6 +204,15 @@ class WriterProperties:
                 key: value for key, value in unsaid.items() if key not in ("encoding", "dictionary_enabled")
             }
         return replace(chosen, **unsaid)
+
+
+def _ensure_level(compression: str, level: int) -> None:
+    codec = _CODECS[compression.lower()][0]
+    if codec == "none" or not pa.Codec.supports_compression_level(codec):
+        raise ValueError(f"{compression} has no compression levels; leave out compression_level={level!r}")
+    least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
+    if not least <= level <= most:
+        raise ValueError(f"a compression_level of {compression} is from {least} to {most}, not {level!r}")
 
 
 def file_suffix(writer: WriterProperties, configuration: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "fork_safety",
         "cache",
         "lazy",
+        "moments",
         "notebook",
         "optional",
         "values",

@@ -7,7 +7,16 @@ import pytest
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.operations.evolution import evolve
-from deltaarrow.schema import ArrayType, Field, Schema, StructType, assign_column_ids, field_id, physical_name
+from deltaarrow.schema import (
+    ArrayType,
+    Field,
+    MapType,
+    Schema,
+    StructType,
+    assign_column_ids,
+    field_id,
+    physical_name,
+)
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -248,3 +257,17 @@ def test_columns_of_a_mapped_table_go_on_after_overwriting(tmp_path):
     assert [field_id(field) for field in schema.fields] == [5, 10, 1]
     assert physical_name(schema.field("id"), "name") == physical_name(snapshot.schema.field("id"), "name")
     assert metadata.configuration["delta.columnMapping.maxColumnId"] == "10"
+
+
+def test_an_overwritten_schema_keeps_what_data_says_of_elements(tmp_path):
+    """As a table that is made of the data does, and as deltalake; columns may hold NULL as ever."""
+    values = pa.map_(pa.string(), pa.field("value", pa.int64(), nullable=False))
+    lists = pa.list_(pa.field("element", pa.struct([pa.field("x", values)]), nullable=False))
+    data = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("lists", lists), ("open", pa.list_(pa.int8()))]
+    )
+    _, schema = changed(snapshot_of(tmp_path, partitions=()), data, "overwrite")
+    within = StructType([Field("x", MapType("string", "long", value_contains_null=False))])
+    assert schema.field("lists").type == ArrayType(within, contains_null=False)
+    assert schema.field("open").type == ArrayType("byte", contains_null=True)
+    assert schema.field("id").nullable

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow import DeltaTable, scan_delta, write_deltalake
 from deltaarrow.errors import VersionNotFoundError
 
 ROWS = pa.table({"id": [1]})
@@ -42,6 +42,8 @@ def test_a_version_is_an_integer_or_a_point_in_time(path, wanted, version):
     table.load_as_version(wanted)
     assert table.version() == version
     assert type(table.version()) is int
+    for source in (path, DeltaTable(path)):
+        assert scan_delta(source, version=wanted).collect().height == version + 1
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,8 @@ def test_nothing_else_is_a_version(path, wanted):
         DeltaTable(path, version=wanted)
     with pytest.raises(TypeError, match="an int, an ISO 8601 text, a datetime or a date, not "):
         DeltaTable(path).load_as_version(wanted)
+    with pytest.raises(TypeError, match="an int, an ISO 8601 text, a datetime or a date, not "):
+        scan_delta(path, version=wanted)
 
 
 @pytest.mark.parametrize("wanted", [-1, np.int64(-1), 3, 10**30, date(1969, 12, 31)])

@@ -85,6 +85,12 @@ def test_rows_in_a_row_group(tmp_path):
     [
         {"compression": "middle-out"},
         {"compression_level": 3},
+        {"compression": "GZIP", "compression_level": 0},
+        {"compression": "GZIP", "compression_level": 10},
+        {"compression": "ZSTD", "compression_level": 23},
+        {"compression": "BROTLI", "compression_level": -1},
+        {"compression": "SNAPPY", "compression_level": 1},
+        {"compression": "UNCOMPRESSED", "compression_level": 1},
         {"max_row_group_size": 0},
     ],
 )

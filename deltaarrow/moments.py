@@ -1,0 +1,50 @@
+"""Versions and points in time as users say them: numbers, ISO 8601 texts, `datetime` or `date` objects."""
+
+import contextlib
+import operator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, SupportsIndex
+
+__all__ = ["parse_moment", "parse_version", "type_name"]
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def parse_version(version: SupportsIndex | str | date) -> int | str | date:
+    """Return a version as an `int` and a point in time as it is; everything else is a `TypeError`.
+
+    >>> import numpy
+    >>> parse_version(numpy.int64(3)), parse_version("2026-01-01")
+    (3, '2026-01-01')
+    """
+    if isinstance(version, str | date):
+        return version
+    if not isinstance(version, bool) and isinstance(version, SupportsIndex):
+        with contextlib.suppress(TypeError):  # an array of numpy's has the method too
+            return operator.index(version)
+    raise TypeError(f"a version is an int, an ISO 8601 text, a datetime or a date, not {type_name(version)}")
+
+
+def parse_moment(moment: str | date, *, later: bool = False) -> int:
+    """Return the millisecond in which a moment lies, or with `later` the first that is not before it.
+
+    A time without zone is UTC, a date its midnight.
+
+    >>> parse_moment("1970-01-01T00:00:01.0005Z"), parse_moment("1970-01-01T00:00:01.0005Z", later=True)
+    (1000, 1001)
+    """
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    elif not isinstance(moment, date):
+        raise TypeError(f"a time is an ISO 8601 text, a datetime or a date, not {type_name(moment)}")
+    elif not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return -(-since // _MILLISECOND) if later else since // _MILLISECOND
+
+
+def type_name(value: Any) -> str:
+    """Return the name of the type of a value, for messages."""
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
