@@ -19,12 +19,13 @@ from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import quote_file, quote_identifier
-from deltaarrow.errors import CorruptLogError
+from deltaarrow.errors import CorruptLogError, StorageError
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.statistics.struct_texts import struct_text_sql
+from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
 from deltaarrow.storage.store import Store
 
@@ -230,13 +231,18 @@ def _holding_row_groups(metadata: Any, leaves: Sequence[int]) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Raise `CorruptLogError` with the name of the file for whatever is wrong with it."""
+    """Raise `CorruptLogError` with the name of the file for whatever is wrong with it.
+
+    That the system or the store fails at it is a `StorageError`.
+    """
     try:
         yield
     except CorruptLogError as error:
         raise CorruptLogError(f"{name}: {error}") from error
+    except StorageError:
+        raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise CorruptLogError(f"{name} cannot be read: {error}") from error
+        raise system_failure(error, name) or CorruptLogError(f"{name} cannot be read: {error}") from error
 
 
 def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:

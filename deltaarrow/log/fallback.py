@@ -8,7 +8,7 @@ nothing else leads to the version, the error of the newest checkpoint is raised.
 from collections.abc import Sequence
 
 from deltaarrow.compute import prepare_files
-from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
+from deltaarrow.errors import CorruptLogError, StorageSystemError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFileKind
@@ -26,14 +26,14 @@ def open_segment(
     Raises `CorruptLogError`, naming the file, when there is none that can be opened or, without
     `falls_back`, when the first one cannot.
     """
-    failures: list[CorruptLogError] = []
+    failures: list[CorruptLogError | StorageSystemError] = []
     broken: set[str] = set()
     while segment.checkpoint is not None:
         if _is_large(segment.checkpoint):
             prepare_files(store)
         try:
             head = open_checkpoint(store, segment.checkpoint)
-        except CorruptLogError as error:
+        except (CorruptLogError, StorageSystemError) as error:
             failures.append(error)
             if not falls_back:
                 raise
@@ -59,7 +59,7 @@ def _is_large(checkpoint: Checkpoint) -> bool:
     return sum(file.entry.size for file in checkpoint.files) > LARGE_CHECKPOINT
 
 
-def _warn(segment: LogSegment, failures: Sequence[CorruptLogError]) -> None:
+def _warn(segment: LogSegment, failures: Sequence[Exception]) -> None:
     import logging
 
     for failure in failures:

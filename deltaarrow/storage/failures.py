@@ -36,7 +36,7 @@ def system_failure(error: BaseException, where: str) -> StorageSystemError | Non
         return None
     number = error.errno if isinstance(error, OSError) else None
     text = str(error)
-    if number is None:
+    if number is None and (isinstance(error, OSError) or type(error).__module__ == "_duckdb"):
         number = next((each for each in _TOLD_AS_TEXT if os.strerror(each) in text), None)
     if number is None:
         return None

@@ -196,7 +196,16 @@ class _LocalOutput(Output):
             descriptor = os.open(self._temporary, flags, 0o666)
         return os.fdopen(descriptor, "wb")
 
+    def write(self, data: Any) -> int:
+        """Append bytes or any buffer; return their number."""
+        with naming_failures(self._path):
+            return super().write(data)
+
     def _publish(self) -> None:
+        with naming_failures(self._path):
+            self._publish_durably()
+
+    def _publish_durably(self) -> None:
         self._raw.flush()
         if self._durable:
             os.fsync(self._raw.fileno())

@@ -145,6 +145,28 @@ def test_a_disk_that_is_too_full_to_spill_to():
     assert "make room" in done.stdout
 
 
+WRITING = """
+import resource, signal, sys
+import pyarrow as pa
+import deltaarrow as da
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+try:
+    da.write_deltalake(sys.argv[1], pa.table({"id": range(1_000_000)}), mode="append")
+except da.DeltaError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_disk_that_is_too_full_to_write_to(table, folder):
+    command = [sys.executable, "-c", WRITING, os.fspath(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("StorageSystemError cannot reach")
+    assert "File too large" in done.stdout
+    assert [*folder.glob(".*.tmp")] == []
+    assert da.DeltaTable(folder).version() == table.version()
+
+
 class BreakingProxy(http.server.BaseHTTPRequestHandler):
     """Passes requests on to `server`; the bodies of data files that it answers with end too early."""
 
@@ -193,6 +215,14 @@ def test_a_connection_that_breaks_off_is_not_a_damaged_file(s3_options, breaking
     da.write_deltalake(uri, ROWS, mode="overwrite", storage_options=s3_options)
     with pytest.raises(StorageError, match="cannot reach 's3://"):
         use(da.DeltaTable(uri, storage_options=breaking_options))
+
+
+def test_a_connection_that_breaks_off_is_not_a_broken_checkpoint(s3_options, breaking_options):
+    uri = f"s3://{BUCKET}/breaks-off-in-a-checkpoint"
+    da.write_deltalake(uri, ROWS, mode="overwrite", storage_options=s3_options)
+    da.DeltaTable(uri, storage_options=s3_options).create_checkpoint()
+    with pytest.raises(StorageError, match="cannot reach 's3://"):
+        da.DeltaTable(uri, storage_options=breaking_options)
 
 
 def test_a_bucket_that_is_not_there(s3_options):
