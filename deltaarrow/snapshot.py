@@ -46,7 +46,8 @@ __all__ = ["Snapshot"]
 class Snapshot:
     """A Delta table at one version; immutable, picklable and safe to share among threads.
 
-    Build one with `Snapshot.load`. Pickling keeps store and version and replays where it arrives.
+    Build one with `Snapshot.load`. Pickling keeps the store, with its `storage_options`, and the version, and
+    replays where it arrives.
     """
 
     def __init__(self, state: LogState) -> None:

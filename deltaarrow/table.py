@@ -47,7 +47,8 @@ class DeltaTable(ChangingTable):
         table_uri: the folder of the table: a path, or a URI that fsspec knows.
         version: the version to open; the newest if None. A point in time is understood as
             `load_as_version` understands it.
-        storage_options: what fsspec, or for S3 ``deltalake``, takes as credentials and end points.
+        storage_options: what fsspec, or for S3 ``deltalake``, takes as credentials and end points. A pickled
+            table holds them, secrets included.
         without_files: without effect, as in ``deltalake``; files are listed on demand anyway.
         log_buffer_size: without effect, as in ``deltalake``.
         skip_stats: without effect, as in ``deltalake``.

@@ -89,12 +89,20 @@ def limited_cursor(what: str) -> "Iterator[duckdb.DuckDBPyConnection]":
 
     limits = _limits
     with pooled_cursor(("limited sandbox", limits.memory), lambda: _connect(limits.memory)) as cursor:
-        timer = threading.Timer(limits.seconds, cursor.interrupt)
+        expired: list[bool] = []
+
+        def expire() -> None:
+            expired.append(True)
+            cursor.interrupt()
+
+        timer = threading.Timer(limits.seconds, expire)
         timer.daemon = True
         timer.start()
         try:
             yield cursor
         except duckdb.InterruptException as error:
+            if not expired:
+                raise  # by the user
             raise _exceeded(what, f"{limits.seconds:g} seconds on a batch of rows", "seconds") from error
         except duckdb.OutOfMemoryException as error:
             raise _exceeded(what, f"{limits.memory} of memory", "memory") from error

@@ -295,7 +295,7 @@ class DeltaDataset(LogDataset):
         super().__init__(self._logical.to_arrow(), condition)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot and the filters."""
+        """Pickle as the snapshot and the filters, with the `storage_options` and their secrets."""
         return type(self), (self._snapshot, self._condition, self._file_predicate, self._with_row_ids)
 
     def __repr__(self) -> str:

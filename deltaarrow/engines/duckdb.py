@@ -209,7 +209,8 @@ def register(
     NULL), ``void`` as NULLs. It stays at that version until `register` is called again with the same name.
     Only temporary objects are made, so a read-only database will do; cursors of the connection do not see
     them. For a table on another store its fsspec file system is registered on the connection as well,
-    unless one is there for the protocol.
+    unless one is there for the protocol. What DuckDB's reader finds wrong with a file when the view is read
+    is an exception of DuckDB's.
 
     Args:
         con: the connection; ``duckdb`` itself stands for the default one.
@@ -334,7 +335,10 @@ def _show_files(
         _drop(connection, [(name, "VARIABLE") for name in relation.variables])
         if relation.parts is not None:
             _drop(connection, [(helper, "TABLE")])
-        raise reader_failure(plan, error) or error from error
+        failure = reader_failure(plan, error)
+        if failure is None:
+            raise
+        raise failure from error
 
 
 def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:
@@ -372,6 +376,7 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
 
     Raises:
         duckdb.Error: what DuckDB finds wrong with it.
+        CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -379,18 +384,34 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
     >>> query(deltaarrow.DeltaTable(folder), "SELECT max(id) AS newest FROM t").read_all().to_pylist()
     [{'newest': 2}]
     """
-    connection = duckdb.connect(":memory:")
+    snapshot, connection = snapshot_of(table), duckdb.connect(":memory:")
     with contextlib.ExitStack() as failed:
         failed.callback(connection.close)
         connection.execute("SET TimeZone = 'UTC'")
-        register(connection, name, table)
-        reader = connection.sql(sql).to_arrow_reader()
+        register(connection, name, snapshot)
+        with _naming_damaged_files(snapshot):
+            reader = connection.sql(sql).to_arrow_reader()
         failed.pop_all()
-    return pa.RecordBatchReader.from_batches(reader.schema, _and_close(reader, connection))
+    return pa.RecordBatchReader.from_batches(reader.schema, _and_close(reader, connection, snapshot))
 
 
 def _and_close(
-    reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection
+    reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection, snapshot: Snapshot
 ) -> Iterator[pa.RecordBatch]:
-    with connection:
+    with connection, _naming_damaged_files(snapshot):
         yield from reader
+
+
+@contextlib.contextmanager
+def _naming_damaged_files(snapshot: Snapshot) -> Iterator[None]:
+    """Raise the `DeltaError` for a data file that DuckDB cannot read."""
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        is_named = type(error) is not duckdb.Error
+        failure = None
+        if not isinstance(error, DeltaError):
+            failure = reader_failure(plan_scan(snapshot), error, is_named=is_named)
+        if failure is None:
+            raise
+        raise failure from error

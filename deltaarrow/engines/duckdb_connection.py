@@ -14,7 +14,7 @@ from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.fork_safety import keep_in_children
-from deltaarrow.scan import Explanation, named_file, reader_failure
+from deltaarrow.scan import Explanation, reader_failure
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["DeltaConnection", "connect"]
@@ -74,7 +74,8 @@ def connect(
 class DeltaConnection:
     """A DuckDB connection as `connect` makes it; what is not here is done by `connection` as always.
 
-    Like that it is for one thread at a time; `cursor` makes another of the same database and names.
+    Like that it is for one thread at a time; `cursor` makes another of the same database and names. A child
+    that is forked opens one of its own.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
@@ -154,11 +155,13 @@ class DeltaConnection:
         try:
             yield
         except duckdb.Error as error:
-            for plan in self._rewriter.plans:
-                # A statement may read other files as well, which are not ours to judge.
-                if type(error) is duckdb.Error or named_file(plan, str(error)) is not None:
-                    raise reader_failure(plan, error) or error from error
-            raise
+            # A statement may read other files as well, which are not ours to judge.
+            is_named = type(error) is not duckdb.Error
+            found = (reader_failure(plan, error, is_named=is_named) for plan in self._rewriter.plans)
+            failure = next((each for each in found if each is not None), None)
+            if failure is None:
+                raise
+            raise failure from error
 
     # --- names ---
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from deltaarrow.scan.located import (
         located_rows,
         located_type,
-        named_file,
         naming_damaged_files,
         reader_failure,
     )
@@ -78,7 +77,6 @@ __all__ = [
     "located_type",
     "matching_files",
     "matching_tasks",
-    "named_file",
     "naming_damaged_files",
     "plan_changes",
     "plan_scan",
@@ -125,7 +123,6 @@ __getattr__ = lazy_attributes(
         "located_type": "deltaarrow.scan.located",
         "matching_files": "deltaarrow.scan.matches",
         "matching_tasks": "deltaarrow.scan.feed_tasks",
-        "named_file": "deltaarrow.scan.located",
         "naming_damaged_files": "deltaarrow.scan.located",
         "reader_failure": "deltaarrow.scan.located",
         "plan_changes": "deltaarrow.scan.changes",

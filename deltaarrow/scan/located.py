@@ -23,7 +23,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["located_rows", "located_type", "named_file", "naming_damaged_files", "reader_failure"]
+__all__ = ["located_rows", "located_type", "naming_damaged_files", "reader_failure"]
 
 _VARIANT = StructType([Field("metadata", "binary"), Field("value", "binary")])
 
@@ -66,16 +66,18 @@ def naming_damaged_files(plan: ScanPlan) -> Iterator[None]:
         raise failure from error
 
 
-def reader_failure(plan: ScanPlan, error: Exception) -> DeltaError | None:
+def reader_failure(plan: ScanPlan, error: Exception, *, is_named: bool = False) -> DeltaError | None:
     """Return what is wrong with a file of a plan, if that is why a query of DuckDB's failed, else None.
 
     DuckDB has the same exceptions for broken files and for values that cannot be computed. Mostly it names
-    the file. Where it does not, all files are read again, by pyarrow, to find which it is.
+    the file. Where it does not, all files are read again, by pyarrow, to find which it is; not with
+    `is_named`.
     """
-    path = named_file(plan, str(error))
+    message = str(error)
+    path = next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
     if path is not None:
         return reading_failure(f"the data file {path}", error)
-    if isinstance(error, DeltaError) or not _is_of_reader(error):
+    if is_named or isinstance(error, DeltaError) or not _is_of_reader(error):
         return None
     failure = reading_failure("one of the data files", error)
     if isinstance(failure, CorruptDataFileError):
@@ -84,11 +86,6 @@ def reader_failure(plan: ScanPlan, error: Exception) -> DeltaError | None:
         except DeltaError as found:
             return found
     return failure
-
-
-def named_file(plan: ScanPlan, message: str) -> str | None:
-    """Return the path of the data file of a plan that the text of an error names, if any."""
-    return next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
 
 
 def _is_of_reader(error: Exception) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage.failures import naming_failures, system_failure
+from deltaarrow.storage.failures import naming_failures, storage_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.store import FileEntry, Output, ensure_range
 
@@ -305,7 +305,7 @@ def _status(path: str) -> os.stat_result | None:
     except OSError as error:
         if error.errno in _NO_SUCH_FILE:
             return None
-        raise system_failure(error, path) or error from error
+        raise storage_failure(error, path) from error
 
 
 def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+from deltaarrow.engines.duckdb import query
 from deltaarrow.errors import CorruptDataFileError, StorageError, StorageSystemError, UnsupportedFeatureError
 from tests.support.stores import BUCKET, s3_options
 
@@ -54,6 +55,7 @@ def merge(table):
 USES = {
     "arrow": lambda table: table.to_pyarrow_table(),
     "connect": fetch,
+    "query": lambda table: query(table, "SELECT sum(id), max(text) FROM t").read_all(),
     "delete": lambda table: table.delete("id > 4000 AND text LIKE 'text%'"),
     "update": lambda table: table.update({"text": "'new'"}, predicate="id > 4000"),
     "merge": merge,
@@ -126,6 +128,7 @@ def test_another_file_in_a_statement_is_not_taken_for_one_of_the_table(table, tm
 SPILLING = """
 import resource, signal, sys
 from deltaarrow.compute import files_cursor
+from deltaarrow.engines.duckdb import query
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -73,6 +73,12 @@ def test_an_expression_that_takes_too_long_is_interrupted():
     assert computed("length(text)", texts[:1]) == [9]
 
 
+def test_an_expression_that_takes_too_much_memory_is_refused():
+    set_expression_limits(memory="1MB")
+    with pytest.raises(ExpressionLimitError, match=r"more than 1MB of memory.*memory="):
+        computed("concat(text, text)", ["x" * 1000] * 20_000)
+
+
 @pytest.mark.parametrize("limits", [{"seconds": 0}, {"value_bytes": -1}, {"memory": "much"}])
 def test_a_limit_that_is_none_is_refused(limits):
     with pytest.raises(ValueError, match="limit"):
