@@ -145,7 +145,11 @@ class Snapshot:
         return f"Snapshot({redacted(self.store.uri)!r}, version={self.version})"
 
     def _repr_html_(self) -> str:
-        heading = {"table": self.store.uri, "version": self.version, "name": self.metadata.name or ""}
+        heading = {
+            "table": redacted(self.store.uri),
+            "version": self.version,
+            "name": self.metadata.name or "",
+        }
         columns = {
             field.name: f"{field.type!r}"
             + ("" if field.nullable else " NOT NULL")

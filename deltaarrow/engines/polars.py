@@ -323,7 +323,8 @@ def scan_delta(
     table of which Polars cannot read some files (see `deltaarrow.engines.polars_limits`) is read with
     pyarrow there, to the same result.
     Lazy frames pickle, with the place and version of the table and its `storage_options`, secrets included.
-    What Polars's own reader finds wrong with a data file is an exception of Polars's.
+    What Polars's own reader finds wrong with a data file is an exception of Polars's. In a child that was
+    forked Polars cannot be used; spawned ones may.
 
     Args:
         table: a path, a URI, a `DeltaTable` or a `Snapshot`.

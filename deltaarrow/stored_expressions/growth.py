@@ -77,7 +77,7 @@ def _column_length(column: pa.ChunkedArray, rows: int) -> np.ndarray:
         lengths = pc.fill_null(pc.binary_length(column), 0)
         return numbers_of(lengths.cast(pa.int64())).astype(np.float64)
     if pa.types.is_nested(column.type) or pa.types.is_large_string(column.type):
-        return np.full(rows, float(column.nbytes))
+        return np.full(rows, 8.0 * column.nbytes + _SHORT)  # numbers as texts are longer
     return np.full(rows, float(_SHORT))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import DeltaError, StorageError
+from deltaarrow.scan import plan_scan
 from deltaarrow.storage import open_store
 
 SECRETS = ("ann3", "pa55", "s1gned", "t0ken")
@@ -38,6 +39,8 @@ def test_objects_show_no_secrets(table):
     snapshot = da.DeltaTable(f"memory://{PLACE}").snapshot
     for each in (table, snapshot, dataset, snapshot.store, table.explain(), dataset.explain()):
         ensure_hidden(repr(each))
+    for each in (table, snapshot, plan_scan(snapshot)):
+        ensure_hidden(each._repr_html_())
 
 
 def test_errors_show_no_secrets(table):
