@@ -7,7 +7,8 @@ in a statement          what it is                                   its version
                                                                      it is refreshed
 ``lake.orders``         the folder ``orders`` in the attached        the newest at each statement
                         folder ``lake``
-``delta.'/data/t'``     the table at this place                      the newest at each statement
+``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
+                        as Spark has it, or in double quotes
 ======================  ===========================================  ================================
 """
 
@@ -17,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb_references import fold
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
@@ -25,7 +25,7 @@ from deltaarrow.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
 
-__all__ = ["PLACES", "Catalog"]
+__all__ = ["PLACES", "Catalog", "may_name"]
 
 PLACES = "delta"
 """The schema, to speak in SQL, whose tables are named by their places."""
@@ -104,12 +104,16 @@ class Catalog:
     def schema_of(self, names: Sequence[str]) -> str | None:
         """The schema, folded, that a name in a statement has, if it is one of the catalog's."""
         schema = fold(names[0]) if len(names) == 2 else None
-        return schema if schema in self._folders or schema == PLACES else None
+        return schema if schema in self.schemas else None
+
+    @property
+    def schemas(self) -> frozenset[str]:
+        """The schemas, folded, whose tables are the catalog's."""
+        return frozenset((*self._folders, PLACES))
 
     def is_mentioned(self, folded: str) -> bool:
         """Whether a statement, folded, may name a table of the catalog."""
-        names = [*self._pinned, *self._folders, PLACES]
-        return any(fold(quote_identifier(name))[1:-1] in folded for name in names)
+        return any(may_name(folded, name) for name in (*self._pinned, *self._folders, PLACES))
 
     def find(self, names: Sequence[str]) -> Snapshot | None:
         """Return the table that a name in a statement stands for; None if it is for DuckDB to find.
@@ -151,6 +155,14 @@ class Catalog:
 
     def _open(self, place: str, options: Mapping[str, Any] | None) -> Snapshot:
         return Snapshot.load(open_store(place, options))
+
+
+def may_name(folded: str, name: str) -> bool:
+    """Whether a statement, folded, may have a name in it: as it is, or quoted with its quotes doubled."""
+    return fold(name).translate(_NO_QUOTES) in folded.translate(_NO_QUOTES)
+
+
+_NO_QUOTES = str.maketrans("", "", "\"'`")
 
 
 def _spelled(folder: _Folder, name: str) -> str:

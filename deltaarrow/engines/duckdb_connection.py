@@ -37,8 +37,9 @@ def connect(
 ) -> "DeltaConnection":
     """Connect to a DuckDB database in whose statements Delta tables stand by name.
 
-    A statement reads a table as ``delta.'/data/orders'`` (a path or URI, at its newest version), by a name
-    that it was registered under, or as ``lake.orders`` where the folder ``/data`` is attached as ``lake``.
+    A statement reads a table as ``delta.`/data/orders` `` (a path or URI in quotes of any kind, at its newest
+    version), by a name that it was registered under, or as ``lake.orders`` where the folder ``/data`` is
+    attached as ``lake``. Such a name is never that of a variable of the caller.
     Its conditions on the table, in WHERE and ON, leave out the files that cannot hold a matching row,
     by partition values and statistics, before DuckDB plans; DuckDB sees no column that the statement does
     not mention. That goes for queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO``
@@ -141,9 +142,10 @@ class DeltaConnection:
 
     def _last(self, query: Any, parameters: Parameters | None) -> Any:
         """Run all statements of a text but the last one, and return that as DuckDB is to run it."""
+        if isinstance(query, duckdb.Statement):
+            query = query.query
         if not isinstance(query, str):
-            self._rewriter.show_registered()
-            return query
+            return query  # DuckDB says what it takes.
         *first, last = self._rewriter.split(query)
         for statement in first:
             self.connection.execute(self._rewriter.rewrite(statement))

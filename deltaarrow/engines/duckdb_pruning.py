@@ -11,9 +11,10 @@ they are kept for later statements, the last `_MOST_HELPERS` of them.
 """
 
 import functools
+import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,15 @@ import duckdb
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import create_parts, planned_relation, register, unregister
-from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
-from deltaarrow.engines.duckdb_references import Reference, Settings, Statement, fold, parse_statement
+from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, may_name
+from deltaarrow.engines.duckdb_references import (
+    Reference,
+    Settings,
+    Statement,
+    fold,
+    parse_statement,
+    qualified_names,
+)
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.lazy import lazy_attributes
@@ -48,7 +56,11 @@ _lazily = lazy_attributes(
     },
 )
 
+_MACRO = re.compile(r"\s*CREATE\b[^()]*\b(?:MACRO|FUNCTION)\b", re.IGNORECASE)
+"""The beginning of a definition that DuckDB does not look into."""
+
 _parsed = functools.lru_cache(maxsize=256)(parse_statement)
+_qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,7 @@ class Rewriter:
         """What the statement that was rewritten last reads of Delta tables."""
         self._own: set[int] = set()
         """The numbers of all views that were made, which tell them from those of the caller."""
+        self._hides_variables = False
 
     # --- statements ---
 
@@ -105,28 +118,71 @@ class Rewriter:
         folded, self.plans = fold(text), []
         if "rollback" in folded or "abort" in folded:
             self.forget()
+        self._hide_variables(False)
         if not self._catalog.is_mentioned(folded):
             return text
         statement = _parsed(text)
+        edits: set[tuple[int, int, str]] = set()
         if statement is None or statement.is_definition:
             if statement is not None:
                 self._ensure_lasting(statement)
             self.show_registered(folded)
-            return text
-        for name in self._catalog.pinned:
-            if any(fold(name) in other for other in statement.others):
-                self.show_registered(fold(name))
-        edits: set[tuple[int, int, str]] = set()
+        else:
+            for name in self._catalog.pinned:
+                if any(fold(name) in other for other in statement.others):
+                    self.show_registered(fold(name))
+            edits.update(self._edits(statement, parameters))
+        if self._has_unknown_names(text, statement, edits):
+            self._hide_variables(True)
+        for start, end, replacement in sorted(edits, reverse=True):
+            text = text[:start] + replacement + text[end:]
+        return text
+
+    def _edits(
+        self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]
+    ) -> Iterator[tuple[int, int, str]]:
+        """What comes into the text of a statement, and in place of what."""
         for use in self._uses(statement, parameters):
             source = self._source(use)
             reference = use.reference
             alias = "" if reference.alias is not None else f" AS {quote_identifier(reference.names[-1])}"
-            edits.add((*reference.span, source + alias))
+            yield (*reference.span, source + alias)
             if len(reference.names) > 1:
-                edits |= {(*prefix, "") for prefix in statement.schema_prefixes(reference)}
-        for start, end, replacement in sorted(edits, reverse=True):
-            text = text[:start] + replacement + text[end:]
-        return text
+                yield from ((*prefix, "") for prefix in statement.schema_prefixes(reference))
+
+    def _has_unknown_names(
+        self, text: str, statement: Statement | None, edits: Collection[tuple[int, int, str]]
+    ) -> bool:
+        """Whether a statement may name tables of the catalog that stay in its text as they are.
+
+        DuckDB does not know them; where a variable of the caller is called as one, it would read that.
+        """
+        columns = frozenset[int]() if statement is None else statement.column_starts
+        unknown = [
+            name
+            for name in _qualified_names(text, self._catalog.schemas)
+            if name.start not in columns and not any(begin <= name.start < end for begin, end, _ in edits)
+        ]
+        if not unknown:
+            return False
+        hidden = self._schemas()
+        unknown = [name for name in unknown if name.is_text or name.schema not in hidden]
+        if _MACRO.match(text) and any(not name.is_text or "query" in fold(text) for name in unknown):
+            raise _not_lasting("a table by its place or folder")
+        return bool(unknown)
+
+    def _hide_variables(self, hidden: bool) -> None:
+        """Let DuckDB read no variable of the caller's as a table, or what the connection is set to again."""
+        if self._hides_variables == hidden:
+            return
+        name = "python_enable_replacements"
+        try:
+            if hidden and not self._setting(name):
+                return
+            self._connection.execute(f"SET {name} = {not hidden}")
+        except duckdb.TransactionException:
+            return  # A transaction that failed takes nothing but its end.
+        self._hides_variables = hidden
 
     def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
         """Return which files of the Delta tables in a statement are read, in the order of the text."""
@@ -145,7 +201,7 @@ class Rewriter:
     def show_registered(self, folded: str | None = None) -> None:
         """Make views of the registered tables that a text, folded, names, for what is not rewritten."""
         for name, snapshot in self._catalog.pinned.items():
-            if folded is not None and fold(quote_identifier(name))[1:-1] not in folded:
+            if folded is not None and not may_name(folded, name):
                 continue
             if self._views.get(name) is snapshot or fold(name) in self._foreign():
                 continue
@@ -185,19 +241,15 @@ class Rewriter:
         return fold(name) in self._schemas()
 
     def _settings(self) -> Settings:
-        rows = self._connection.execute(
-            "SELECT current_setting('TimeZone'), current_setting('default_collation')"
-        ).fetchall()
-        return Settings(str(rows[0][0]), bool(rows[0][1]))
+        return Settings(str(self._setting("TimeZone")), bool(self._setting("default_collation")))
+
+    def _setting(self, name: str) -> Any:
+        return self._connection.execute("SELECT current_setting(?)", [name]).fetchall()[0][0]
 
     def _ensure_lasting(self, statement: Statement) -> None:
         for reference in statement.references:
             if self._catalog.schema_of(reference.names) is not None:
-                name = ".".join(map(quote_identifier, reference.names))
-                raise UnsupportedFeatureError(
-                    f"DuckDB keeps the text of a view or macro, and does not know {name}: register the table",
-                    feature="views over places",
-                )
+                raise _not_lasting(".".join(map(quote_identifier, reference.names)))
 
     def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[_Use]:
         """The references to Delta tables, each table at one version."""
@@ -295,3 +347,10 @@ class Rewriter:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)
+
+
+def _not_lasting(name: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"DuckDB keeps the text of a view or macro, and does not know {name}: register the table",
+        feature="views over places",
+    )

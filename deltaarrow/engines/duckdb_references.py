@@ -18,7 +18,7 @@ import functools
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,15 @@ from deltaarrow.schema import DataType, Field, StructType
 if TYPE_CHECKING:
     from sqlglot import Dialect, exp
 
-__all__ = ["Reference", "Settings", "Statement", "fold", "parse_statement"]
+__all__ = [
+    "QualifiedName",
+    "Reference",
+    "Settings",
+    "Statement",
+    "fold",
+    "parse_statement",
+    "qualified_names",
+]
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
@@ -80,6 +88,15 @@ class Reference:
     def known_as(self) -> str:
         """The name, folded, by which the statement calls its columns."""
         return fold(self.alias if self.alias is not None else self.names[-1])
+
+
+@dataclass(frozen=True)
+class QualifiedName:
+    """Where in a statement a table of a schema, folded, may be named; `is_text` for within a text."""
+
+    start: int
+    schema: str
+    is_text: bool
 
 
 @dataclass(frozen=True)
@@ -139,6 +156,17 @@ class Statement:
             names = column.parts[:-1]
             if len(names) > 1 and [fold(name.name) for name in names[:2]] == wanted:
                 yield names[0].meta["start"], names[1].meta["start"]
+
+    @functools.cached_property
+    def column_starts(self) -> frozenset[int]:
+        """Where in the text the names of columns, and of what qualifies them, start.
+
+        Without those in arguments of functions that sqlglot does not know: there columns may name tables.
+        """
+        from sqlglot import exp
+
+        columns = (c for c in self.tree.find_all(exp.Column) if c.find_ancestor(exp.Anonymous) is None)
+        return frozenset(part.meta["start"] for c in columns for part in c.parts if "start" in part.meta)
 
     def condition(
         self,
@@ -262,9 +290,33 @@ def parse_statement(text: str) -> Statement | None:
         return None
 
 
+def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
+    """Return where in a statement a table of one of the schemas, folded, may be named.
+
+    That is where such a name comes before a dot, or a text has one: DuckDB's ``query`` takes statements.
+    A statement that has no tokens may name each at its start.
+    """
+    with no_collection():
+        from sqlglot.errors import SqlglotError
+        from sqlglot.tokenizer_core import TokenType
+    try:
+        tokens = _dialect()().tokenize(text)
+    except SqlglotError:
+        return [QualifiedName(0, schema, is_text=False) for schema in schemas]
+    found = []
+    dots = {place for place, token in enumerate(tokens, -1) if token.token_type == TokenType.DOT}
+    for place, token in enumerate(tokens):
+        folded = fold(token.text)
+        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER) and "." in folded:
+            found += [QualifiedName(token.start, each, is_text=True) for each in schemas if each in folded]
+        elif folded in schemas and place in dots:
+            found.append(QualifiedName(token.start, folded, is_text=False))
+    return found
+
+
 @functools.cache
 def _dialect() -> "type[Dialect]":
-    """DuckDB's dialect in which placeholders without a name know their place."""
+    """DuckDB's dialect with names in backticks, in which placeholders without a name know their place."""
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.tokenizer_core import TokenType
@@ -273,6 +325,9 @@ def _dialect() -> "type[Dialect]":
         return parser.expression(exp.Placeholder(this=f"?{parser._prev.start}"))
 
     class DuckDBWithPlaces(DuckDB):
+        class Tokenizer(DuckDB.Tokenizer):
+            IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot reads a class attribute
+
         class Parser(DuckDB.Parser):  # type: ignore[valid-type,misc]
             PLACEHOLDER_PARSERS = {  # noqa: RUF012 - sqlglot reads a class attribute
                 **DuckDB.Parser.PLACEHOLDER_PARSERS,

@@ -380,6 +380,86 @@ def test_variables_of_the_caller_are_found(con):
     assert con.execute("SELECT count(*) FROM wanted").fetchall() == [(wanted.num_rows,)]
 
 
+@pytest.mark.parametrize("place", ["`{}`", "'{}'", '"{}"'])
+@pytest.mark.parametrize("schema", ["delta", "DELTA", "`delta`", '"Delta"', "delta /* of */ "])
+def test_a_place_is_quoted_as_spark_does_and_is_no_variable(con, lake, monkeypatch, schema, place):
+    numbers = pa.table({"variable": [1]})  # noqa: F841 - DuckDB finds it
+    monkeypatch.chdir(lake)
+    for path in (f"{lake}/numbers", "numbers"):
+        table = f"{schema}.{place.format(path)}"
+        assert con.sql(f"SELECT count(`id`) FROM {table} WHERE `p` = 3").fetchall() == [(10,)]
+        with_cte = f"WITH x AS (FROM {table}), numbers AS (SELECT 5) SELECT (SELECT count(*) FROM x)"
+        assert con.execute(with_cte).fetchall() == [(100,)]
+        assert con.explain(f"SELECT id FROM {table} WHERE `p` = 3")[0].left_files == 1
+
+
+def test_names_in_backticks_hold_backticks_and_quotes(con, tmp_path):
+    write_deltalake(tmp_path / 'a`b"c', pa.table({'x`"y': [1, 2]}))
+    con.attach(tmp_path, 'l`"k')
+    assert con.sql('SELECT `x``"y` FROM `l``"k`.`a``b"c` WHERE `x``"y` > 1').fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM lake.missing",
+        "SELECT * FROM `LAKE`.`missing`",
+        "SELECT * FROM memory.lake.missing",
+        "SELECT * FROM lake.main.missing",
+        "SELECT * FROM delta.main.missing",
+        "SELECT * FROM query('FROM delta.missing')",
+        "SELECT * FROM query_table('lake.missing')",
+        "FROM numbers WHERE id IN (FROM query_table('lake.missing'))",
+        "SUMMARIZE delta.missing",
+        "DESCRIBE delta.`missing`",
+        "TABLE delta.missing",
+        "PIVOT delta.missing ON variable",
+        "VALUES ((SELECT max(variable) FROM delta.missing))",
+        "SET VARIABLE x = (SELECT max(variable) FROM delta.missing)",
+        "COPY delta.missing TO '/dev/null' (FORMAT csv)",
+        "PREPARE q AS SELECT * FROM delta.missing",
+        "CREATE VIEW v AS (TABLE delta.missing)",
+        "CALL query_table('delta.missing')",
+        "UPDATE own SET a = variable FROM delta.missing",
+        "MERGE INTO own USING delta.missing ON false WHEN NOT MATCHED THEN INSERT VALUES (1)",
+        "INSERT INTO own TABLE delta.missing",
+    ],
+)
+def test_a_name_of_delta_is_never_that_of_a_variable(con, sql):
+    missing = pa.table({"variable": [1]})
+    con.execute("CREATE TABLE own (a BIGINT)")
+    for run in (con.execute, con.sql, lambda text: con.execute(con.extract_statements(text)[0])):
+        with pytest.raises((duckdb.Error, TableNotFoundError, UnsupportedFeatureError)):
+            run(sql)
+        assert con.sql("SELECT * FROM missing").fetchall() == [(missing.num_rows,)]
+    assert con.sql("SELECT * FROM own").fetchall() == []
+
+
+def test_a_macro_over_a_place_is_refused(con):
+    for body in ("TABLE SELECT * FROM delta.`numbers`", "(SELECT 1 FROM (PIVOT delta.numbers ON id))"):
+        with pytest.raises(UnsupportedFeatureError, match="register the table"):
+            con.execute(f"CREATE OR REPLACE TEMP MACRO m() AS {body}")
+
+
+def test_a_failed_transaction_with_a_name_of_delta_is_rolled_back(con):
+    missing = pa.table({"variable": [1]})
+    con.execute("BEGIN")
+    with pytest.raises(duckdb.Error):
+        con.execute("SELECT * FROM lake.missing")
+    con.execute("ROLLBACK")
+    assert con.execute("SELECT * FROM missing").fetchall() == [(missing.num_rows,)]
+
+
+def test_variables_are_found_beside_columns_and_texts_that_look_like_names_of_delta(con):
+    rows = pa.table({"p": [1, 2]})
+    assert con.sql("SELECT sum(lake.p) FROM rows AS lake").fetchall() == [(rows.num_rows + 1,)]
+    con.execute("SET python_enable_replacements = false")
+    with pytest.raises(duckdb.Error):
+        con.sql("SELECT * FROM lake.missing")
+    with pytest.raises(duckdb.Error):
+        con.sql("SELECT * FROM rows")
+
+
 def test_a_connection_of_the_caller_is_used_as_it_is(lake):
     with duckdb.connect() as own:
         own.execute("CREATE TABLE mine AS SELECT 1 AS p")
