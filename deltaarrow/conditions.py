@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import deltaarrow.scan as scan
+import deltaarrow.stored_expressions as stored_expressions
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
 from deltaarrow.moments import type_name
@@ -29,7 +30,10 @@ def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Seq
         raise TypeError(
             f"a condition is SQL text or (column, operator, value) tuples, not {type_name(filters)}"
         )
-    predicate = from_sql(filters) if isinstance(filters, str) else from_filters(filters, partition_columns)
+    if not isinstance(filters, str):
+        return bind(from_filters(filters, partition_columns), schema)
+    predicate = from_sql(filters)
+    stored_expressions.ensure_columns_unquoted(filters, [schema])
     return bind(predicate, schema)
 
 

@@ -9,7 +9,13 @@ from deltaarrow.features import ensure_writable, upgraded_protocol
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import CONSTRAINT_PREFIX, Constraint, count_broken, parse_expression
+from deltaarrow.stored_expressions import (
+    CONSTRAINT_PREFIX,
+    Constraint,
+    count_broken,
+    ensure_columns_unquoted,
+    parse_expression,
+)
 from deltaarrow.transaction import OptimisticTransaction
 
 __all__ = ["add_constraint", "drop_constraint"]
@@ -41,8 +47,10 @@ def add_constraint(
         InvalidTablePropertyError: there is a constraint of that name, or it has no name.
         ConstraintViolationError: rows of the table break it.
         UnsupportedFeatureError: the expression holds what is not supported, or is not a condition.
+        InvalidPredicateError: it has a column in double quotes, which is a text in Spark SQL.
         SchemaMismatchError: the expression names a column that is not there.
     """
+    ensure_columns_unquoted(expression, [snapshot.schema])
     constraint = Constraint(name, parse_expression(expression, snapshot.schema))
     # As delta-spark stores it.
     key = f"{CONSTRAINT_PREFIX}{name.lower()}"

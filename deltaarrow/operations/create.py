@@ -42,7 +42,7 @@ from deltaarrow.schema import (
     without_column_ids,
 )
 from deltaarrow.storage import Store
-from deltaarrow.stored_expressions import ensure_rules_declarable
+from deltaarrow.stored_expressions import declared_rules, ensure_columns_unquoted, ensure_rules_declarable
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import ensure_identity_columns_declarable
 
@@ -80,6 +80,8 @@ class NewTable:
         asked = [FEATURES["clustering"]] if self.cluster_by else []
         protocol = minimal_protocol(schema, self.configuration, asked)
         configuration = with_materialized_columns(protocol, configuration)
+        for rule in declared_rules(schema, configuration).constraints:
+            ensure_columns_unquoted(rule.expression.text, [schema])
         ensure_rules_declarable(schema, configuration)
         ensure_identity_columns_declarable(schema, partition_columns)
         metadata = Metadata(

@@ -40,6 +40,7 @@ from deltaarrow.schema import (
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.stored_expressions import ensure_columns_unquoted
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
 
@@ -169,6 +170,7 @@ class BegunWrite:
 
 
 def _condition(text: str, schema: Schema) -> Predicate:
+    ensure_columns_unquoted(text, [schema])
     predicate = bind(from_sql(text), schema)
     to_duckdb(predicate)  # raises for what is not understood before anything is written
     return predicate

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deltaarrow.stored_expressions.known import Equality, known_equalities, known_predicate
     from deltaarrow.stored_expressions.native import to_native_sql
     from deltaarrow.stored_expressions.nodes import ColumnRef, Expression, Node, Path
+    from deltaarrow.stored_expressions.quoted_names import ensure_columns_unquoted
     from deltaarrow.stored_expressions.registry import readme_functions
     from deltaarrow.stored_expressions.rendering import to_sandbox_sql, to_sql
     from deltaarrow.stored_expressions.rules import (
@@ -57,6 +58,7 @@ __all__ = [
     "count_broken",
     "declared_rules",
     "derived_predicate",
+    "ensure_columns_unquoted",
     "ensure_rules_declarable",
     "evaluate",
     "generate",
@@ -93,6 +95,7 @@ __getattr__ = lazy_attributes(
         "count_broken": "deltaarrow.stored_expressions.rules",
         "declared_rules": "deltaarrow.stored_expressions.declared",
         "derived_predicate": "deltaarrow.stored_expressions.derivation",
+        "ensure_columns_unquoted": "deltaarrow.stored_expressions.quoted_names",
         "ensure_rules_declarable": "deltaarrow.stored_expressions.declared",
         "evaluate": "deltaarrow.stored_expressions.evaluation",
         "generate": "deltaarrow.stored_expressions.rules",

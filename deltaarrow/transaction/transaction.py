@@ -35,6 +35,7 @@ from deltaarrow.features import is_row_tracking_enabled, is_supported, propertie
 from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path
+from deltaarrow.stored_expressions import ensure_columns_unquoted
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
 from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
@@ -129,6 +130,7 @@ class OptimisticTransaction:
         """
         snapshot = self._need_snapshot()
         if isinstance(predicate, str):
+            ensure_columns_unquoted(predicate, [snapshot.schema])
             predicate = bind(from_sql(predicate), snapshot.schema)
         names = None if columns is None else list(dict.fromkeys(["path", *columns]))
         files = snapshot.files(predicate, names)

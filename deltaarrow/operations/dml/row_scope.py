@@ -34,6 +34,7 @@ from deltaarrow.stored_expressions import (
     Node,
     Path,
     assigned,
+    ensure_columns_unquoted,
     has_same_shape,
     has_text_rules,
     known_equalities,
@@ -118,10 +119,12 @@ class RowScope:
     def condition(self, text: str) -> Condition:
         """Return a condition on the rows.
 
-        Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` raises.
+        Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` and
+        `ensure_columns_unquoted` raise.
         """
         if not isinstance(text, str):
             raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
+        ensure_columns_unquoted(text, self.tables.values())
         return self._plain(text) or self._spelled_out(text)
 
     def _plain(self, text: str) -> Condition | None:
@@ -163,10 +166,11 @@ class RowScope:
         """Return what a column of a type is assigned.
 
         Raises `SchemaMismatchError` for a column that is not there or does not fit, and what
-        `parse_expression` raises.
+        `parse_expression` and `ensure_columns_unquoted` raise.
         """
         if not isinstance(text, str):
             raise TypeError(f"a value is SQL text, not {type(text).__qualname__}")
+        ensure_columns_unquoted(text, self.tables.values())
         found = parse_column(text, self._scope)
         if found is not None:
             path, field = found
