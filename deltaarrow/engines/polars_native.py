@@ -17,6 +17,7 @@ Which tables and files can be read like this is decided by `deltaarrow.engines.p
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -161,7 +162,7 @@ class NativeScan:
         return self._select(
             scan,
             {
-                field.name: pl.lit(self.layout.partition_value(task, field), dtype=polars_type(field.type))
+                field.name: _literal(self.layout.partition_value(task, field), polars_type(field.type))
                 for field in self._partitions
             },
         )
@@ -241,6 +242,13 @@ class NativeScan:
             return scan.select(expressions)
         # A selection of nothing but literals has one row, whatever the scan has, and one of nothing has none.
         return scan.with_columns(expressions).select(self.columns) if self.columns else scan
+
+
+def _literal(value: Any, data_type: pl.DataType) -> pl.Expr:
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+        # Polars takes literals of zero for the same whatever their sign, and joins the scans that have them.
+        return pl.lit(pl.Series([value], dtype=data_type)).first()
+    return pl.lit(value, dtype=data_type)
 
 
 def _renamed(expression: pl.Expr, source: DataType, target: DataType) -> pl.Expr:

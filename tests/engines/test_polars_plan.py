@@ -300,6 +300,17 @@ def test_any_number_of_partition_values(tmp_path, monkeypatch, most):
     assert_frame_equal(pl.concat(pages), frame.collect())
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("texts", [("-0.0", "0.0"), ("0.0", "-0.0", "1.5", "-0.0")])
+def test_zeros_of_either_sign_stay_partition_values(tmp_path, kind, texts):
+    builder = TableBuilder(tmp_path).protocol()
+    builder.metadata(pa.schema([("x", pa.int64()), ("p", kind)]), ["p"])
+    builder.commit([builder.add_file(pa.table({"x": [n]}), {"p": text}) for n, text in enumerate(texts)])
+    for wanted in (scan_delta(tmp_path), scan_delta(tmp_path).filter(pl.col("p") < 2)):
+        for engine in ("in-memory", "streaming"):
+            assert [*map(str, wanted.sort("x").collect(engine=engine)["p"])] == list(texts)
+
+
 def test_many_partitions_are_few_scans(tmp_path):
     builder = (
         TableBuilder(tmp_path).protocol().metadata(pa.schema([("id", pa.int64()), ("p", pa.int32())]), ["p"])
