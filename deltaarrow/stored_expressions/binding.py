@@ -32,7 +32,7 @@ from deltaarrow.stored_expressions.operators import (
 from deltaarrow.stored_expressions.registry import find_function
 from deltaarrow.stored_expressions.scope import Fields, Scope, TableScope
 from deltaarrow.stored_expressions.syntax import is_suffix, parse_tree
-from deltaarrow.stored_expressions.temporal import add_days, extracted
+from deltaarrow.stored_expressions.temporal import BY_UNIT, add_days, extracted
 from deltaarrow.stored_expressions.texts import concatenate, like, matches
 from deltaarrow.stored_expressions.types import (
     BINARY,
@@ -277,6 +277,10 @@ class _Binder:
         name = node.this
         function = find_function(name) if isinstance(name, str) else None
         operands = node.expressions
+        by_unit = BY_UNIT.get(str(name).lower())
+        if by_unit is not None and len(operands) == 3:
+            unit = _names(operands[0]) or ("",)
+            return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
             names = [each.alias if each.key == "alias" else None for each in operands]
             return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])

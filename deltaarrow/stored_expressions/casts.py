@@ -42,6 +42,8 @@ _INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
 _DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+){_BLANKS}"
 _DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
 _DOUBLE_TEXT = f"{_BLANKS}(?:{_DIGITS}|(?i:[+-]?inf(?:inity)?|nan)){_BLANKS}"
+_BEYOND_FLOAT = 2.0**128 - 2.0**103
+"""The least double that is rounded to more than the greatest float."""
 _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
 
 
@@ -126,7 +128,11 @@ def _floating_to_integral(source: DataType, target: DataType) -> _Sql:
 
 
 def _floating_to_floating(source: DataType, target: DataType) -> _Sql:
-    return ("CAST({0} AS DOUBLE)", False) if target == DOUBLE else None
+    if target == DOUBLE:
+        return "CAST({0} AS DOUBLE)", False
+    # What rounds to more than the greatest float is infinite to Spark, and an error to DuckDB.
+    beyond = f"isfinite({{0}}) AND abs({{0}}) >= {_BEYOND_FLOAT!r}::DOUBLE"
+    return f"CAST(CASE WHEN {beyond} THEN sign({{0}}) * 'inf'::DOUBLE ELSE {{0}} END AS FLOAT)", False
 
 
 def _to_decimal(source: DataType, target: DataType) -> _Sql:
@@ -145,10 +151,6 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     if digits[0] < 38:
         return f"CAST(CAST({{0}} AS DECIMAL({digits[0] + 1},{digits[1]})) AS VARCHAR)", False
     return None
-
-
-def _floating_from_string(source: DataType, target: DataType) -> _Sql:
-    return _text(_DOUBLE_TEXT, f"CAST({_TRIMMED} AS DOUBLE)")(source, target) if target == DOUBLE else None
 
 
 def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
@@ -173,12 +175,11 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("floating", "integral"): _floating_to_integral,
     ("floating", "floating"): _floating_to_floating,
     ("decimal", "integral"): _raising("CAST(trunc({0}) AS {type})"),
-    ("decimal", "floating"): lambda source, target: (
-        ("CAST(CAST({0} AS VARCHAR) AS DOUBLE)", False) if target == DOUBLE else None
-    ),
+    ("decimal", "floating"): _always("CAST(CAST({0} AS VARCHAR) AS {type})"),
     ("decimal", "decimal"): _to_decimal,
     ("decimal", "string"): _decimal_to_string,
     ("boolean", "integral"): _always("CAST({0} AS {type})"),
+    ("boolean", "floating"): _always("CAST({0} AS {type})"),
     ("boolean", "string"): _always("CAST({0} AS VARCHAR)"),
     ("date", "string"): _always("CAST({0} AS VARCHAR)"),
     ("timestamp", "string"): _always("CAST({0} AS VARCHAR)"),
@@ -192,7 +193,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("timestamp", "integral"): lambda source, target: (f"CAST({_SECONDS} AS {{type}})", target != LONG),
     ("string", "integral"): _text(_INTEGER_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
     ("string", "decimal"): _text(_DECIMAL_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
-    ("string", "floating"): _floating_from_string,
+    ("string", "floating"): _text(_DOUBLE_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
     ("string", "date"): _text(
         f"{_BLANKS}{_YEAR}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}(?:[ T].*)?{_BLANKS}",
         "CAST(substring(ltrim({0}, chr(32) || chr(9) || chr(13) || chr(10)), 1, 10) AS DATE)",

@@ -43,7 +43,7 @@ def readme_functions() -> str:
     for source, target in cast_pairs():
         targets.setdefault(source, []).append(target)
     casts = "; ".join(f"{source} to {', '.join(kinds)}" for source, kinds in targets.items())
-    lines.append(f"Casts: {casts}. Floating numbers are cast to double only.")
+    lines.append(f"Casts: {casts}.")
     for title, functions in CHAPTERS.items():
         lines += ["", f"| {title} | |", "|---|---|"]
         for function in functions:

@@ -14,12 +14,16 @@ from deltaarrow.stored_expressions.nodes import Node, call, refused
 from deltaarrow.stored_expressions.types import (
     DATE,
     INTEGER,
+    INTEGRAL,
+    LONG,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VOID,
+    type_name,
 )
 
-__all__ = ["FUNCTIONS", "add_days", "extracted", "field"]
+__all__ = ["BY_UNIT", "FUNCTIONS", "add_days", "extracted", "field"]
 
 _DATE_FIELDS = {
     "year": "year({0})",
@@ -50,6 +54,19 @@ _UNITS = {
     **dict.fromkeys(("month", "mm", "mon"), "month"),
     "week": "week",
 }
+_MICROSECONDS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 7 * 86_400_000_000,
+}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MOST_MONTHS = 12 * 10_000
+_MOST_MICROSECONDS = 366 * 10_000 * _MICROSECONDS["day"]
+"""No two times between the years 1 and 9999 are as far from each other."""
 _TIME_UNITS = {
     **dict.fromkeys(("day", "dd"), "day"),
     **{name: name for name in ("hour", "minute", "second", "millisecond", "microsecond")},
@@ -126,6 +143,52 @@ _OUTSIDE = "error('unsupported: a date outside the years 1 to 9999')"
 
 def _difference(end: Node, start: Node) -> Node:
     return call("datediff", (as_date(end), as_date(start)), INTEGER, "CAST({0} - {1} AS INTEGER)")
+
+
+def _units_between(unit: str, start: Node, end: Node) -> Node:
+    """How many whole units lie between two times."""
+    nodes, name = (_to_timestamp(start), _to_timestamp(end)), unit.lower()
+    if name in _MICROSECONDS:
+        sql = f"(epoch_us({{1}}) - epoch_us({{0}})) // {_MICROSECONDS[name]}"
+    elif name in _MONTHS:
+        # As Java counts: a last day that is not over is left out, and then days go by their numbers.
+        first, last = "CAST({0} AS DATE)", "CAST({1} AS DATE)"
+        begun, ended = "CAST({0} AS TIME)", "CAST({1} AS TIME)"
+        cut = f"CASE WHEN {last} > {first} AND {ended} < {begun} THEN -1"
+        cut += f" WHEN {last} < {first} AND {ended} > {begun} THEN 1 ELSE 0 END"
+        days = (f"({last} + {cut})", first)
+        places = (f"((year({day}) * 12 + month({day})) * 32 + day({day}))" for day in days)
+        sql = f"({' - '.join(places)}) // {32 * _MONTHS[name]}"
+    else:
+        raise refused(f"timestampdiff by {unit.upper() or 'what is not the name of a unit'}")
+    return call("timestampdiff", nodes, LONG, f"CAST({sql} AS BIGINT)")
+
+
+def _units_later(unit: str, count: Node, start: Node) -> Node:
+    """The time some units later."""
+    if count.type not in (*INTEGRAL, VOID):
+        raise refused(f"a count of units made of {type_name(count.type)} without a cast")
+    nodes, name = (cast(count, LONG), as_timestamp(start)), unit.lower()
+    if name in _MICROSECONDS or name == "dayofyear":
+        size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
+        most, sql = _MOST_MICROSECONDS // size, f"make_timestamp(epoch_us({{1}}) + {{0}} * {size})"
+    elif name in _MONTHS:
+        size = _MONTHS[name]
+        most, sql = _MOST_MONTHS // size, f"{{1}} + to_months(CAST({{0}} * {size} AS INTEGER))"
+    else:
+        raise refused(f"timestampadd by {unit.upper() or 'what is not the name of a unit'}")
+    checked = (
+        f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL WHEN {{0}} NOT BETWEEN -{most} AND {most} THEN"
+        f" {_OUTSIDE} WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} ELSE {_OUTSIDE} END"
+    )
+    return call("timestampadd", nodes, nodes[1].type, checked, fails=True)
+
+
+BY_UNIT = {
+    **dict.fromkeys(("datediff", "date_diff", "timestampdiff"), _units_between),
+    **dict.fromkeys(("dateadd", "date_add", "timestampadd"), _units_later),
+}
+"""What functions with three arguments do whose first one is the name of a unit."""
 
 
 def _last_day(operand: Node) -> Node:
@@ -227,10 +290,12 @@ FUNCTIONS = (
     ),
     Function(("date_trunc",), "unit, timestamp", (2, 2), _date_trunc, "a literal unit"),
     Function(("trunc",), "date, unit", (2, 2), _trunc, "a literal unit"),
-    Function(("date_add", "dateadd"), "date, days", (2, 2), add_days),
+    Function(("date_add", "dateadd"), "date, days", (2, 2), add_days, "or as `timestampadd`"),
     Function(("date_sub",), "date, days", (2, 2), _date_sub),
     Function(("add_months",), "date, months", (2, 2), _add_months),
-    Function(("datediff", "date_diff"), "end, start", (2, 2), _difference),
+    Function(("datediff", "date_diff"), "end, start", (2, 2), _difference, "or as `timestampdiff`"),
+    Function(("timestampadd",), "unit, count, timestamp", (3, 3), _units_later, "an integral count"),
+    Function(("timestampdiff",), "unit, start, end", (3, 3), _units_between),
     Function(("last_day",), "date", (1, 1), _last_day),
     Function(("make_date",), "year, month, day", (3, 3), _make_date),
     Function(("to_date",), "value", (1, 1), _to_date, "without a format"),

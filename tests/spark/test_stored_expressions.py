@@ -171,18 +171,18 @@ CASTS = [
             "bhil",
             "TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL(10,0) DECIMAL(5,2) STRING BOOLEAN TIMESTAMP",
         ),
-        "f": "INT BIGINT DOUBLE TINYINT",
-        "d": "INT BIGINT SMALLINT DOUBLE",
-        "e": "INT BIGINT",
-        "m": "INT BIGINT DOUBLE DECIMAL(10,1) DECIMAL(4,2) DECIMAL(20,5) STRING TINYINT",
+        "f": "INT BIGINT DOUBLE TINYINT FLOAT",
+        "d": "INT BIGINT SMALLINT DOUBLE FLOAT",
+        "e": "INT BIGINT FLOAT",
+        "m": "INT BIGINT DOUBLE FLOAT DECIMAL(10,1) DECIMAL(4,2) DECIMAL(20,5) STRING TINYINT",
         "n": "INT DOUBLE DECIMAL(10,2) STRING DECIMAL(3,0)",
-        "w": "DOUBLE STRING BIGINT DECIMAL(20,0)",
-        "x": "INT BIGINT DOUBLE DECIMAL(10,1) DATE TIMESTAMP TIMESTAMP_NTZ BOOLEAN BINARY STRING TINYINT",
+        "w": "DOUBLE FLOAT STRING BIGINT DECIMAL(20,0)",
+        "x": "INT BIGINT FLOAT DOUBLE DECIMAL(10,1) DATE TIMESTAMP TIMESTAMP_NTZ BOOLEAN BINARY STRING",
         "s": "BINARY INT DATE",
         "dt": "STRING TIMESTAMP TIMESTAMP_NTZ DATE",
         "ts": "STRING DATE TIMESTAMP_NTZ BIGINT INT",
         "z": "STRING DATE TIMESTAMP",
-        "o": "INT STRING BIGINT TINYINT",
+        "o": "FLOAT DOUBLE INT STRING BIGINT TINYINT",
         "bin": "STRING",
     }.items()
     for target in targets.split()
@@ -197,6 +197,22 @@ TEXT_VALUES = {
         *("1.5", "1e3", "1e400", "-.5", "5.", "4.9e-324", "1e-400", "x", "", " 1 ", "0.1e1", "1,5"),
         *("NaN", " nan ", "Infinity", "-inf", "+Inf", "+INFINITY", "-Infinity", "infinit", "nano", "- inf"),
     ),
+    "FLOAT": (
+        *(
+            "1.5",
+            "1e39",
+            "-1e39",
+            "1e-46",
+            "3.4028235677973362e38",
+            "16777217",
+            "1e400",
+            "x",
+            "-0",
+            "nan",
+            "inf",
+        ),
+        "1.00000017881393432617187501",
+    ),
     "DATE": (
         *("2024-02-29", "2023-02-29", "2024-02-29T12:00", "2024-02-29 junk", " 2024-01-01 ", "2024-13-01"),
         *("0001-01-01", "9999-12-31", "", "x", "2024-00-10", "2024-01-32"),
@@ -209,6 +225,13 @@ TEXT_VALUES = {
     "BOOLEAN": ("true", " T ", "Yes", "1", "y", "f", "NO", "0", "n", "on", "", "2", "falsch"),
 }
 CASTS += [f"CAST('{text}' AS {target})" for target, texts in TEXT_VALUES.items() for text in texts]
+CASTS += [
+    f"CAST({text} AS FLOAT)"
+    for text in (
+        *("3.4028235677973362e38D", "3.4028235677973366e38D", "-3.4028235677973366e38D", "0.1D", "1e-46D"),
+        *("d + 1", "f + 1", "f * m", "f / 3", "f - d", "m + 0.5", "99999999999999999999999999999999999999"),
+    )
+]
 TEXT = [
     *(
         "s || t",
@@ -378,6 +401,38 @@ TIMES = [
         "datediff(dt, ts)",
         "date_diff(dt, DATE'2000-01-01')",
     ),
+    *(
+        f"{name}({unit}, {arguments})"
+        for unit in (
+            *("YEAR", "quarter", "Month", "WEEK", "day", "hour", "MINUTE", "second", "MILLISECOND"),
+            "microsecond",
+        )
+        for name, arguments in (
+            *(("datediff", "dt, ts"), ("date_diff", "ts, z"), ("timestampdiff", "z, dt")),
+            *(("datediff", "dt, DATE'2020-02-29'"), ("datediff", "'2024-01-31 13:14:15.5', ts")),
+            *(("timestampdiff", "TIMESTAMP'2020-01-31 12:00:00', ts"), ("timestampadd", "j, ts")),
+            *(
+                ("dateadd", "b, dt"),
+                ("date_add", "-h, z"),
+                ("timestampadd", "1L, ts"),
+                ("dateadd", "NULL, dt"),
+            ),
+            *(("timestampadd", "3, '2024-01-31'"), ("timestampadd", "-11, DATE'2024-02-29'")),
+        )
+    ),
+    *(
+        f"timestampdiff(month, TIMESTAMP'{start}', TIMESTAMP'{end}')"
+        for one, other in (
+            *(("2020-01-31 12:00:00", "2020-03-01 10:00:00"), ("2020-01-31 00:00:00", "2020-02-29 00:00:00")),
+            *(("2020-02-29 10:00:00", "2021-02-28 10:00:00"), ("2020-03-01 00:00:00", "2020-01-31 00:00:01")),
+            *(
+                ("2020-05-15 08:00:00", "2020-06-15 07:59:59.999999"),
+                ("2020-12-31 00:00:00", "2020-12-31 01:00:00"),
+            ),
+        )
+        for start, end in ((one, other), (other, one))
+    ),
+    *("timestampadd(dayofyear, 5, ts)", "dateadd(year, 9000, dt)", "timestampadd(hour, l, ts)"),
     *(
         "make_date(2024, 2, 29)",
         "make_date(2023, 2, 29)",

@@ -1,6 +1,7 @@
 """What UPDATE and MERGE assign to arrays, maps, structs and variants, and what a default stands for."""
 
 import datetime as dt
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -38,6 +39,36 @@ def make(path, configuration=None):
 
 def values(table, name):
     return table.to_pyarrow_table(columns=["id", name]).sort_by("id").column(name).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("f + 1", [2.5, None]),
+        ("f * f - 2L", [0.25, None]),
+        ("d", [float("inf"), 0.25]),
+        ("d * -1", [float("-inf"), -0.25]),
+        ("m + 0.05", [pytest.approx(0.15), pytest.approx(-7.45)]),
+        ("'1e39'", [float("inf")] * 2),
+        ("t.id = 1", [1.0, 0.0]),
+    ],
+)
+def test_floats_are_assigned_what_becomes_one(tmp_path, value, wanted):
+    rows = pa.table(
+        {
+            "id": [1, 2],
+            "f": pa.array([1.5, None], pa.float32()),
+            "d": [1e300, 0.25],
+            "m": pa.array([Decimal("0.1"), Decimal("-7.5")], pa.decimal128(10, 2)),
+        }
+    )
+    for name in ("merged", "updated"):
+        write_deltalake(tmp_path / name, rows)
+    merged, updated = DeltaTable(tmp_path / "merged"), DeltaTable(tmp_path / "updated")
+    merger = merged.merge(pa.table({"key": [1, 2]}), "key = t.id", "s", "t")
+    merger.when_matched_update({"f": value}).execute()
+    updated.update({"f": value.replace("t.", "")})
+    assert (values(merged, "f"), values(updated, "f")) == (wanted, wanted)
 
 
 @pytest.mark.parametrize(
