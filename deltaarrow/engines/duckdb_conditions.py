@@ -70,7 +70,7 @@ _PARTS = {
     "between": {"this", "low", "high"},
     "boolean": {"this"},
     "cast": {"this", "to"},
-    "datatype": {"this"},
+    "datatype": {"this", "expressions"},
     "in": {"this", "expressions"},
     "interval": {"this", "unit"},
     "like": {"this", "expression", "negate"},
@@ -79,6 +79,7 @@ _PARTS = {
 """The parts of sqlglot's nodes, by key, where they are others than the usual ones."""
 
 _INTEGERS = ("byte", "short", "integer", "long")
+_BITS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 _LONG = range(-(2**63), 2**63)
 _EXACT_AS_DOUBLE = 2**52
 _EXACT_AS_FLOAT = 2**24
@@ -246,9 +247,15 @@ class Conditions:
 
     def _cast(self, node: "exp.Expr") -> Any:
         value, target = self._constant(node.this), node.args["to"]
-        if not isinstance(value, str) or not _is_plain(target):
-            return _NOT_CONSTANT
         name = getattr(target.this, "name", "")
+        if not _is_plain(target) or (target.expressions and name != "DECIMAL"):
+            return _NOT_CONSTANT
+        if isinstance(value, bool):
+            return value if name == "BOOLEAN" else _NOT_CONSTANT
+        if isinstance(value, int | Decimal):
+            return _cast_number(value, name, target.expressions)
+        if not isinstance(value, str):
+            return _NOT_CONSTANT
         if name == "DATE":
             found: _Value = _date(value)
         elif name in ("TIMESTAMP", "TIMESTAMPTZ"):
@@ -292,6 +299,19 @@ def _literal_value(node: "exp.Expr") -> Any:
     if re.fullmatch(r"\d*\.\d*", text, re.ASCII) and text != ".":
         return Decimal(text)
     return float(text) if re.fullmatch(r"[\d.]+[eE][+-]?\d+", text, re.ASCII) else _NOT_CONSTANT
+
+
+def _cast_number(value: int | Decimal, name: str, sizes: "Sequence[exp.Expr]") -> Any:
+    """The number as a type that holds it as it is, or `_NOT_CONSTANT`."""
+    if isinstance(value, int) and name in _BITS:
+        return value if -(1 << _BITS[name]) <= value < 1 << _BITS[name] else _NOT_CONSTANT
+    digits = [size.name for size in sizes]
+    if name != "DECIMAL" or len(digits) != 2 or not all(map(str.isdecimal, digits)):
+        return _NOT_CONSTANT
+    precision, scale = map(int, digits)
+    number = Decimal(value)
+    whole, places = _digits(number)
+    return number if places <= scale and whole - places <= precision - scale else _NOT_CONSTANT
 
 
 def _is_exact_number(value: float | Decimal, data_type: PrimitiveType) -> bool:

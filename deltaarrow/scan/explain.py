@@ -397,10 +397,11 @@ def _why_silent(
     members = [_json_member(kind, *physical) for kind in ("nullCount", "nullCounts", "minValues")]
     with sandbox_cursor() as cursor:
         cursor.register("files", stats)
-        query = f"SELECT count(*) FILTER (coalesce({', '.join(members)}) IS NULL) FROM files"
-        ((silent,),) = cursor.sql(query).fetchall()
+        silence = f"count(*) FILTER (coalesce({', '.join(members)}) IS NULL)"
+        ((silent, bounded),) = cursor.sql(f"SELECT {silence}, count({members[-1]}) FROM files").fetchall()
     name, data_type = plain_text(".".join(path)), fields[-1].type
-    if silent < stats.num_rows and wants_bounds and not StatisticsColumn(physical, data_type).has_bounds:
+    has_bounds = bounded or StatisticsColumn(physical, data_type).has_bounds
+    if silent < stats.num_rows and wants_bounds and not has_bounds:
         kind = data_type.type if isinstance(data_type, PrimitiveType) else "nested"
         return f"{name} is {kind}, and its statistics have no bounds"
     if not silent:

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _INTEGERS = ("byte", "short", "integer", "long")
-_ORDERED = (*_INTEGERS, "float", "double", "string", "date", "timestamp", "timestamp_ntz")
+_ORDERED = (*_INTEGERS, "boolean", "float", "double", "string", "date", "timestamp", "timestamp_ntz")
 _EXACT_DIGITS = 15
 """Decimal digits that a double carries without loss."""
 _OLD = "TIMESTAMPTZ '1973-01-01 00:00:00+00'"
@@ -137,6 +137,8 @@ def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
     match data_type.type:
         case name if name in _INTEGERS:
             accepts = is_integer
+        case "boolean":
+            accepts = bool(types.is_boolean(found))
         case "float":
             accepts = bool(types.is_float32(found))
         case "double":
@@ -194,6 +196,8 @@ def written_value(field: Field, text: str) -> str:
     match field.type.type:
         case "string":
             return text
+        case "boolean":
+            return f"CASE {text} WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
         case "date":
             return f"TRY_CAST(regexp_extract({text}, '{_DAY}$') AS DATE)"
         case "timestamp":

@@ -1,7 +1,9 @@
 """A connection that knows Delta tables: names, versions, settings, and the files that it opens."""
 
 import json
+from decimal import Decimal
 
+import deltalake
 import duckdb
 import pyarrow as pa
 import pytest
@@ -116,6 +118,57 @@ def test_values_of_parameters_leave_out_files(con, condition, params):
     assert con.execute(sql, params).fetchall() == [(345,)]
     assert con.sql(sql, params=params).fetchall() == [(345,)]
     assert opened(con, sql, params) == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "flag = false",
+        "flag",
+        "NOT flag",
+        "flag IS FALSE",
+        "flag IN (true)",
+        "flag <> CAST(true AS BOOLEAN)",
+        "m > 6.0::DECIMAL(10,2)",
+        "m < -CAST(-6 AS DECIMAL(4,1))",
+        "m = 6::DECIMAL(38,30)",
+        "m IN (3.0::DECIMAL(5,1), 6::BIGINT)",
+        "m BETWEEN 1::TINYINT AND 4.5::DECIMAL(2,1)",
+    ],
+)
+def test_conditions_on_booleans_and_decimals_leave_out_files(tmp_path, condition):
+    for n in range(5):
+        rows = pa.table({"flag": [n % 2 == 0] * 2, "m": pa.array([Decimal(3 * n)] * 2, pa.decimal128(10, 2))})
+        deltalake.write_deltalake(tmp_path / "t", rows, mode="append")
+    with connect() as con:
+        con.register("t", tmp_path / "t")
+        con.register("rows", DeltaTable(tmp_path / "t").to_pyarrow_table())
+        found = con.sql(f"SELECT m FROM t WHERE {condition}").fetchall()
+        assert found == con.sql(f"SELECT m FROM rows WHERE {condition}").fetchall()
+        assert con.explain(f"SELECT m FROM t WHERE {condition}")[0].left_files == len(found) // 2 < 5
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "m <> 6.004::DECIMAL(10,2)",
+        "m > 5.996::DECIMAL(10,2)",
+        "m = 6.4::INTEGER",
+        "m > 6.0::DOUBLE",
+        "m = 6::DECIMAL",
+        "flag = 0",
+        "flag = 'f'",
+    ],
+)
+def test_casts_that_round_or_convert_are_left_to_duckdb(tmp_path, condition):
+    for n in range(5):
+        rows = pa.table({"flag": [n % 2 == 0], "m": pa.array([Decimal(3 * n)], pa.decimal128(10, 2))})
+        deltalake.write_deltalake(tmp_path / "t", rows, mode="append")
+    with connect() as con:
+        con.register("t", tmp_path / "t")
+        con.register("rows", DeltaTable(tmp_path / "t").to_pyarrow_table())
+        found = con.sql(f"SELECT m FROM t WHERE {condition}").fetchall()
+        assert found == con.sql(f"SELECT m FROM rows WHERE {condition}").fetchall() != []
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,34 @@ def is_kept(predicate, text=None, partition=None, *, schema=SCHEMA, mode="none",
     return bool(answer)
 
 
+@pytest.mark.parametrize(
+    ("predicate", "low", "high", "kept"),
+    [
+        ("b", False, False, False),
+        ("b", False, True, True),
+        ("NOT b", True, True, False),
+        ("NOT b", False, True, True),
+        ("b = true", False, False, False),
+        ("b != false", False, False, False),
+        ("b < true", True, True, False),
+        ("b IN (true)", False, False, False),
+        ("b IN (true, false)", False, False, True),
+        ("b NOT IN (false)", False, False, False),
+        ("b IS NULL", False, False, False),
+        ("b", None, False, False),
+        ("b", "0", "0", True),
+        ("b", "never", "never", True),
+    ],
+)
+def test_some_writers_bound_booleans(predicate, low, high, kept):
+    assert is_kept(predicate, stats(low, high, column="b")) is kept
+    if isinstance(high, bool):
+        parsed = (
+            f"{{'minValues': {{'b': {low or False}}}, 'maxValues': {{'b': {high}}}, 'nullCount': {{'b': 0}}}}"
+        )
+        assert is_kept(predicate, stats_parsed=parsed, stats=None) is kept
+
+
 ONE_TO_NINE = stats(1, 9)
 
 
@@ -479,7 +507,7 @@ def test_a_struct_may_have_the_type_that_a_column_had(column, stored, inside, ou
         ("ts", "TIMESTAMP '2020-01-01'", "ts = '2021-01-02'"),
         ("ts", "DATE '2020-01-01'", "ts = '2021-01-02'"),
         ("ntz", "TIMESTAMPTZ '2020-01-01 00:00:00Z'", "ntz = '2021-01-02'"),
-        ("b", "FALSE", "b"),
+        ("b", "0", "b"),
         ("a", "{'x': 1}", "a = 100"),
         ("A", "7::BIGINT", "a = 100"),
     ],
