@@ -31,7 +31,7 @@ def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Seq
             f"a condition is SQL text or (column, operator, value) tuples, not {type_name(filters)}"
         )
     if not isinstance(filters, str):
-        return bind(from_filters(filters, partition_columns), schema)
+        return bind(from_filters(filters, partition_columns, schema), schema)
     predicate = from_sql(filters)
     stored_expressions.ensure_columns_unquoted(filters, [schema])
     return bind(predicate, schema)

@@ -2,7 +2,8 @@
 
 ``[("a", "=", 1), ("b", "in", ["x", "y"])]`` is a conjunction; a list of such lists is their
 disjunction. NULLs are treated as pyarrow treats them there: a comparison with NULL keeps no row,
-``in`` finds NULL where the collection has None, and ``not in`` is its exact opposite.
+``in`` finds NULL where the collection has None, and ``not in`` is its exact opposite. A partition column of
+strings is compared with the text of a number, a boolean, a date or a time, as in ``deltalake``.
 """
 
 import datetime
@@ -24,6 +25,7 @@ from deltaarrow.expressions.nodes import (
     Or,
     Predicate,
 )
+from deltaarrow.schema import PrimitiveType, StructType
 
 __all__ = ["Filter", "Filters", "from_filters"]
 
@@ -44,13 +46,16 @@ _COMPARISONS: dict[str, CompareOp] = {
 _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 
 
-def from_filters(filters: Filters, partition_columns: Collection[str] = ()) -> Predicate:
+def from_filters(
+    filters: Filters, partition_columns: Collection[str] = (), schema: StructType | None = None
+) -> Predicate:
     """The predicate tree of filters in tuples.
 
     Args:
         filters: a list of `Filter`, all of which must hold, or a list of such lists, one of which must.
         partition_columns: columns for which ``""`` stands for NULL, as in ``deltalake``: no string
             partition value is empty.
+        schema: where those are columns, to tell which of them are strings.
 
     Raises:
         InvalidPredicateError: a filter is ill-formed, or a value is of a type that no column has.
@@ -61,19 +66,21 @@ def from_filters(filters: Filters, partition_columns: Collection[str] = ()) -> P
     if not isinstance(filters, list | tuple) or not filters:
         raise InvalidPredicateError(f"filters are a list of (column, operator, value), not {filters!r}")
     if all(isinstance(each, list) for each in filters):
-        groups = [_conjunction(group, partition_columns) for group in filters]
+        groups = [_conjunction(group, partition_columns, schema) for group in filters]
         return groups[0] if len(groups) == 1 else Or(tuple(groups))
-    return _conjunction(filters, partition_columns)
+    return _conjunction(filters, partition_columns, schema)
 
 
-def _conjunction(filters: Sequence[Any], partition_columns: Collection[str]) -> Predicate:
+def _conjunction(
+    filters: Sequence[Any], partition_columns: Collection[str], schema: StructType | None
+) -> Predicate:
     if not filters:
         raise InvalidPredicateError("a list of filters is empty")
-    parts = [_single(each, partition_columns) for each in filters]
+    parts = [_single(each, partition_columns, schema) for each in filters]
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
-def _single(given: Any, partition_columns: Collection[str]) -> Predicate:
+def _single(given: Any, partition_columns: Collection[str], schema: StructType | None) -> Predicate:
     match given:
         case ((str() | tuple()) as name, str() as op, value):
             column = Column((name,) if isinstance(name, str) else name)
@@ -81,28 +88,44 @@ def _single(given: Any, partition_columns: Collection[str]) -> Predicate:
             raise InvalidPredicateError(f"a filter is (column, operator, value), not {given!r}")
     if not column.path or not all(isinstance(part, str) for part in column.path):
         raise InvalidPredicateError(f"a column is a name or a tuple of names, not {name!r}")
-    empty_is_null = len(column.path) == 1 and column.path[0] in partition_columns
+    field = None if schema is None or len(column.path) > 1 else schema.find(column.path[0])
+    name = column.path[0] if field is None else field.name
+    empty_is_null = len(column.path) == 1 and name in partition_columns
+    is_text = empty_is_null and field is not None and field.type == PrimitiveType("string")
     if op in _COMPARISONS:
         if empty_is_null and value == "" and _COMPARISONS[op] in ("=", "!="):
             return IsNull(column) if _COMPARISONS[op] == "=" else Not(IsNull(column))
-        return Compare(_COMPARISONS[op], column, Literal(_value(value)))
+        return Compare(_COMPARISONS[op], column, Literal(_value(value, is_text)))
     if op not in ("in", "not in"):
         known = ", ".join((*_COMPARISONS, "in", "not in"))
         raise InvalidPredicateError(f"unknown operator {op!r} in a filter; there are {known}")
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidPredicateError(f"{op!r} needs a collection of values, not {value!r}")
-    members = [None if empty_is_null and each == "" else _value(each) for each in value]
+    members = [None if empty_is_null and each == "" else _value(each, is_text) for each in value]
     found: Predicate = IsIn(column, tuple(each for each in members if each is not None))
     found = Or((IsNull(column), found)) if None in members else And((Not(IsNull(column)), found))
     return found if op == "in" else Not(found)
 
 
-def _value(value: Any) -> LiteralValue:
+def _value(value: Any, is_text: bool) -> LiteralValue:
     # NumPy's and Arrow's scalars know how to become plain values.
     for method in ("item", "as_py"):
         if hasattr(value, method):
             value = getattr(value, method)()
     if value is not None and not isinstance(value, _VALUES):
         raise InvalidPredicateError(f"a filter cannot compare with {value!r}, a {type(value).__name__}")
-    result: LiteralValue = value
+    result: LiteralValue = _partition_text(value) if is_text else value
     return result
+
+
+def _partition_text(value: LiteralValue) -> LiteralValue:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case datetime.datetime():
+            return value.isoformat(sep=" ")
+        case datetime.date():
+            return value.isoformat()
+    return value

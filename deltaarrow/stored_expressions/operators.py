@@ -131,11 +131,21 @@ def compare(left: Node, right: Node, operator: str) -> Node:
     if _is_fixed(left) or _is_fixed(right):
         # DuckDB takes i + 1 > 0 for i > -1, which does not overflow: first of all the operand is computed.
         if "DISTINCT" in operator and any(each.can_fail and not _is_fixed(each) for each in (left, right)):
-            raise refused("<=> of a constant and a value whose computation may fail")
+            return _compare_with_known(left, right, operator)
         nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
         sql = f"CASE {' '.join(nulls)} ELSE {sql} END" if nulls else sql
     if "DISTINCT" not in operator:
         sql = _in_turn(right, sql)
+    return call(operator, (left, right), BOOLEAN, sql)
+
+
+def _compare_with_known(left: Node, right: Node, operator: str) -> Node:
+    """``<=>`` of a value whose computation may fail with a constant that is not NULL."""
+    if not any(isinstance(each, Constant) and each.value is not None for each in (left, right)):
+        raise refused("<=> of a constant and a value whose computation may fail")
+    place, is_equal = int(isinstance(left, Constant)), "NOT" in operator
+    outcome, sign = ("FALSE", "=") if is_equal else ("TRUE", "<>")
+    sql = f"CASE WHEN {{{place}}} IS NULL THEN {outcome} ELSE {{0}} {sign} {{1}} END"
     return call(operator, (left, right), BOOLEAN, sql)
 
 
