@@ -30,6 +30,7 @@ timestamp      2026-01-01T00:00:00.500000Z            local text 2026-01-01 00:0
 timestamp_ntz  2026-01-01 00:00:00.5                  2026-01-01T00:00:00.5, a zone (left out)
 =============  =====================================  =============================================
 
+Of a binary value that is not UTF-8 Spark stores U+FFFD for such bytes, and reads that from then on.
 Blanks around a value other than a string are ignored. An absent value and, except for strings and
 binaries, an empty one is NULL. Spark reads any other text as NULL; here it is an error, because a
 row of that file would show NULL for a value that somebody wrote.
@@ -284,7 +285,11 @@ def _render_binary(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError as error:
         feature = "binary partition values that are not UTF-8"
-        raise UnsupportedFeatureError(f"{feature} are not supported: {value!r}", feature=feature) from error
+        raise UnsupportedFeatureError(
+            f"{feature} cannot be stored ({value!r}; Spark would store U+FFFD for such bytes):"
+            " partition by a column of their hexadecimal text",
+            feature=feature,
+        ) from error
 
 
 def _render_instant(value: dt.datetime) -> str:
