@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import (
     CommitFailedError,
+    CommitStateUnknownError,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
@@ -48,6 +49,7 @@ __all__ = [
     "ColumnProperties",
     "CommitFailedError",
     "CommitProperties",
+    "CommitStateUnknownError",
     "ConcurrentAppendException",
     "ConcurrentDeleteDeleteException",
     "ConcurrentDeleteReadException",

@@ -40,7 +40,7 @@ class TableAlterer:
             commit_properties=commit_properties,
             hook_properties=hook_properties,
         )
-        self.table.update_incremental()
+        self.table.follow_commit()
 
     # --- protocol and properties ------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class TableAlterer:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
         )
-        self.table.update_incremental()
+        self.table.follow_commit()
 
     def drop_constraint(
         self,
@@ -263,7 +263,7 @@ class TableAlterer:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
         )
-        self.table.update_incremental()
+        self.table.follow_commit()
 
     # --- columns ----------------------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ class TableAlterer:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
         )
-        self.table.update_incremental()
+        self.table.follow_commit()
 
     def set_column_metadata(
         self,

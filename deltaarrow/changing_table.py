@@ -78,7 +78,7 @@ class ChangingTable(OpenedTable):
             memory_limit=memory_limit,
         ) as operation:
             metrics = operations.delete_rows(operation, predicate)
-        self.update_incremental()
+        self.follow_commit()
         return metrics
 
     def update(
@@ -138,7 +138,7 @@ class ChangingTable(OpenedTable):
             memory_limit=memory_limit,
         ) as operation:
             metrics = operations.update_rows(operation, updates, new_values, predicate)
-        self.update_incremental()
+        self.follow_commit()
         return metrics
 
     def merge(

@@ -26,6 +26,7 @@ that is what their users search for. The tree::
     │   ├── ConcurrentWriteException         other writers were first each time
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
+    ├── CommitStateUnknownError       nobody can tell whether the commit was made
     ├── StorageError                  a store cannot do what is asked
     │   └── StorageSystemError        the operating system refuses it (also an OSError)
     ├── ExpressionLimitError          an expression that a table stores takes too long or too much memory
@@ -38,6 +39,7 @@ from deltaarrow.redaction import redacted
 __all__ = [
     "ChangeDataNotRecordedError",
     "CommitFailedError",
+    "CommitStateUnknownError",
     "ConcurrentAppendException",
     "ConcurrentDeleteDeleteException",
     "ConcurrentDeleteReadException",
@@ -167,6 +169,28 @@ class MetadataChangedException(CommitFailedError):
 
 class ProtocolChangedException(CommitFailedError):
     """Another writer has changed the protocol of the table meanwhile."""
+
+
+class CommitStateUnknownError(DeltaError):
+    """The commit may have been made, or may yet be: to repeat the statement could do its work twice.
+
+    Look at `version` of the table first. It is this commit if its `commitInfo` has the `txnId`
+    `transaction_id`, as `DeltaTable.history` shows; if the version is not there after a while, or another's,
+    the commit was not made. A write with an application transaction may be repeated without looking.
+    """
+
+    def __init__(self, message: str, *, version: int, transaction_id: str = "") -> None:
+        super().__init__(message)
+        self.version = version
+        self.transaction_id = transaction_id
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the attributes when the error crosses a process border."""
+        return _rebuild_unknown, (str(self), self.version, self.transaction_id)
+
+
+def _rebuild_unknown(message: str, version: int, transaction_id: str) -> CommitStateUnknownError:
+    return CommitStateUnknownError(message, version=version, transaction_id=transaction_id)
 
 
 class StorageError(DeltaError):

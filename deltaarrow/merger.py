@@ -141,7 +141,7 @@ class TableMerger:
             if self._reads_itself:
                 operation.transaction.read_files()
             metrics = operations.merge_rows(operation, statement, to_reader(self.source))
-        self.table.update_incremental()
+        self.table.follow_commit()
         return metrics
 
     def explain(self) -> "Explanation":

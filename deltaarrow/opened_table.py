@@ -27,13 +27,16 @@ from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
 from deltaarrow.redaction import redacted
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import open_store
+from deltaarrow.storage import Store, open_store
 
 __all__ = ["OpenedTable"]
 
 
 class OpenedTable:
     """A table at one version; see `deltaarrow.table.DeltaTable` for the arguments."""
+
+    _opened: Snapshot | None = None
+    _is_behind: bool = False
 
     def __init__(
         self,
@@ -59,6 +62,27 @@ class OpenedTable:
         table._store = snapshot.store
         table._snapshot = snapshot
         return table
+
+    @classmethod
+    def _made_in(cls, store: Store) -> Self:
+        """The table whose first version has just been made in a store."""
+        table = cls.__new__(cls)
+        table._store = store
+        table.follow_commit()
+        return table
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        if self._opened is None:
+            self._snapshot = Snapshot.load(self._store)
+        elif self._is_behind:
+            self._snapshot = self._opened.update()
+        assert self._opened is not None
+        return self._opened
+
+    @_snapshot.setter
+    def _snapshot(self, snapshot: Snapshot) -> None:
+        self._opened, self._is_behind = snapshot, False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""
@@ -96,6 +120,24 @@ class OpenedTable:
     def update_incremental(self) -> None:
         """Move to the newest version, reading the commits alone that were made since the open one."""
         self._snapshot = self._snapshot.update()
+
+    def follow_commit(self) -> None:
+        """Move to the newest version after a commit of this table.
+
+        The commit is made, so nothing here may fail it: where the newest version cannot be read now, a
+        warning is logged, and the table moves when it is used next.
+        """
+        self._is_behind = True
+        try:
+            _ = self._snapshot
+        except Exception:
+            import logging  # loaded by tables that are written to anyway, and by no other
+
+            logging.getLogger(__name__).warning(
+                "a commit to %s is made, and the new version could not be opened yet",
+                self._store.uri,
+                exc_info=True,
+            )
 
     # --- describing -------------------------------------------------------------------------------
 

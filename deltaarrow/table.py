@@ -112,7 +112,8 @@ class DeltaTable(ChangingTable):
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         )
         store = open_store(table_uri, storage_options)
-        operations.create_table(store, new, mode=mode, commit_properties=commit_properties)
+        if operations.create_table(store, new, mode=mode, commit_properties=commit_properties):
+            return cls._made_in(store)
         return cls(table_uri, storage_options=storage_options)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -302,7 +303,7 @@ class DeltaTable(ChangingTable):
         (1, 7)
         """
         return operations.begin_transaction(
-            self._snapshot, operation, commit_properties, post_commithook_properties, self.update_incremental
+            self._snapshot, operation, commit_properties, post_commithook_properties, self.follow_commit
         )
 
     @property

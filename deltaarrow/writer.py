@@ -141,7 +141,7 @@ def write_deltalake(
         hook_properties=post_commithook_properties,
     )
     if isinstance(table_or_uri, DeltaTable):
-        table_or_uri.update_incremental()
+        table_or_uri.follow_commit()
     return result
 
 

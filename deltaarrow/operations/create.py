@@ -130,8 +130,8 @@ def create_table(
     mode: str = "error",
     commit_properties: CommitProperties | None = None,
     clock: Clock = system_clock,
-) -> None:
-    """Commit version 0 of an empty table.
+) -> bool:
+    """Commit version 0 of an empty table; return whether it was made.
 
     Where there is a table already, the mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append``
     leave it as it is, and ``overwrite`` is not supported yet.
@@ -146,7 +146,7 @@ def create_table(
                 "creating a table over another one is not supported yet (mode='overwrite')",
                 feature="create mode overwrite",
             )
-        return
+        return False
     commit_properties = commit_properties or CommitProperties()
     protocol, metadata = table.actions(clock)
     transaction = OptimisticTransaction(
@@ -167,3 +167,4 @@ def create_table(
     )
     transaction.stage([metadata, protocol, *table.domains(metadata)])
     transaction.commit()
+    return True

@@ -291,7 +291,7 @@ class FsspecStore:
         if self.protocol == "memory":
             return _MemoryOutput(self, name)
         with self.reaching():
-            return S3Output(self.fsspec_filesystem(), path)
+            return S3Output(self.fsspec_filesystem(), path, self.reaching)
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:

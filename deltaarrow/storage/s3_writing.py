@@ -5,8 +5,11 @@ know the condition ignores it without a word, and two writers would overwrite ea
 none is believed unseen: an object of our own is put twice, and the second put has to fail.
 """
 
+import contextlib
 import time
 import uuid
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.storage.store import Output
@@ -19,6 +22,8 @@ __all__ = ["S3Output", "put_object_if_absent", "refuses_second_put"]
 _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
 _PAUSE_SECONDS = 0.05
+_MARK = "deltaarrow-upload"
+"""The metadata of an object that names the upload which made it."""
 
 
 def put_object_if_absent(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
@@ -51,11 +56,12 @@ def _code(error: BaseException) -> str | None:
 def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> bool:
     """Put an object below `folder` twice, and tell whether the second put failed as it has to.
 
-    The object has a name of its own, which nobody reads, and is deleted again.
+    The object has a name of its own, which nobody reads, and is deleted again. Where the answer to the first
+    put is lost, the client repeats it, and that one fails.
     """
     path = f"{folder.rstrip('/')}/_put_if_absent_{uuid.uuid4()}"
-    put_object_if_absent(filesystem, path, b"")
     try:
+        put_object_if_absent(filesystem, path, b"")
         put_object_if_absent(filesystem, path, b"")
     except FileExistsError:
         return True
@@ -65,16 +71,50 @@ def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> 
 
 
 class S3Output(Output):
-    """Parts that become an object at the end; the parts of an upload that is given up are deleted."""
+    """Parts that become an object at the end; the parts of an upload that is given up are deleted.
 
-    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
-        self._file = filesystem.open(path, "xb", block_size=_PART_BYTES)
+    The object is marked with its upload. Where the answer to the last request is lost, and the client's
+    repetition of it finds the object there, the mark tells that it is this one. `reaching` turns what the
+    libraries beneath raise into errors of the store.
+    """
+
+    def __init__(
+        self,
+        filesystem: "fsspec.AbstractFileSystem",
+        path: str,
+        reaching: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._filesystem, self._path, self._reaching = filesystem, path, reaching
+        self._mark = str(uuid.uuid4())
+        metadata = {**filesystem.s3_additional_kwargs.get("Metadata", {}), _MARK: self._mark}
+        self._file = filesystem.open(path, "xb", block_size=_PART_BYTES, Metadata=metadata)
         super().__init__(self._file)
 
+    def write(self, data: Any) -> int:
+        """Append bytes or any buffer, sending a part when it is full; return their number."""
+        with self._reaching():
+            return super().write(data)
+
     def _publish(self) -> None:
-        self._file.close()
+        with self._reaching():
+            try:
+                self._file.close()
+            except Exception:
+                if not self._is_there():
+                    raise
+
+    def _is_there(self) -> bool:
+        """Whether the object is the one of this upload; False where that cannot be asked."""
+        bucket, key, _ = self._filesystem.split_path(self._path)
+        request = {"Bucket": bucket, "Key": key, **self._filesystem.req_kw}
+        with contextlib.suppress(Exception):
+            found = self._filesystem.call_s3("head_object", **request)
+            return bool(found["Metadata"].get(_MARK) == self._mark)
+        return False
 
     def _abandon(self) -> None:
         # s3fs would complete the upload of a file that is dropped unclosed.
         self._file.closed = True
-        self._file.discard()
+        # Parts that cannot be deleted harm nobody; to fail because of them would hide why they are left.
+        with contextlib.suppress(Exception):
+            self._file.discard()

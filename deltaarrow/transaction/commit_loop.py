@@ -16,6 +16,7 @@ from deltaarrow.actions import Action, CommitInfo
 from deltaarrow.clock import Clock
 from deltaarrow.errors import (
     CommitFailedError,
+    CommitStateUnknownError,
     ConcurrentWriteException,
     TableNotFoundError,
     VersionExistsError,
@@ -92,8 +93,8 @@ class CommitLoop:
     def run(self, max_retries: int) -> CommittedTransaction:
         """Make the commit, trying again up to `max_retries` times.
 
-        Raises `VersionExistsError` when a new table exists already, the exception of a conflict, and
-        `ConcurrentWriteException` when the retries are used up.
+        Raises `VersionExistsError` when a new table exists already, the exception of a conflict,
+        `ConcurrentWriteException` when the retries are used up, and `CommitStateUnknownError`.
         """
         isolation = isolation_level(
             self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
@@ -109,10 +110,18 @@ class CommitLoop:
             newest = self._catch_up(newest, isolation)
             version = 0 if newest is None else newest.version + 1
             actions = self._prepare(newest, isolation)
+            done = CommittedTransaction(
+                self.store, version, newest, actions, is_exact=self.staged.is_exact(actions)
+            )
             self._is_in_doubt = True
-            if isinstance(committer.commit(version, actions), Committed):
-                is_exact = self.staged.is_exact(actions)
-                return CommittedTransaction(self.store, version, newest, actions, is_exact)
+            try:
+                if isinstance(committer.commit(version, actions), Committed):
+                    return done
+            except CommitStateUnknownError:
+                raise
+            except Exception:
+                self._is_in_doubt = False
+                raise
             self._is_in_doubt = False
         raise ConcurrentWriteException(
             f"the commit was tried {max_retries + 1} times, and another writer was first each time"

@@ -4,12 +4,11 @@ A commit is tried, and what comes of it is a value: `Committed` or `Conflict`. W
 decides so with the conflict in hand. Chapter "Delta Log Entries" of the protocol.
 """
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deltaarrow.actions import Action, render_json_lines
-from deltaarrow.errors import StorageError
+from deltaarrow.actions import Action, CommitInfo, render_json_lines
+from deltaarrow.errors import CommitStateUnknownError, StorageError
 from deltaarrow.log import commit_name
 from deltaarrow.storage import Store
 
@@ -45,28 +44,46 @@ class FileSystemCommitter:
             )
 
     def commit(self, version: int, actions: Sequence[Action]) -> Committed | Conflict:
-        """Try to make `version` of the given actions.
+        """Try to make `version` of the given actions, which name their transaction in `commitInfo`.
 
-        A put that fails may have taken place all the same. The file tells: a commit names its own
-        transaction, so one with these very bytes is this one, and to try it again would double it.
+        A put that fails may have taken place all the same, and one that a library repeats finds its own file.
+        The file tells: one with these very bytes is this commit, and to try it again would double it.
+
+        Raises `CommitStateUnknownError` where the file does not tell. After any other exception the version
+        is not made, and this call will not make it.
         """
         name, data = commit_name(version), render_json_lines(actions)
         try:
             self.store.put_if_absent(name, data)
-        except FileExistsError:
-            return Committed(version) if self._holds(name, data) else Conflict(version)
-        except StorageError:
-            raise
-        except Exception:
-            # Libraries of remote stores raise errors of their own. The look may fail like the put did.
-            with contextlib.suppress(Exception):
-                if self._holds(name, data):
-                    return Committed(version)
-            raise
-        return Committed(version)
-
-    def _holds(self, name: str, data: bytes) -> bool:
+            return Committed(version)
+        except Exception as error:  # libraries of remote stores raise errors of their own
+            failure = error
         try:
-            return self.store.read(name) == data
+            present = self.store.read(name)
         except FileNotFoundError:
-            return False
+            # A version that was there, and is gone, was another's: its log was cleaned up, or made anew.
+            if isinstance(failure, FileExistsError):
+                return Conflict(version)
+            if self.store.is_local or isinstance(failure, PermissionError | FileNotFoundError):
+                raise failure from None
+            why = f"{failure}; a request may still be under way, so the version may yet be made"
+        except Exception as error:
+            why = f"{failure}; the version could not be read afterwards: {error}"
+        else:
+            if present != data:
+                return Conflict(version)
+            if not (self.store.is_local and isinstance(failure, StorageError)):
+                return Committed(version)
+            why = f"{failure}; the version is there, but may not survive a failure of the machine"
+        ids = (action.txn_id for action in actions if isinstance(action, CommitInfo))
+        raise _unknown(self.store.uri, version, next(ids, None) or "", why) from failure
+
+
+def _unknown(uri: str, version: int, transaction_id: str, why: str) -> CommitStateUnknownError:
+    return CommitStateUnknownError(
+        f"it is not known whether version {version} of {uri} was made: {why}. Look at that version before you"
+        " repeat the statement, or its work may be done twice; it is this commit if its txnId is"
+        f" {transaction_id}",
+        version=version,
+        transaction_id=transaction_id,
+    )

@@ -1,0 +1,107 @@
+"""A proxy before an S3 server, which loses requests or their answers and notes what was asked of it."""
+
+import http.client
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["Fault", "FaultyServer", "Request", "faulty_server"]
+
+Fault = Literal["lost request", "lost answer", "refused"] | None
+
+
+class Request(NamedTuple):
+    """A request, by its method, the key of the object, and whether it lists objects."""
+
+    method: str
+    key: str
+    is_listing: bool
+
+    @property
+    def version(self) -> int | None:
+        """The version of the commit file that it is about; None if it is about another object."""
+        name = self.key.rpartition("/_delta_log/")[2]
+        return int(name[:20]) if name[20:] == ".json" and name[:20].isdigit() else None
+
+    def is_commit(self) -> bool:
+        """Whether it puts a commit file."""
+        return self.method == "PUT" and self.version is not None
+
+
+class FaultyServer:
+    """What goes wrong is what `fault` says of a request; None lets it pass."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.requests: list[Request] = []
+        self.fault: Callable[[Request], Fault] = lambda request: None
+        self._target = urllib.parse.urlsplit(options["AWS_ENDPOINT_URL"]).netloc
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _pass_on(self) -> None:
+                owner._handle(self)
+
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _pass_on
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        # The client's own retries would take seconds, and the store's are the same to it.
+        self.options = {
+            **options,
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.server.server_address[1]}",
+            "config_kwargs": {"retries": {"mode": "standard", "total_max_attempts": 1}},
+        }
+
+    def _handle(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        url = urllib.parse.urlsplit(handler.path)
+        key = urllib.parse.unquote(url.path).lstrip("/").partition("/")[2]
+        request = Request(handler.command, key, "list-type=2" in url.query)
+        self.requests.append(request)
+        fault = self.fault(request)
+        if fault == "lost request":
+            handler.close_connection = True
+            return
+        if fault == "refused":
+            handler.send_response(403)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
+        connection = http.client.HTTPConnection(self._target)
+        connection.request(handler.command, handler.path, body, dict(handler.headers))
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        if fault == "lost answer":
+            handler.close_connection = True
+            return
+        handler.send_response_only(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                handler.send_header(name, value)
+        length = answer.getheader("Content-Length") if handler.command == "HEAD" else str(len(content))
+        handler.send_header("Content-Length", length or "0")
+        handler.end_headers()
+        handler.wfile.write(content)
+
+
+@contextmanager
+def faulty_server(options: dict[str, Any]) -> Iterator[FaultyServer]:
+    """Serve in front of the server that deltalake's `options` lead to; `FaultyServer.options` lead here."""
+    proxy = FaultyServer(options)
+    thread = Thread(target=proxy.server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        proxy.server.shutdown()
+        proxy.server.server_close()
+        thread.join()
