@@ -23,11 +23,13 @@ from deltaarrow.log import (
     CommitTimes,
     LogSegment,
     LogState,
+    ReadCommits,
     VersionChecksum,
     find_contradiction,
     is_catalog_store,
     list_newer,
     list_segment,
+    read_commits,
     read_in_commit_timestamp,
     read_version_checksum,
     replay,
@@ -120,16 +122,22 @@ class Snapshot:
             wanted = cls.load(store).commit_times().version_at(parse_moment(wanted))
         return cls.load(store, wanted)
 
-    def update(self) -> "Snapshot":
+    def update(self, read: ReadCommits | None = None) -> "Snapshot":
         """Return the newest version, this very snapshot where there is none newer.
 
-        It costs one listing from this version on and reading the commits that were made since. Once
-        many have come together, a newer checkpoint is begun with, if there is one.
+        It costs one listing from this version on and reading the commits that were made since, or a version
+        checksum in their place unless `read` says how they are read. Once many have come together, a newer
+        checkpoint is begun with, if there is one.
 
         Raises what `load` raises.
         """
         segment = list_newer(self.store, self.segment)
-        return self if segment == self.segment else Snapshot(replay(self.store, segment, self._state))
+        if segment == self.segment:
+            return self
+        by_checksum = read is None
+        return Snapshot(
+            replay(self.store, segment, self._state, by_checksum=by_checksum, read=read or read_commits)
+        )
 
     def replayed(self) -> "Snapshot":
         """Return this version as the log tells it, where a version checksum may have spoken for the log."""
@@ -189,7 +197,7 @@ class Snapshot:
 
         Its transactions and domains are those of the log, where that is in memory.
         """
-        if self._state.said is not None and not self._state.is_read:
+        if self._state.said_version == self.version and not self._state.is_read:
             return self._state.said
         said = read_version_checksum(self.store, self.version) if self.segment.checksum else None
         if said is None or find_contradiction(said, self.protocol, self.metadata) is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltaarrow.log.checksum_writer import count_checksum, next_checksum, render_version_checksum
     from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_version_checksum
     from deltaarrow.log.cleanup import clean_up_log
-    from deltaarrow.log.commits import parse_commit, read_commits
+    from deltaarrow.log.commits import ReadCommits, parse_commit, read_commits
     from deltaarrow.log.compaction import compact_logs
     from deltaarrow.log.history import CommitTimes, read_commit_infos, read_in_commit_timestamp
     from deltaarrow.log.listing import list_log, list_newer, list_segment
@@ -42,6 +42,7 @@ __all__ = [
     "ManifestFormat",
     "RatifiedCommit",
     "RatifiedCommits",
+    "ReadCommits",
     "VersionChecksum",
     "checksum_name",
     "clean_up_log",
@@ -82,6 +83,7 @@ __getattr__ = lazy_attributes(
         "ManifestFormat": "deltaarrow.log.checkpoint_writer",
         "RatifiedCommit": "deltaarrow.log.catalog",
         "RatifiedCommits": "deltaarrow.log.catalog",
+        "ReadCommits": "deltaarrow.log.commits",
         "VersionChecksum": "deltaarrow.log.checksums",
         "checksum_name": "deltaarrow.log.names",
         "clean_up_log": "deltaarrow.log.cleanup",

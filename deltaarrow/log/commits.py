@@ -7,7 +7,7 @@ are read as well; a file that ends inside a document is an error, never the acti
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -15,9 +15,11 @@ import orjson
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.storage.store import Store
 
-__all__ = ["parse_commit", "read_commit", "read_commits"]
+__all__ = ["ReadCommits", "parse_commit", "read_commit", "read_commits"]
 
 JsonAction = dict[str, Any]
+ReadCommits = Callable[[Store, Sequence[str]], list[list[JsonAction]]]
+"""Reads commits of a store by their names, as `read_commits` does."""
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")

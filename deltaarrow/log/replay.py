@@ -13,7 +13,7 @@ not: its file actions stay where they are, for queries that leave out what the t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,7 @@ from deltaarrow.log.checksums import (
     is_shortcut,
     read_version_checksum,
 )
-from deltaarrow.log.commits import read_commit
+from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
@@ -70,7 +70,9 @@ class LogState:
     metadata: Metadata
     _read_log: Callable[[], "_Contents"]
     said: VersionChecksum | None = None
-    """The version checksum, where protocol and metadata are from it."""
+    """The version checksum that protocol and metadata rest on, where the log is not read for them."""
+    said_version: int = -1
+    """The version of that checksum; the commits after it are read."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
@@ -214,18 +216,25 @@ class LogState:
 _Contents = tuple[LogSegment, CheckpointHead, LogTail]
 
 
-def _read(store: Store, segment: LogSegment, known: LogState | None, *, falls_back: bool) -> _Contents:
+def _read(
+    store: Store,
+    segment: LogSegment,
+    known: LogState | None,
+    *,
+    falls_back: bool,
+    read: ReadCommits = read_commits,
+) -> _Contents:
     """Read a checkpoint and the commits after it, but for what is known of both."""
     if known is not None and known.store == store and known.segment.checkpoint == segment.checkpoint:
         held = known.segment.deltas
         if segment.deltas[: len(held)] == held:
-            tail = read_tail(store, segment.deltas[len(held) :])
+            tail = read_tail(store, segment.deltas[len(held) :], read)
             tail.take_older_tail(known._tail)
             return segment, known._head, tail
         head = known._head
     else:
         segment, head = open_segment(store, segment, falls_back=falls_back)
-    tail = read_tail(store, segment.deltas)
+    tail = read_tail(store, segment.deltas, read)
     if head.json_actions and segment.checkpoint is not None:
         # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
         tail.take_older(segment.checkpoint.files[0].name, head.json_actions)
@@ -273,15 +282,33 @@ def _decide(
     return protocol, metadata
 
 
-def _read_checked(store: Store, segment: LogSegment, said: VersionChecksum, falls_back: bool) -> _Contents:
-    """Read a segment whose checksum was believed so far; raise if it should not have been."""
+def _read_checked(
+    store: Store, segment: LogSegment, said: VersionChecksum, said_version: int, falls_back: bool
+) -> _Contents:
+    """Read a segment of which a checksum was believed so far; raise if it should not have been."""
     segment, head, tail = _read(store, segment, None, falls_back=falls_back)
     if what := find_contradiction(said, *_decide(store, segment, head, tail)):
         raise CorruptLogError(
-            f"{checksum_name(segment.version)} says another {what} than the log; it is advisory,"
+            f"{checksum_name(said_version)} says another {what} than the log; it is advisory,"
             " and the table is read without it once it is deleted"
         )
     return segment, head, tail
+
+
+def _after_checksum(
+    store: Store, segment: LogSegment, known: LogState, read: ReadCommits, *, falls_back: bool
+) -> LogState | None:
+    """Read the commits after a version whose checksum is believed; None where more than these is new."""
+    held = known.segment.deltas
+    if known.said is None or known.store != store or known.segment.checkpoint != segment.checkpoint:
+        return None
+    if segment.deltas[: len(held)] != held:
+        return None
+    tail = read_tail(store, segment.deltas[len(held) :], read)
+    protocol, metadata = tail.protocol or known.protocol, tail.metadata or known.metadata
+    said = replace(known.said, protocol=protocol, metadata=metadata)
+    read_log = partial(_read_checked, store, segment, said, known.said_version, falls_back)
+    return LogState(store, segment, protocol, metadata, read_log, said, known.said_version)
 
 
 def replay(
@@ -292,6 +319,7 @@ def replay(
     by_checksum: bool = True,
     for_write: bool = False,
     falls_back: bool = True,
+    read: ReadCommits = read_commits,
 ) -> LogState:
     """Read what a segment says, but for the file actions of its checkpoint.
 
@@ -299,18 +327,24 @@ def replay(
     checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
     long log may be left unread for now where its version checksum tells protocol and metadata;
     `for_write` that it probably stays unread, because files are to be added and not to be listed;
-    `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened.
+    `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened;
+    `read` reads commits.
 
     Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
     """
-    if known is not None and not known.is_read:
+    unread = known if known is not None and not known.is_read else None
+    if unread is not None:
         known = None
     if by_checksum and known is None:
         shortcut = _shortcut(store, segment, for_write=for_write)
         if shortcut is not None:
             said, protocol, metadata = shortcut
-            read_log = partial(_read_checked, store, segment, said, falls_back)
-            return LogState(store, segment, protocol, metadata, read_log, said)
-    contents = _read(store, segment, known, falls_back=falls_back)
+            read_log = partial(_read_checked, store, segment, said, segment.version, falls_back)
+            return LogState(store, segment, protocol, metadata, read_log, said, segment.version)
+    if unread is not None:
+        newer = _after_checksum(store, segment, unread, read, falls_back=falls_back)
+        if newer is not None:
+            return newer
+    contents = _read(store, segment, known, falls_back=falls_back, read=read)
     protocol, metadata = _decide(store, *contents)
     return LogState(store, contents[0], protocol, metadata, lambda: contents).loaded()

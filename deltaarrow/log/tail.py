@@ -19,7 +19,7 @@ from deltaarrow.actions import (
 )
 from deltaarrow.collection import no_collection
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.commits import read_commits
+from deltaarrow.log.commits import ReadCommits, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.storage.store import Store
 
@@ -114,11 +114,11 @@ def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
     return actions if file.kind is LogFileKind.COMPACTION else actions[::-1]
 
 
-def read_tail(store: Store, deltas: Sequence[LogFile]) -> LogTail:
+def read_tail(store: Store, deltas: Sequence[LogFile], read: ReadCommits = read_commits) -> LogTail:
     """Read and reconcile commits and log compactions, given in ascending order."""
     tail = LogTail()
     with no_collection(of_many=sum(file.entry.size for file in deltas) > _MANY):
-        contents = read_commits(store, [file.name for file in deltas])
+        contents = read(store, [file.name for file in deltas])
         for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
             if not actions and file.kind is LogFileKind.COMMIT:
                 raise CorruptLogError(f"{file.name} is empty; it may have been cut off while it was written")

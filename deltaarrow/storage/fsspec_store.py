@@ -213,7 +213,9 @@ class FsspecStore:
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         with self.reaching():
-            data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name))
+            # s3fs would ask for the size first, to read a large object by many requests at once.
+            alone = {"max_concurrency": 1} if self.protocol == "s3" else {}
+            data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name), **alone)
         return data
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:

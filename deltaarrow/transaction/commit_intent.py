@@ -11,6 +11,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet
+from deltaarrow.transaction.removal import PresentVectors
 
 __all__ = ["CommitIntent"]
 
@@ -20,7 +21,7 @@ class CommitIntent:
     """What a transaction has read, from which version, and what it wants to commit.
 
     `removed_rows` are by path the positions of rows that it deletes; `actions` do not tell of them, since
-    what they come to depends on the version that the commit goes after.
+    what they come to depends on the version that the commit goes after. `vectors` reads deletion vectors.
     """
 
     snapshot: Snapshot
@@ -28,6 +29,7 @@ class CommitIntent:
     actions: Sequence[Action]
     isolation: IsolationLevel
     removed_rows: Mapping[str, BitMap64] = field(default_factory=dict)
+    vectors: PresentVectors = field(default_factory=PresentVectors)
 
     @property
     def changes_metadata(self) -> bool:

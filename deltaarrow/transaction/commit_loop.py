@@ -37,13 +37,13 @@ from deltaarrow.transaction.validity import (
     ensure_replaced_files_are_removed,
     ensure_valid_commit,
 )
-from deltaarrow.transaction.winning_commit import read_winning_commits
+from deltaarrow.transaction.winning_commit import WinningCommit, WinningCommits
 
 __all__ = ["DEFAULT_MAX_COMMIT_RETRIES", "CommitLoop", "CommittedTransaction"]
 
 DEFAULT_MAX_COMMIT_RETRIES = 15
-_FIRST_PAUSE_SECONDS = 0.01
-_LONGEST_PAUSE_SECONDS = 1.0
+_SHORTEST_TRY_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,13 @@ class CommitLoop:
     describe: Describe
     transaction_id: str
     clock: Clock
+    _winners: WinningCommits = field(init=False)
+    _last_winner: WinningCommit | None = field(default=None, init=False)
     _is_in_doubt: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to remember what is read."""
+        self._winners = WinningCommits(self.store)
 
     def run(self, max_retries: int) -> CommittedTransaction:
         """Make the commit, trying again up to `max_retries` times.
@@ -102,11 +108,11 @@ class CommitLoop:
         if self.snapshot is not None:
             ensure_live([removal.file for removal in self.staged.row_removals.values()], self.snapshot)
         committer = FileSystemCommitter(self.store)
-        newest = self.snapshot
+        newest, seconds = self.snapshot, 0.0
         for attempt in range(max_retries + 1):
             if attempt:
-                longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
-                time.sleep(random.random() * longest)
+                _pause(attempt, seconds)
+            begun = time.perf_counter()
             newest = self._catch_up(newest, isolation)
             version = 0 if newest is None else newest.version + 1
             actions = self._prepare(newest, isolation)
@@ -115,14 +121,18 @@ class CommitLoop:
             )
             self._is_in_doubt = True
             try:
-                if isinstance(committer.commit(version, actions), Committed):
-                    return done
+                outcome = committer.commit(version, actions)
             except CommitStateUnknownError:
                 raise
             except Exception:
                 self._is_in_doubt = False
                 raise
+            if isinstance(outcome, Committed):
+                return done
             self._is_in_doubt = False
+            if outcome.data is not None:
+                self._winners.take(version, outcome.data)
+            seconds = time.perf_counter() - begun
         raise ConcurrentWriteException(
             f"the commit was tried {max_retries + 1} times, and another writer was first each time"
         )
@@ -141,7 +151,8 @@ class CommitLoop:
         staged = assign_row_ids(staged, newest)
         now = self.clock()
         commit_info = self.describe(isolation, newest, staged, now)
-        commit_info, actions = stamp(commit_info, staged, newest, now)
+        told = None if self._last_winner is None else self._last_winner.in_commit_timestamp
+        commit_info, actions = stamp(commit_info, staged, newest, now, told)
         return [commit_info, *actions]
 
     def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
@@ -155,12 +166,14 @@ class CommitLoop:
                 raise VersionExistsError(f"{self.store.uri} is a Delta table already")
             return None
         try:
-            newest = known.update()
+            newest = known.update(self._winners.read)
         except TableNotFoundError as error:
             raise CommitFailedError(f"{self.store.uri} was deleted since it was read") from error
         if newest.version > known.version:
             removed = {path: each.positions for path, each in self.staged.row_removals.items()}
-            intent = CommitIntent(self.snapshot, self.read, self.staged.actions, isolation, removed)
+            intent = CommitIntent(
+                self.snapshot, self.read, self.staged.actions, isolation, removed, self.staged.vectors
+            )
             self._follow(intent, known.version, newest)
         if newest.version < known.version or newest.metadata.id != known.metadata.id:
             raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
@@ -168,12 +181,13 @@ class CommitLoop:
 
     def _follow(self, intent: CommitIntent, after: int, newest: Snapshot) -> None:
         """Bring what is staged behind the commits above `after`, or raise the conflict with one of them."""
-        winners = read_winning_commits(self.store, after, newest.version)
+        winners = self._winners.pop(after, newest.version)
         if len(winners) < newest.version - after:
             ensure_unrelated(intent, newest)
         for winner in winners:
             ensure_no_conflict(intent, winner)
             self.staged.rebase_row_removals(self.store, winner)
+            self._last_winner = winner
 
     def may_be_made(self) -> bool:
         """Whether a commit that did not end well may be, or may yet become, part of the table.
@@ -193,3 +207,13 @@ class CommitLoop:
         token = orjson.dumps(self.transaction_id)
         commits = (file for file in list_log(self.store, first) if file.kind is LogFileKind.COMMIT)
         return any(token in self.store.read(commit.name) for commit in commits)
+
+
+def _pause(attempt: int, seconds: float) -> None:
+    """Wait a random time before another try, the last of which took some seconds.
+
+    It is up to the time that a try takes, doubled with each: writers that come together move apart, on a disk
+    in milliseconds and on a distant store in seconds.
+    """
+    longest = max(_SHORTEST_TRY_SECONDS, seconds) * 2**attempt
+    time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, longest))

@@ -24,9 +24,10 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Another writer has made the version; nothing was written."""
+    """Another writer has made the version, of these bytes if they were read; nothing was written."""
 
     version: int
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class FileSystemCommitter:
             why = f"{failure}; the version could not be read afterwards: {error}"
         else:
             if present != data:
-                return Conflict(version)
+                return Conflict(version, present)
             if not (self.store.is_local and isinstance(failure, StorageError)):
                 return Committed(version)
             why = f"{failure}; the version is there, but may not survive a failure of the machine"

@@ -11,21 +11,29 @@ __all__ = ["stamp"]
 
 
 def stamp(
-    commit_info: CommitInfo, actions: Sequence[Action], newest: Snapshot | None, now: int
+    commit_info: CommitInfo,
+    actions: Sequence[Action],
+    newest: Snapshot | None,
+    now: int,
+    told: int | None = None,
 ) -> tuple[CommitInfo, list[Action]]:
     """Return `commit_info` and `actions` with the timestamp that the version after `newest` has.
 
     It is the time `now` (milliseconds since the epoch), or one more than that of the version before
     where that is later: of its in-commit timestamp, or of its file where the commit is the one that
     switches the timestamps on. That commit says in the metadata from where on they count. A table
-    without in-commit timestamps gets its actions back as they are.
+    without in-commit timestamps gets its actions back as they are. `told` is the in-commit timestamp of
+    `newest`, where it is known.
     """
     staged = next((action for action in actions if isinstance(action, Metadata)), None)
     metadata = staged or (None if newest is None else newest.metadata)
     enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS
     if metadata is None or not enabled.parse(metadata.configuration):
         return commit_info, list(actions)
-    timestamp = now if newest is None else max(now, newest.timestamp_ms + 1)
+    timestamp = now
+    if newest is not None:
+        before = told if enabled.parse(newest.configuration) else None
+        timestamp = max(now, (newest.timestamp_ms if before is None else before) + 1)
     commit_info = replace(commit_info, in_commit_timestamp=timestamp, timestamp=timestamp)
     if staged is None or newest is None or enabled.parse(newest.configuration):
         return commit_info, list(actions)

@@ -4,8 +4,8 @@ A row is deleted by a deletion vector: the file stays, its logical file is repla
 vector. Chapters "Add File and Remove File" and "Deletion Vectors" of the protocol.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,7 +23,15 @@ from deltaarrow.partitions import random_prefix
 from deltaarrow.statistics import with_wide_bounds
 from deltaarrow.storage import Store
 
-__all__ = ["MarkedFiles", "RowRemoval", "add_again", "deletion_vector_prefix", "remove_file", "remove_rows"]
+__all__ = [
+    "MarkedFiles",
+    "PresentVectors",
+    "RowRemoval",
+    "add_again",
+    "deletion_vector_prefix",
+    "remove_file",
+    "remove_rows",
+]
 
 FileRow = Mapping[str, Any]
 """A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
@@ -35,6 +43,22 @@ class RowRemoval:
 
     file: FileRow
     positions: BitMap64
+
+
+@dataclass
+class PresentVectors:
+    """Deletion vectors of a table, each read once however often a commit is tried."""
+
+    _known: dict[DeletionVectorDescriptor, BitMap64] = field(default_factory=dict, init=False)
+
+    def read(
+        self, store: Store, vectors: Iterable[DeletionVectorDescriptor]
+    ) -> Mapping[DeletionVectorDescriptor, BitMap64]:
+        """Return the rows of vectors; they are not to be changed."""
+        news = [vector for vector in vectors if vector not in self._known]
+        found = read_deletion_vectors(store, news)
+        self._known.update((vector, rows.bitmap) for vector, rows in zip(news, found, strict=True))
+        return self._known
 
 
 class MarkedFiles(NamedTuple):
@@ -99,7 +123,9 @@ def deletion_vector_prefix(configuration: Mapping[str, str]) -> str:
     return random_prefix(properties.RANDOM_PREFIX_LENGTH.parse(configuration))
 
 
-def remove_rows(store: Store, removals: Sequence[RowRemoval], now: int, *, prefix: str = "") -> MarkedFiles:
+def remove_rows(
+    store: Store, removals: Sequence[RowRemoval], now: int, present: PresentVectors, *, prefix: str = ""
+) -> MarkedFiles:
     """Write the deletion vectors of one operation and return what takes the files' place.
 
     The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file all of
@@ -107,13 +133,14 @@ def remove_rows(store: Store, removals: Sequence[RowRemoval], now: int, *, prefi
 
     Raises `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
     """
-    present = _present_vectors(store, removals)
+    descriptors = [_descriptor(removal.file) for removal in removals]
+    known = present.read(store, [vector for vector in descriptors if vector is not None])
     removes, kept, vectors = [], [], []
-    for removal in removals:
+    for removal, vector in zip(removals, descriptors, strict=True):
         file, count = removal.file, _num_records(removal.file)
         if removal.positions and removal.positions.max() >= count:
             raise ValueError(f"{file['path']} has {count} rows, and none at {removal.positions.max()}")
-        before = present.get(file["path"], BitMap64())
+        before = BitMap64() if vector is None else known[vector]
         deleted = before | removal.positions
         if len(deleted) == len(before):
             continue
@@ -123,20 +150,10 @@ def remove_rows(store: Store, removals: Sequence[RowRemoval], now: int, *, prefi
         if len(deleted) < count:
             kept.append(_with_wide_bounds(file))
             vectors.append(deleted)
-    descriptors = write_deletion_vectors(store, vectors, prefix=prefix)
-    adds = [replace(add, deletion_vector=vector) for add, vector in zip(kept, descriptors, strict=True)]
-    names = {name for each in descriptors if (name := each.file_name()) is not None}
+    written = write_deletion_vectors(store, vectors, prefix=prefix)
+    adds = [replace(add, deletion_vector=vector) for add, vector in zip(kept, written, strict=True)]
+    names = {name for each in written if (name := each.file_name()) is not None}
     return MarkedFiles(removes, adds, sorted(names))
-
-
-def _present_vectors(store: Store, removals: Sequence[RowRemoval]) -> dict[str, BitMap64]:
-    descriptors = {
-        removal.file["path"]: descriptor
-        for removal in removals
-        if (descriptor := _descriptor(removal.file)) is not None
-    }
-    found = read_deletion_vectors(store, list(descriptors.values()))
-    return {path: rows.bitmap for path, rows in zip(descriptors, found, strict=True)}
 
 
 def _with_wide_bounds(file: FileRow) -> AddFile:

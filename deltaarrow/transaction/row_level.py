@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from pyroaring import BitMap64
 
-from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vectors
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import ConcurrentDeleteDeleteException, ConcurrentDeleteReadException
 from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.winning_commit import WinningCommit
@@ -41,8 +41,7 @@ def lost_rows(intent: CommitIntent, winner: WinningCommit) -> dict[str, BitMap64
         if path not in own and intent.read.is_by_row(path)
     }
     wanted = [vector for vectors in replaced.values() for vector in vectors if vector is not None]
-    found = read_deletion_vectors(intent.snapshot.store, wanted)
-    bitmaps = {vector: rows.bitmap for vector, rows in zip(wanted, found, strict=True)}
+    bitmaps = intent.vectors.read(intent.snapshot.store, wanted)
     return {
         path: bitmaps[after] - _deleted(before, bitmaps)
         for path, (before, after) in replaced.items()

@@ -15,6 +15,7 @@ from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.removal import (
     FileRow,
     MarkedFiles,
+    PresentVectors,
     RowRemoval,
     deletion_vector_prefix,
     remove_rows,
@@ -30,13 +31,15 @@ class Staged:
 
     `actions` are in the order in which they were staged. `row_removals` say by path which rows of live files
     go. `written` are the store names of files that are deleted again when the transaction comes to nothing,
-    and `taken` the paths, as the log spells them, of live files that do not stay as they are.
+    and `taken` the paths, as the log spells them, of live files that do not stay as they are. `vectors` are
+    the deletion vectors that were read for it.
     """
 
     actions: list[Action] = field(default_factory=list)
     row_removals: dict[str, RowRemoval] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    vectors: PresentVectors = field(default_factory=PresentVectors)
     _marked: MarkedFiles | None = field(default=None, init=False)
 
     def __bool__(self) -> bool:
@@ -60,7 +63,7 @@ class Staged:
             return list(self.actions)
         if self._marked is None:
             removals, prefix = list(self.row_removals.values()), deletion_vector_prefix(configuration)
-            self._marked = remove_rows(store, removals, now, prefix=prefix)
+            self._marked = remove_rows(store, removals, now, self.vectors, prefix=prefix)
             self.written.extend(self._marked.written)
             self.taken.update(remove.path for remove in self._marked.removes)
         return [*self.actions, *self._marked.removes, *self._marked.adds]

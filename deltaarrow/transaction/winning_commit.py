@@ -1,15 +1,15 @@
 """A commit that another writer made while a transaction was under way, as conflict rules see it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.fork_safety import cached_property
-from deltaarrow.log import LogFileKind, list_log, read_commits
+from deltaarrow.log import commit_name, list_log, parse_commit, read_commits
 from deltaarrow.storage import Store, decode_path
 
-__all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "read_winning_commits"]
+__all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "WinningCommits"]
 
 ROW_TRACKING_BACKFILL = "ROW TRACKING BACKFILL"
 """The operation that gives row ids to files of a table: chapter "Row Tracking" of the protocol."""
@@ -33,6 +33,12 @@ class WinningCommit:
     def commit_info(self) -> Mapping[str, Any]:
         """The inside of `commitInfo`; empty where there is none."""
         return next(iter(self.bodies("commitInfo")), {})
+
+    @property
+    def in_commit_timestamp(self) -> int | None:
+        """When it was made, by its in-commit timestamp; None where it says none."""
+        told = self.commit_info.get("inCommitTimestamp")
+        return told if type(told) is int else None
 
     @property
     def is_blind_append(self) -> bool:
@@ -98,12 +104,33 @@ def _vector(body: Mapping[str, Any]) -> _Vector:
     return None if vector is None else DeletionVectorDescriptor.from_json(vector)
 
 
-def read_winning_commits(store: Store, after: int, until: int) -> list[WinningCommit]:
-    """Read the commits of the versions above `after` up to `until`, ascending; others may be missing."""
-    files = [
-        file
-        for file in list_log(store, after + 1)
-        if file.kind is LogFileKind.COMMIT and file.version <= until
-    ]
-    contents = read_commits(store, [file.name for file in files])
-    return [WinningCommit(file.version, actions) for file, actions in zip(files, contents, strict=True)]
+@dataclass
+class WinningCommits:
+    """Reads the commits that came first, each once: for the rules of conflicts, and for the new state."""
+
+    store: Store
+    _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, init=False)
+
+    def take(self, version: int, data: bytes) -> None:
+        """Take in a commit that was read already."""
+        name = commit_name(version)
+        self._known[name] = parse_commit(data, name)
+
+    def read(self, store: Store, names: Sequence[str]) -> list[list[dict[str, Any]]]:
+        """Read commits, as `deltaarrow.log.read_commits` does."""
+        news = [name for name in names if name not in self._known]
+        self._known.update(zip(news, read_commits(store, news), strict=True))
+        return [self._known[name] for name in names]
+
+    def pop(self, after: int, until: int) -> list[WinningCommit]:
+        """Return the commits of the versions above `after` up to `until`, ascending, and forget them.
+
+        Those that were cleaned up are missing.
+        """
+        names = {commit_name(version): version for version in range(after + 1, until + 1)}
+        if not names.keys() <= self._known.keys():
+            listed = {file.name for file in list_log(self.store, after + 1)}
+            names = {name: version for name, version in names.items() if name in listed}
+        contents = self.read(self.store, list(names))
+        self._known.clear()
+        return [WinningCommit(*each) for each in zip(names.values(), contents, strict=True)]

@@ -1,0 +1,90 @@
+"""What a commit asks of an S3 server once others came first: their commits, each once, and no more."""
+
+import itertools
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, write_deltalake
+from tests.support.faulty_server import FaultyServer, Request, faulty_server
+from tests.support.stores import BUCKET, s3_options
+
+__all__ = ["s3_options"]
+
+_numbers = itertools.count()
+ROWS = pa.table({"id": range(20)})
+VECTORS = {"delta.enableDeletionVectors": "true"}
+TIMESTAMPS = {"delta.enableInCommitTimestamps": "true"}
+CHECKPOINT = {"delta.checkpointInterval": "5"}
+
+
+@pytest.fixture
+def server(s3_options):
+    with faulty_server(s3_options) as server:
+        yield server
+
+
+@pytest.fixture
+def uri() -> str:
+    return f"s3://{BUCKET}/rebase/{next(_numbers)}/t"
+
+
+def append(table, number: int, options=None) -> None:
+    write_deltalake(table, pa.table({"id": [number]}), mode="append", storage_options=options)
+
+
+def requests_after_conflict(server: FaultyServer, statement, others) -> list[Request]:
+    """What is asked between the first put of a commit, which `others` forestall, and its second."""
+    puts: list[int] = []
+
+    def fault(request: Request) -> None:
+        if request.is_commit():
+            puts.append(len(server.requests))
+            if len(puts) == 1:
+                others()
+
+    server.fault = fault
+    statement()
+    assert len(puts) == 2
+    return server.requests[puts[0] : puts[1] - 1]
+
+
+@pytest.mark.parametrize("configuration", [{}, VECTORS, TIMESTAMPS, CHECKPOINT], ids=str)
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("kind", ["append by name", "append", "delete"])
+def test_a_rebase_reads_each_commit_that_came_first_once_and_nothing_else(
+    server, s3_options, uri, kind, count, configuration
+):
+    write_deltalake(uri, ROWS, storage_options=s3_options, configuration=configuration)
+    for number in range(12):
+        append(uri, 100 + number, s3_options)
+    table = DeltaTable(uri, storage_options=server.options)
+    statement = {
+        "append by name": lambda: append(uri, 7, server.options),
+        "append": lambda: append(table, 7),
+        "delete": lambda: table.delete("id = 3"),
+    }[kind]
+    asked = requests_after_conflict(
+        server, statement, lambda: [append(uri, 200 + number, s3_options) for number in range(count)]
+    )
+    assert Counter(request.version for request in asked) == {
+        None: 1,  # the listing
+        **{12 + number: 1 for number in range(1, count + 1)},
+    }
+    assert [request.is_listing for request in asked].count(True) == 1
+
+
+def test_a_rebase_of_marked_rows_reads_each_vector_once(server, s3_options, uri):
+    write_deltalake(uri, ROWS, storage_options=s3_options, configuration=VECTORS)
+    table = DeltaTable(uri, storage_options=server.options)
+
+    def others() -> None:
+        for number in range(4, 8):
+            DeltaTable(uri, storage_options=s3_options).delete(f"id = {number}")
+
+    asked = requests_after_conflict(server, lambda: table.delete("id = 3"), others)
+    read = [request.key for request in asked if request.method == "GET" and not request.is_listing]
+    assert sum(key.endswith(".bin") for key in read) == 4
+    assert len(set(read)) == len(read) == 8
+    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == [0, 1, 2, *range(8, 20)]
