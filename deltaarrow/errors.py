@@ -16,6 +16,7 @@ that is what their users search for. The tree::
     ├── SchemaMismatchError           data or columns do not fit the table's schema
     ├── ConstraintViolationError      a row breaks NOT NULL or another constraint
     ├── InvalidPredicateError         a filter that cannot be understood
+    ├── InvalidCommitMetadataError    metadata that a commit cannot have (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
     │   ├── VersionExistsError        the version that a commit was to make is there already
@@ -52,6 +53,7 @@ __all__ = [
     "DeltaError",
     "DeltaProtocolError",
     "ExpressionLimitError",
+    "InvalidCommitMetadataError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
     "MemoryLimitError",
@@ -129,6 +131,10 @@ class ConstraintViolationError(DeltaError):
 
 class InvalidPredicateError(DeltaError):
     """A filter is not understood, or names what the table does not have."""
+
+
+class InvalidCommitMetadataError(DeltaError, ValueError):
+    """Metadata given for a commit is no JSON, or has the name of something that the commit says itself."""
 
 
 class InvalidTablePropertyError(DeltaError):

@@ -12,6 +12,7 @@ from deltaarrow.actions.arrow import (
     remove_table,
 )
 from deltaarrow.actions.codec import parse_action, parse_fields, render_action, render_json_lines
+from deltaarrow.actions.commit_info import ensure_commit_metadata, find_commit_info_faults
 from deltaarrow.actions.keys import FileActionKey
 from deltaarrow.actions.model import (
     Action,
@@ -45,7 +46,9 @@ __all__ = [
     "RemoveFile",
     "SetTransaction",
     "Sidecar",
+    "ensure_commit_metadata",
     "file_table",
+    "find_commit_info_faults",
     "parse_action",
     "parse_fields",
     "remove_table",

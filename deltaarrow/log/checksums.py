@@ -33,6 +33,7 @@ __all__ = [
     "find_contradiction",
     "is_shortcut",
     "parse_version_checksum",
+    "read_shortcut",
     "read_version_checksum",
 ]
 
@@ -235,3 +236,16 @@ def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: 
 def _signs(protocol: Protocol) -> tuple[object, ...]:
     features = (frozenset(names or ()) for names in (protocol.reader_features, protocol.writer_features))
     return (protocol.min_reader_version, protocol.min_writer_version, *features)
+
+
+def read_shortcut(
+    store: Store, segment: LogSegment, *, for_write: bool
+) -> tuple[VersionChecksum, Protocol, Metadata] | None:
+    """Read the checksum of a long segment; None when it does not tell protocol and metadata."""
+    is_cheaper = is_shortcut(segment, needs_files=not for_write)
+    said = read_version_checksum(store, segment.version) if is_cheaper else None
+    if said is None or said.protocol is None or said.metadata is None:
+        return None
+    if find_contradiction(said, said.protocol, said.metadata) is not None:
+        return None
+    return said, said.protocol, said.metadata

@@ -37,12 +37,7 @@ from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
-from deltaarrow.log.checksums import (
-    VersionChecksum,
-    find_contradiction,
-    is_shortcut,
-    read_version_checksum,
-)
+from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_shortcut
 from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
 from deltaarrow.log.fallback import open_segment
 from deltaarrow.log.names import checksum_name
@@ -252,19 +247,6 @@ def is_complete(files: pa.Table, action: str) -> bool:
     return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
-def _shortcut(
-    store: Store, segment: LogSegment, *, for_write: bool
-) -> tuple[VersionChecksum, Protocol, Metadata] | None:
-    """Read the checksum of a long segment; None when it does not tell protocol and metadata."""
-    is_cheaper = is_shortcut(segment, needs_files=not for_write)
-    said = read_version_checksum(store, segment.version) if is_cheaper else None
-    if said is None or said.protocol is None or said.metadata is None:
-        return None
-    if find_contradiction(said, said.protocol, said.metadata) is not None:
-        return None
-    return said, said.protocol, said.metadata
-
-
 def _decide(
     store: Store, segment: LogSegment, head: CheckpointHead, tail: LogTail
 ) -> tuple[Protocol, Metadata]:
@@ -336,7 +318,7 @@ def replay(
     if unread is not None:
         known = None
     if by_checksum and known is None:
-        shortcut = _shortcut(store, segment, for_write=for_write)
+        shortcut = read_shortcut(store, segment, for_write=for_write)
         if shortcut is not None:
             said, protocol, metadata = shortcut
             read_log = partial(_read_checked, store, segment, said, segment.version, falls_back)

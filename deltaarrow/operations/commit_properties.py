@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deltaarrow.actions import ensure_commit_metadata
+
 __all__ = ["CommitProperties", "PostCommitHookProperties", "Transaction"]
 
 
@@ -21,7 +23,8 @@ class CommitProperties:
     """What goes into a commit beside its data.
 
     Args:
-        custom_metadata: further keys of `commitInfo`, shown by history.
+        custom_metadata: further keys of `commitInfo`, shown by history: JSON values by names that it has no
+            meaning for, and the texts ``userMetadata``, ``userName`` and ``userId``.
         max_commit_retries: how often a commit is tried again after another writer was first; 15 if None.
         app_transactions: how far applications have got. A write whose transactions the table has already
             is not repeated.
@@ -32,7 +35,8 @@ class CommitProperties:
     app_transactions: Sequence[Transaction] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a number that means nothing."""
+        """Refuse a number that means nothing, and metadata that a commit cannot have."""
+        ensure_commit_metadata(self.custom_metadata or {})
         if self.max_commit_retries is not None and self.max_commit_retries < 0:
             raise ValueError("max_commit_retries must not be negative")
 

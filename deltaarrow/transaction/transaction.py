@@ -27,9 +27,17 @@ from deltaarrow.actions import (
     Protocol,
     RemoveFile,
     SetTransaction,
+    ensure_commit_metadata,
+    find_commit_info_faults,
+    render_action,
 )
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.errors import CommitFailedError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    CommitFailedError,
+    InvalidCommitMetadataError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.expressions import Constant, Predicate, bind, from_sql
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.redaction import redacted
@@ -42,7 +50,7 @@ from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.removal import remove_file
 from deltaarrow.transaction.staged import Staged
-from deltaarrow.transaction.validity import ensure_commit_metadata, ensure_marks_stay, ensure_user_domain
+from deltaarrow.transaction.validity import ensure_marks_stay, ensure_user_domain
 from deltaarrow.version import ENGINE_INFO
 
 __all__ = ["OptimisticTransaction", "PostCommitHook"]
@@ -369,7 +377,7 @@ class OptimisticTransaction:
         self, isolation: IsolationLevel, newest: Snapshot | None, actions: Sequence[Action], now: int
     ) -> CommitInfo:
         only_adds = not any(isinstance(action, RemoveFile | AddCDCFile) for action in actions)
-        return CommitInfo(
+        info = CommitInfo(
             timestamp=now,
             operation=self.operation,
             operation_parameters=dict(self.parameters),
@@ -382,6 +390,14 @@ class OptimisticTransaction:
             txn_id=self._id,
             extra=dict(self.commit_metadata),
         )
+        # All of it may have been set since the transaction began.
+        ensure_commit_metadata(self.commit_metadata)
+        for fault in find_commit_info_faults(render_action(info)[CommitInfo.KEY]):
+            raise InvalidCommitMetadataError(
+                f"{fault.key} of a transaction on {self.store.uri} is not {fault.wanted}, so that delta-spark"
+                " could not read the commit"
+            )
+        return info
 
     def _tags(self, newest: Snapshot | None) -> Mapping[str, str]:
         """Say of row tracking that rows keep their ids, unless it was enabled since the table was read."""

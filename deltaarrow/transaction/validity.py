@@ -29,7 +29,6 @@ from deltaarrow.storage import decode_path
 from deltaarrow.write import HIGH_WATER_MARK_KEY, identity_column
 
 __all__ = [
-    "ensure_commit_metadata",
     "ensure_live",
     "ensure_marks_stay",
     "ensure_replaced_files_are_removed",
@@ -37,9 +36,6 @@ __all__ = [
     "ensure_valid_commit",
     "has_row_count",
 ]
-
-_OF_THE_COMMIT_ITSELF = frozenset({"inCommitTimestamp", "isBlindAppend", "txnId"})
-"""Keys of `commitInfo` that others rely on."""
 
 _UNIQUE: dict[type, Callable[[Any], str]] = {
     Metadata: lambda action: "the table",
@@ -51,19 +47,6 @@ _UNIQUE: dict[type, Callable[[Any], str]] = {
     AddCDCFile: lambda action: decode_path(action.path),
 }
 """The actions that a transaction may stage, and that of which a commit has at most one of each kind."""
-
-
-def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
-    """Raise `ValueError` or `TypeError` for further keys of `commitInfo` that it cannot have.
-
-    >>> ensure_commit_metadata({"txnId": "mine"})
-    Traceback (most recent call last):
-    ...
-    ValueError: the commit metadata txnId is set by the commit itself
-    """
-    if reserved := sorted(_OF_THE_COMMIT_ITSELF & extra.keys()):
-        raise ValueError(f"the commit metadata {', '.join(reserved)} is set by the commit itself")
-    orjson.dumps(dict(extra))
 
 
 def ensure_user_domain(domain: str) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.actions import find_commit_info_faults
 from deltaarrow.arrays import numbers_of
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
@@ -14,6 +15,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.features import properties
 from deltaarrow.log import LogFile, LogFileKind, LogState, VersionChecksum, list_log, replay
 from deltaarrow.log.checksums import FileSizeHistogram, read_version_checksum
+from deltaarrow.log.commits import read_commit
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.names import LAST_CHECKPOINT, checksum_name
@@ -30,7 +32,7 @@ from deltaarrow.verify.report import Check, Examination
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["examine_checkpoints", "examine_checksum", "examine_hint"]
+__all__ = ["examine_checkpoints", "examine_checksum", "examine_commit_infos", "examine_hint"]
 
 _EXAMPLES = 3
 # Deleted rows of the files that each bin of the protocol begins with.
@@ -56,6 +58,31 @@ def examine_hint(found: Examination, snapshot: Snapshot) -> None:
     elif hint < max(versions):
         what = f"it names the checkpoint of version {hint}, and there is one of version {max(versions)}"
         found.warning(Check.LAST_CHECKPOINT, what, LAST_CHECKPOINT)
+
+
+# --- commits ---------------------------------------------------------------------------------------
+
+
+def examine_commit_infos(found: Examination, snapshot: Snapshot) -> None:
+    """Check of every commit that is left whether delta-spark can parse what it says of itself."""
+    for file in list_log(snapshot.store):
+        if file.kind is not LogFileKind.COMMIT or file.version > snapshot.version:
+            continue
+        found.checked[Check.COMMIT_INFO] += 1
+        try:
+            actions = read_commit(snapshot.store, file.name)
+        except DeltaError as error:
+            found.error(Check.COMMIT_INFO, f"the commit cannot be read: {error}", file.name)
+            continue
+        for info in (action["commitInfo"] for action in actions if action.get("commitInfo") is not None):
+            for fault in find_commit_info_faults(info):
+                told = found.error if fault.hides_table else found.warning
+                what = "the table" if fault.hides_table else "its history"
+                told(
+                    Check.COMMIT_INFO,
+                    f"{fault.key} is not {fault.wanted}, so that delta-spark cannot read {what}",
+                    file.name,
+                )
 
 
 # --- checkpoints -----------------------------------------------------------------------------------

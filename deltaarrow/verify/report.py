@@ -27,6 +27,9 @@ class Check(StrEnum):
     ``last_checkpoint``     ``_last_checkpoint`` can be read, names a checkpoint that is there, and the
                             newest one (Last Checkpoint File). Readers that find it wrong list the log,
                             so it is never an error.
+    ``commit_info``         What commits say of themselves has the types by which delta-spark parses it;
+                            where it cannot, it reads the table no more, or not its history (Commit
+                            Provenance Information).
     ``checkpoint``          The checkpoint says what the commits say, from version 0 on or, where those are
                             gone, from an older checkpoint on: protocol, metadata, transactions, domains
                             and files (Checkpoints, Action Reconciliation). Without commits there is
@@ -53,6 +56,7 @@ class Check(StrEnum):
     """
 
     LAST_CHECKPOINT = "last_checkpoint"
+    COMMIT_INFO = "commit_info"
     CHECKPOINT = "checkpoint"
     VERSION_CHECKSUM = "version_checksum"
     DATA_FILE = "data_file"

@@ -3,7 +3,7 @@
 from deltaarrow.scan import file_tasks, table_layout
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.verify.files import examine_num_records, examine_partition_values, examine_row_ids
-from deltaarrow.verify.log import examine_checkpoints, examine_checksum, examine_hint
+from deltaarrow.verify.log import examine_checkpoints, examine_checksum, examine_commit_infos, examine_hint
 from deltaarrow.verify.report import Check, Examination, VerifyReport
 from deltaarrow.verify.statistics import examine_statistics
 from deltaarrow.verify.storage import examine_data_files, examine_deletion_vectors
@@ -25,6 +25,7 @@ def verify_snapshot(snapshot: Snapshot, *, deep: bool = False) -> VerifyReport:
     snapshot = snapshot.replayed()
     found = Examination()
     examine_hint(found, snapshot)
+    examine_commit_infos(found, snapshot)
     examine_checkpoints(found, snapshot, deep=deep)
     files = snapshot.files(columns=_COLUMNS)
     examine_checksum(found, snapshot, files)

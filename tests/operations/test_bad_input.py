@@ -132,8 +132,6 @@ def test_rows_that_no_table_can_be_made_of(tmp_path, case):
         {"partition_by": "nowhere"},
         {"partition_by": ["id", "_change_type"]},
         {"target_file_size": 0},
-        {"commit_properties": CommitProperties(custom_metadata={"x": {1}})},
-        {"commit_properties": CommitProperties(custom_metadata={"txnId": "mine"})},
     ],
     ids=str,
 )

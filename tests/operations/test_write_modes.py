@@ -152,7 +152,7 @@ def test_a_writer_feature_is_refused_by_its_name_before_a_file_is_written(
 def test_commit_info_is_as_spark_has_it(tmp_path):
     write_deltalake(tmp_path, ROWS, partition_by=["day"])
     write_deltalake(
-        tmp_path, ROWS, mode="append", commit_properties=CommitProperties(custom_metadata={"job": "nightly"})
+        tmp_path, ROWS, mode="append", commit_properties=CommitProperties(custom_metadata={"load": "nightly"})
     )
     info = actions(tmp_path, 1)[0]["commitInfo"]
     assert info["operation"] == "WRITE"
@@ -162,7 +162,7 @@ def test_commit_info_is_as_spark_has_it(tmp_path):
     assert info["isolationLevel"] == "Serializable"
     assert info["operationMetrics"]["numOutputRows"] == "2"
     assert info["operationMetrics"]["numFiles"] == "2"
-    assert info["job"] == "nightly"
+    assert info["load"] == "nightly"
     assert info["operationParameters"] == {"mode": "Append", "partitionBy": "[]"}
     assert DeltaTable(tmp_path).history(1)[0]["version"] == 1
     assert json.loads(actions(tmp_path, 0)[0]["commitInfo"]["operationParameters"]["partitionBy"]) == ["day"]

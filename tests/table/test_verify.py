@@ -108,6 +108,7 @@ def test_nothing_is_found_in_a_healthy_table(case):
         assert report.ok
         assert report.checked == {
             Check.LAST_CHECKPOINT: 1,
+            Check.COMMIT_INFO: case.table.version + 1,
             Check.CHECKPOINT: 1,
             Check.VERSION_CHECKSUM: 1,
             Check.DATA_FILE: 2,

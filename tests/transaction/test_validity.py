@@ -19,7 +19,7 @@ from deltaarrow.actions import (
     Sidecar,
 )
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import DeltaError, DeltaProtocolError
+from deltaarrow.errors import DeltaError, DeltaProtocolError, InvalidCommitMetadataError
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -153,7 +153,7 @@ def test_commit_metadata_leave_alone_what_others_rely_on(tmp_path, key):
 
 
 def test_commit_metadata_that_are_not_json_are_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidCommitMetadataError, match="'x'"):
         OptimisticTransaction(store=open_store(tmp_path), snapshot=None, commit_metadata={"x": object()})
 
 

@@ -1,0 +1,145 @@
+"""Metadata that callers give a commit: what it cannot have is refused by name, whichever way it comes."""
+
+import json
+import math
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import CommitProperties, DeltaTable, write_deltalake
+from deltaarrow.errors import InvalidCommitMetadataError
+from deltaarrow.storage import open_store
+from deltaarrow.transaction import OptimisticTransaction
+
+OWNED = [
+    "version",
+    "timestamp",
+    "inCommitTimestamp",
+    "operation",
+    "operationParameters",
+    "operationMetrics",
+    "readVersion",
+    "isolationLevel",
+    "isBlindAppend",
+    "tags",
+    "engineInfo",
+    "txnId",
+    "job",
+    "notebook",
+    "clusterId",
+]
+
+
+@pytest.mark.parametrize("key", OWNED)
+def test_a_key_that_commit_info_has_a_meaning_for_is_refused_with_another_name(key):
+    with pytest.raises(InvalidCommitMetadataError, match=f"'{key}' has a meaning of its own.*'my_{key}'"):
+        CommitProperties(custom_metadata={key: "x"})
+
+
+@pytest.mark.parametrize("key", ["userMetadata", "userName", "userId"])
+def test_who_commits_and_why_is_a_text(tmp_path, key):
+    properties = CommitProperties(custom_metadata={key: "me"})
+    write_deltalake(tmp_path, pa.table({"id": [1]}), commit_properties=properties)
+    assert DeltaTable(tmp_path).history()[0][key] == "me"
+    for value in (7, None, {"a": "b"}, ["me"]):
+        with pytest.raises(InvalidCommitMetadataError, match=f"'{key}' is a text"):
+            CommitProperties(custom_metadata={key: value})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, [1, -math.inf], b"x", {1, 2}, object(), {"a": {3: "b"}}, 1 << 64, "\ud800"],
+    ids=repr,
+)
+def test_a_value_that_is_no_json_is_refused_by_its_key(value):
+    with pytest.raises(InvalidCommitMetadataError, match="'mine' holds what JSON cannot"):
+        CommitProperties(custom_metadata={"mine": value})
+
+
+@pytest.mark.parametrize("metadata", [{7: "x"}, ["x"], "x"], ids=repr)
+def test_metadata_is_a_mapping_with_texts_as_keys(metadata):
+    with pytest.raises(InvalidCommitMetadataError):
+        CommitProperties(custom_metadata=metadata)
+
+
+def test_a_value_of_json_is_in_history_as_it_was_given(tmp_path):
+    mine = {"a": [1, 2.5, None, True, {"b": "é"}], "c": -(1 << 63)}
+    write_deltalake(
+        tmp_path,
+        pa.table({"id": [1]}),
+        commit_properties=CommitProperties(custom_metadata={"mine": mine, "Version": "x"}),
+    )
+    assert DeltaTable(tmp_path).history()[0]["mine"] == mine
+
+
+def test_a_transaction_refuses_it_when_it_begins_and_when_it_commits(tmp_path):
+    store = open_store(tmp_path)
+    with pytest.raises(InvalidCommitMetadataError, match="'job'"):
+        OptimisticTransaction(store=store, snapshot=None, commit_metadata={"job": "x"})
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    transaction = DeltaTable(tmp_path).transaction("LOAD")
+    transaction.set_application("etl", 1)
+    transaction.commit_metadata = {"job": "x"}
+    with pytest.raises(InvalidCommitMetadataError, match="'job'"):
+        transaction.commit()
+    assert DeltaTable(tmp_path).version() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("parameters", {"a": {"b": 1}}),
+        ("metrics", {"a": ["b"]}),
+        ("operation", {"a": 1}),
+        ("tags", {"a": {}}),
+    ],
+)
+def test_what_a_transaction_tells_history_can_be_parsed(tmp_path, name, value):
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    transaction = DeltaTable(tmp_path).transaction("LOAD")
+    transaction.set_application("etl", 1)
+    setattr(transaction, name, value)
+    with pytest.raises(InvalidCommitMetadataError, match="of texts|a text"):
+        transaction.commit()
+    assert DeltaTable(tmp_path).version() == 0
+
+
+# --- commits of others ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("info", "severity"),
+    [
+        ({"job": "x"}, "error"),
+        ({"version": "1"}, "error"),
+        ({"readVersion": True}, "error"),
+        ({"inCommitTimestamp": 1.5}, "error"),
+        ({"timestamp": "yesterday"}, "error"),
+        ({"isBlindAppend": "yes"}, "error"),
+        ({"tags": "x"}, "error"),
+        ({"operationMetrics": [1]}, "error"),
+        ({"operationParameters": {"a": {"b": 1}}}, "warning"),
+        ({"clusterId": {"a": "b"}}, "warning"),
+        ({"userId": ["me"]}, "warning"),
+        ({"mine": {"a": [1]}, "userId": 7, "job": {"jobId": "1"}, "notebook": None}, None),
+    ],
+    ids=str,
+)
+def test_verify_finds_commits_that_spark_cannot_parse(tmp_path, info, severity):
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    write_deltalake(tmp_path, pa.table({"id": [2]}), mode="append")
+    file = tmp_path / "_delta_log/00000000000000000001.json"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0]["commitInfo"] |= info
+    file.write_text("\n".join(map(json.dumps, lines)))
+    findings = list(DeltaTable(tmp_path).verify())
+    if severity is None:
+        assert findings == []
+        return
+    (found,) = findings
+    assert (found.severity, found.check, found.where) == (
+        severity,
+        "commit_info",
+        "_delta_log/00000000000000000001.json",
+    )
+    assert found.what.startswith(next(iter(info)))
