@@ -24,6 +24,7 @@ from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
+from deltaarrow.parquet_footers import Footer, read_footer
 from deltaarrow.statistics.struct_texts import struct_text_sql
 from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.paths import canonical_path_sql, decode_path
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
+_NEVER_APART = {"add": ("path", "size", "modificationTime", "dataChange"), "remove": ("path", "dataChange")}
 _FEW_ROWS = 4096
 
 
@@ -206,29 +208,6 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _leaves_by_column(metadata: Any) -> dict[str, list[int]]:
-    """Return the numbers of the leaves below each column."""
-    leaves: dict[str, list[int]] = {}
-    for i in range(metadata.num_columns):
-        leaves.setdefault(metadata.schema.column(i).path.split(".")[0], []).append(i)
-    return leaves
-
-
-def _is_empty(row_group: Any, leaves: Sequence[int]) -> bool:
-    """Whether the leaves are NULL in all rows of a row group, as far as its statistics tell."""
-    for i in leaves:
-        chunk = row_group.column(i)
-        statistics = chunk.statistics
-        if statistics is None or not statistics.has_null_count or statistics.null_count < chunk.num_values:
-            return False
-    return True
-
-
-def _holding_row_groups(metadata: Any, leaves: Sequence[int]) -> Iterator[int]:
-    """Yield the row groups in which one of the leaves is set somewhere, as far as statistics tell."""
-    return (g for g in range(metadata.num_row_groups) if not _is_empty(metadata.row_group(g), leaves))
-
-
 @contextlib.contextmanager
 def _reading(name: str) -> Iterator[None]:
     """Raise `CorruptLogError` with the name of the file for whatever is wrong with it.
@@ -245,33 +224,58 @@ def _reading(name: str) -> Iterator[None]:
         raise system_failure(error, name) or CorruptLogError(f"{name} cannot be read: {error}") from error
 
 
-def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> None:
+@contextlib.contextmanager
+def _open_parquet(store: Store, name: str) -> "Iterator[tuple[pq.ParquetFile, Footer]]":
+    """Open a Parquet file whose footer has been checked, and whose columns are what actions look like."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
+    with store.arrow_filesystem().open_input_file(store.arrow_path(name)) as source:
+        footer = read_footer(source)
+        with pq.ParquetFile(source, metadata=footer.metadata()) as file:
+            for column in file.schema_arrow:
+                if (rule := _ACTIONS.get(column.name)) is not None and not pa.types.is_null(column.type):
+                    _ensure_type(column.name, column.type, rule)
+            _ensure_equal_nulls(footer)
+            yield file, footer
+
+
+def _ensure_equal_nulls(footer: Footer) -> None:
+    """Refuse statistics by which members that every file action must have are not NULL in the same rows."""
+    for action in ("add", "remove"):
+        wanted = {(action, member) for member in _NEVER_APART[action]}
+        leaves = [number for number, leaf in enumerate(footer.leaves) if leaf.path in wanted]
+        for group in footer.row_groups:
+            counts = {group.chunks[leaf].null_count for leaf in leaves} - {None}
+            if len(counts) > 1:
+                raise CorruptLogError(f"its statistics count the {action} actions in different ways")
+
+
+def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> bool:
+    """Take in what is not about files; return whether there is a column for these."""
+    with _open_parquet(store, name) as (file, footer):
         schema = file.schema_arrow
-        leaves = _leaves_by_column(file.metadata)
-        for group in range(file.num_row_groups):
+        leaves = {column: footer.leaves_below(column) for column in schema.names}
+        for number, group in enumerate(footer.row_groups):
             columns = [
                 column
                 for column in _HEAD_COLUMNS
-                if column in leaves and not _is_empty(file.metadata.row_group(group), leaves[column])
+                if column in leaves and not all(group.chunks[leaf].is_null for leaf in leaves[column])
             ]
-            for batch in _few_rows_at_a_time(file, group, columns):
+            for batch in _few_rows_at_a_time(file, number, columns):
                 for column, values in zip(batch.schema.names, batch.columns, strict=True):
                     # One by one: to drop the NULLs in Arrow would load all of its functions.
                     for row in present_rows(values):
                         value = values[row].as_py(maps_as_pydicts="strict")
                         head.take(column, _without_nulls(value))
-        if not {"add", "sidecar"} & set(schema.names):
-            raise CorruptLogError("there is neither a column add nor a column sidecar")
         # A part without rows of a kind need not be asked for them.
         held = [
             action
             for action in ("add", "remove")
-            if action in leaves and any(True for _ in _holding_row_groups(file.metadata, leaves[action]))
+            if action in leaves
+            and not all(group.chunks[leaf].is_null for group in footer.row_groups for leaf in leaves[action])
         ]
     _add_files(head, name, pa.schema([field for field in schema if field.name in held]))
+    return bool({"add", "sidecar"} & set(schema.names))
 
 
 def _few_rows_at_a_time(
@@ -293,8 +297,6 @@ def _add_files(head: CheckpointHead, name: str, schema: pa.Schema) -> None:
     actions = pa.schema([f for f in schema if f.name in ("add", "remove") and not pa.types.is_null(f.type)])
     if not len(actions):
         return
-    for action in actions:
-        _ensure_type(action.name, action.type, _FILE_ACTION)
     for i, group in enumerate(head.files):
         if group.schema.equals(actions):
             head.files[i] = CheckpointFiles((*group.names, name), actions)
@@ -315,34 +317,61 @@ def _is_text_map(data_type: pa.DataType) -> bool:
     return pa.types.is_map(data_type) and _is_text(data_type.key_type) and _is_text(data_type.item_type)
 
 
+def _is_text_list(data_type: pa.DataType) -> bool:
+    return pa.types.is_list(data_type) and _is_text(data_type.value_type)
+
+
 # What a column has to be like; the members of a struct, with whether they have to be there.
 _Rule = Callable[[pa.DataType], bool] | dict[str, tuple[bool, "_Rule"]]
 
-_FILE_ACTION: _Rule = {
+_DELETION_VECTOR: _Rule = {
+    "storageType": (True, _is_text),
+    "pathOrInlineDv": (True, _is_text),
+    "offset": (False, pa.types.is_integer),
+    "sizeInBytes": (True, pa.types.is_integer),
+    "cardinality": (True, pa.types.is_integer),
+}
+_FILE_ACTION: dict[str, tuple[bool, _Rule]] = {
     "path": (True, _is_text),
     "partitionValues": (False, _is_text_map),
     "size": (False, pa.types.is_integer),
     "modificationTime": (False, pa.types.is_integer),
     "deletionTimestamp": (False, pa.types.is_integer),
-    "dataChange": (False, pa.types.is_boolean),
+    "dataChange": (True, pa.types.is_boolean),
     "extendedFileMetadata": (False, pa.types.is_boolean),
     "stats": (False, _is_text),
     "stats_parsed": (False, pa.types.is_struct),
     "tags": (False, _is_text_map),
-    "deletionVector": (
-        False,
-        {
-            "storageType": (True, _is_text),
-            "pathOrInlineDv": (True, _is_text),
-            "offset": (False, pa.types.is_integer),
-            "sizeInBytes": (True, pa.types.is_integer),
-            "cardinality": (True, pa.types.is_integer),
-        },
-    ),
+    "deletionVector": (False, _DELETION_VECTOR),
     "baseRowId": (False, pa.types.is_integer),
     "defaultRowCommitVersion": (False, pa.types.is_integer),
     "clusteringProvider": (False, _is_text),
 }
+_ACTIONS: dict[str, dict[str, tuple[bool, _Rule]]] = {
+    "add": _FILE_ACTION
+    | {
+        "partitionValues": (True, _is_text_map),
+        "size": (True, pa.types.is_integer),
+        "modificationTime": (True, pa.types.is_integer),
+    },
+    "remove": _FILE_ACTION,
+    "protocol": {
+        "minReaderVersion": (True, pa.types.is_integer),
+        "minWriterVersion": (True, pa.types.is_integer),
+        "readerFeatures": (False, _is_text_list),
+        "writerFeatures": (False, _is_text_list),
+    },
+    "metaData": {
+        "id": (True, _is_text),
+        "schemaString": (True, _is_text),
+        "partitionColumns": (True, _is_text_list),
+        "configuration": (True, _is_text_map),
+    },
+    "txn": {"appId": (True, _is_text), "version": (True, pa.types.is_integer)},
+    "domainMetadata": {"domain": (True, _is_text), "configuration": (True, _is_text)},
+    "sidecar": {"path": (True, _is_text), "sizeInBytes": (True, pa.types.is_integer)},
+}
+"""The columns that a checkpoint may have, and what has to be in them where it has them."""
 
 
 def _ensure_type(path: str, data_type: pa.DataType, rule: _Rule) -> None:
@@ -373,9 +402,8 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
 
     Raises `CorruptLogError`, naming the file, when the checkpoint or one of its sidecars cannot be read.
     """
-    import pyarrow.parquet as pq
-
     head = CheckpointHead()
+    has_files = False
     for file in checkpoint.files:
         if file.name.endswith(".json"):
             actions = read_commit(store, file.name)
@@ -384,15 +412,20 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
             head.json_actions = [a for a in actions if "add" in a or "remove" in a]
             with _reading(file.name):
                 _take_json(head, actions)
+            has_files = True
         else:
             with _reading(file.name):
-                _read_parquet_head(store, file.name, head)
+                # A part of a checkpoint may have none.
+                has_files |= _read_parquet_head(store, file.name, head)
+    if not has_files:
+        names = " and ".join(file.name for file in checkpoint.files[:: max(1, len(checkpoint.files) - 1)])
+        raise CorruptLogError(f"{names}: there is neither a column add nor a column sidecar")
     with _reading(checkpoint.files[0].name):
         # A sidecar that is named twice is read once.
         sidecars = dict.fromkeys(map(_sidecar_name, head.sidecars))
     for name in sidecars:
-        with _reading(name):
-            schema = pq.read_schema(store.arrow_path(name), filesystem=store.arrow_filesystem())
+        with _reading(name), _open_parquet(store, name) as (opened, _):
+            schema = opened.schema_arrow
             if not {"add", "remove"} & set(schema.names):
                 raise CorruptLogError("there is neither a column add nor a column remove")
             _add_files(head, name, schema)

@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "moments",
         "notebook",
         "optional",
+        "parquet_footers",
         "values",
         "version",
     ),

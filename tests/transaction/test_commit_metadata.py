@@ -99,7 +99,7 @@ def test_what_a_transaction_tells_history_can_be_parsed(tmp_path, name, value):
     transaction = DeltaTable(tmp_path).transaction("LOAD")
     transaction.set_application("etl", 1)
     setattr(transaction, name, value)
-    with pytest.raises(InvalidCommitMetadataError, match="of texts|a text"):
+    with pytest.raises(InvalidCommitMetadataError, match=r"of texts|a text"):
         transaction.commit()
     assert DeltaTable(tmp_path).version() == 0
 

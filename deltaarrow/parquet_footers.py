@@ -1,0 +1,398 @@
+"""Parquet footers, checked before anything is believed: Thrift's compact protocol, and what is told twice.
+
+A footer has no checksum. What protects it is that much of it is told twice: the names and types of the
+schema once more in every column chunk, the number of rows in the file, its row groups and its chunks, the
+NULLs in the statistics and in the histogram of levels, a logical type and its older spelling. A flipped bit
+makes the two accounts differ, and such a footer is refused here.
+
+pyarrow's `RowGroupMetaData.column` and `ColumnChunkMetaData.statistics` end the process where a chunk
+contradicts the schema. So nothing is asked of a chunk of a foreign file but through this module.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+__all__ = ["Chunk", "Footer", "Leaf", "RowGroup", "parse_footer", "read_footer"]
+
+_TAIL = 1 << 16
+_MAGIC = b"PAR1"
+
+# The fields of Thrift's structures by their numbers; see parquet.thrift.
+_SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4
+_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 1, 3, 4, 5, 6, 7, 8, 10
+_GROUP_CHUNKS, _GROUP_ROWS = 1, 3
+_FILE_PATH, _CHUNK_METADATA = 1, 3
+_CHUNK_TYPE, _PATH, _CODEC, _NUM_VALUES, _RAW_BYTES, _STORED_BYTES = 1, 3, 4, 5, 6, 7
+_DATA_PAGE, _DICTIONARY_PAGE, _STATISTICS, _SIZES = 9, 11, 12, 16
+_OLD_MAX, _OLD_MIN, _NULL_COUNT, _MAX, _MIN = 1, 2, 3, 5, 6
+_REPETITION_LEVELS, _DEFINITION_LEVELS = 2, 3
+
+_REQUIRED, _REPEATED = 0, 2
+_UNCOMPRESSED = 0
+_INT32, _INT64, _BYTE_ARRAY = 1, 2, 6
+_DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
+
+# Logical type -> its older spelling; of the others there is none, or it depends on their parameters.
+_OLDER_SPELLINGS = {1: 0, 2: 1, 3: 3, 4: 4, _DECIMAL: 5, 6: 6, 12: 19, 13: 20}
+_TIME_UNITS = {_TIME: (7, 8), _TIMESTAMP: (9, 10)}
+_INTEGER_WIDTHS = {8: 0, 16: 1, 32: 2, 64: 3}
+
+
+class Leaf(NamedTuple):
+    """A column without members, with its type in Thrift and the greatest levels of its values."""
+
+    path: tuple[str, ...]
+    physical_type: int
+    definition_level: int
+    repetition_level: int
+
+
+class Chunk(NamedTuple):
+    """What a footer says of a leaf in a row group; None where it says nothing."""
+
+    num_values: int
+    null_count: int | None
+    lower: int | None
+    """The least value, where the leaf is an integer or stored as one."""
+    upper: int | None
+
+    @property
+    def is_null(self) -> bool:
+        """Whether there is nothing but NULL in it, as far as the footer tells."""
+        return self.null_count == self.num_values
+
+
+class RowGroup(NamedTuple):
+    """A row group, with a chunk for each leaf."""
+
+    num_rows: int
+    chunks: Sequence[Chunk]
+
+
+class Footer(NamedTuple):
+    """A footer that does not contradict itself."""
+
+    leaves: Sequence[Leaf]
+    row_groups: Sequence[RowGroup]
+    data: bytes
+
+    def leaves_below(self, column: str) -> list[int]:
+        """Return the numbers of the leaves of a column."""
+        return [number for number, leaf in enumerate(self.leaves) if leaf.path[0] == column]
+
+    def null_counts(self, leaf: int) -> list[int | None]:
+        """Return how many NULLs a leaf has in each row group, where that is told."""
+        return [group.chunks[leaf].null_count for group in self.row_groups]
+
+    def metadata(self) -> Any:
+        """Return the footer as a `pyarrow.parquet.FileMetaData`."""
+        import pyarrow.parquet as pq
+
+        length = len(self.data).to_bytes(4, "little")
+        return pq.read_metadata(pa.BufferReader(b"".join((_MAGIC, self.data, length, _MAGIC))))
+
+
+def read_footer(file: pa.NativeFile) -> Footer:
+    """Read and check the footer of an open Parquet file; `ValueError` says what is wrong with it."""
+    size = file.size()
+    start = max(0, size - _TAIL)
+    tail: bytes = file.read_at(size - start, start)
+    if size < 12 or tail[-4:] != _MAGIC:
+        raise ValueError("it does not end as a Parquet file does")
+    length = int.from_bytes(tail[-8:-4], "little")
+    end = size - 8 - length
+    if end < len(_MAGIC):
+        raise ValueError(f"its footer of {length} bytes is longer than the file")
+    data = tail[end - start : -8] if end >= start else file.read_at(length, end)
+    return parse_footer(data, end)
+
+
+def parse_footer(data: bytes, end: int) -> Footer:
+    """Parse and check a footer that begins `end` bytes behind the beginning of its file.
+
+    Raises `ValueError`, saying what is wrong, when it is no Thrift structure or contradicts itself.
+    """
+    leaves: list[Leaf] = []
+
+    def take(schema: Sequence[Mapping[int, Any]], group: Mapping[int, Any]) -> RowGroup:
+        if not leaves:
+            leaves.extend(_leaves(schema))
+        return _row_group(group, leaves, end)
+
+    try:
+        found = _Reader(data, take).whole()
+        leaves = leaves or _leaves(found[_SCHEMA])
+        groups, rows = found[_ROW_GROUPS], found[_NUM_ROWS]
+    except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("its footer is not what Parquet describes") from error
+    if sum(group.num_rows for group in groups) != rows:
+        raise ValueError(f"its footer says {rows} rows, and other numbers of the row groups")
+    return Footer(leaves, groups, data)
+
+
+# --- Thrift ----------------------------------------------------------------------------------------
+
+
+_TRUTH, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 3, 4, 5, 6, 7, 8, 9, 12
+
+_Kind = tuple[int, Any]
+"""How a value is written: the kind, and of a structure its fields by number, of a list its elements."""
+
+_ANY_STRUCT: _Kind = (_STRUCT, {})
+_ANY_LIST: _Kind = (_LIST, None)
+
+
+def _kind(kind: int) -> _Kind:
+    return kind, None
+
+
+def _list_of(kind: _Kind) -> _Kind:
+    return _LIST, kind
+
+
+def _struct_of(*fields: _Kind) -> _Kind:
+    """The structure with fields of these kinds, numbered from 1 on."""
+    return _STRUCT, dict(enumerate(fields, 1))
+
+
+_t, _i8, _i16, _i32, _i64, _text = map(_kind, (_TRUTH, _BYTE, _I16, _I32, _I64, _BINARY))
+_UNIT = _struct_of(_ANY_STRUCT, _ANY_STRUCT, _ANY_STRUCT)
+_LOGICAL_TYPE: _Kind = (
+    _STRUCT,
+    dict.fromkeys(range(1, 19), _ANY_STRUCT)
+    | {
+        _DECIMAL: _struct_of(_i32, _i32),
+        _TIME: _struct_of(_t, _UNIT),
+        _TIMESTAMP: _struct_of(_t, _UNIT),
+        _INTEGER: _struct_of(_i8, _t),
+    },
+)
+_SCHEMA_ELEMENT = _struct_of(_i32, _i32, _i32, _text, _i32, _i32, _i32, _i32, _i32, _LOGICAL_TYPE)
+_KEY_VALUES = _list_of(_struct_of(_text, _text))
+_CHUNK_METADATA_KIND = _struct_of(
+    *(_i32, _list_of(_i32), _list_of(_text), _i32, _i64, _i64, _i64, _KEY_VALUES, _i64, _i64, _i64),
+    _struct_of(_text, _text, _i64, _i64, _text, _text, _t, _t),
+    *(_list_of(_struct_of(_i32, _i32, _i32)), _i64, _i32),
+    _struct_of(_i64, _list_of(_i64), _list_of(_i64)),
+)
+_COLUMN_CHUNK = _struct_of(_text, _i64, _CHUNK_METADATA_KIND, _i64, _i32, _i64, _i32)
+_ROW_GROUP = _struct_of(
+    _list_of(_COLUMN_CHUNK), _i64, _i64, _list_of(_struct_of(_i32, _t, _t)), _i64, _i64, _i16
+)
+_FILE_METADATA = _struct_of(
+    *(_i32, _list_of(_SCHEMA_ELEMENT), _i64, _list_of(_ROW_GROUP), _KEY_VALUES, _text, _ANY_LIST)
+)
+
+
+class _Reader:
+    """Reads structures of Thrift's compact protocol as dictionaries by the numbers of their fields.
+
+    A field of another kind than it should have is refused: other readers skip it. A row group is turned into
+    what `take` makes of the schema and of it, as soon as it is read: there may be many.
+    """
+
+    def __init__(self, data: bytes, take: Callable[[Sequence[Any], Mapping[int, Any]], RowGroup]) -> None:
+        self._data = data
+        self._at = 0
+        self._take = take
+        self._schema: list[Any] = []
+
+    def whole(self) -> dict[int, Any]:
+        """Return the one structure that is all of the data."""
+        found = self._struct(_FILE_METADATA[1])
+        if self._at != len(self._data):
+            raise ValueError("its footer ends before its length says so")
+        return found
+
+    def _varint(self) -> int:
+        data, at = self._data, self._at
+        value, shift = data[at] & 127, 0
+        while data[at] > 127:
+            at, shift = at + 1, shift + 7
+            value |= (data[at] & 127) << shift
+        self._at = at + 1
+        return value
+
+    def _struct(self, fields: Mapping[int, _Kind]) -> dict[int, Any]:
+        data = self._data
+        found: dict[int, Any] = {}
+        number = 0
+        while header := data[self._at]:
+            self._at += 1
+            kind = header & 15
+            number += header >> 4
+            if header < 16:
+                number = self._integer()
+            wanted, inner = fields.get(number, (kind, None))
+            if _I16 <= kind <= _I64:
+                # As `_integer` does it; most fields are short ones of these.
+                short = data[self._at]
+                if short < 128:
+                    self._at += 1
+                    found[number] = (short >> 1) ^ -(short & 1)
+                else:
+                    found[number] = self._integer()
+            elif kind < _BYTE:
+                found[number], kind = kind == _TRUTH, wanted if wanted < _BYTE else kind
+            else:
+                found[number] = self._value(kind, inner)
+            if kind != wanted:
+                raise ValueError(f"field {number} of a structure of its footer is of another kind")
+        self._at += 1
+        return found
+
+    def _integer(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _value(self, kind: int, inner: Any) -> Any:
+        if kind == _BINARY:
+            length = self._varint()
+            self._at += length
+            return self._data[self._at - length : self._at]
+        if kind == _STRUCT:
+            return self._struct(inner or {})
+        if kind in (_LIST, 10):
+            return self._list(inner)
+        if _I16 <= kind <= _I64:
+            return self._integer()
+        if kind not in (_BYTE, _DOUBLE):
+            raise ValueError(f"its footer holds a value of kind {kind}, which Parquet has none of")
+        self._at += 1 if kind == _BYTE else 8
+        return self._data[self._at - 1]
+
+    def _list(self, wanted: _Kind | None) -> list[Any]:
+        header = self._data[self._at]
+        self._at += 1
+        length, kind = header >> 4, header & 15
+        if length == 15:
+            length = self._varint()
+        if wanted is not None and length and kind != wanted[0]:
+            raise ValueError("a list of its footer has elements of another kind")
+        inner: Any = None if wanted is None else wanted[1]
+        # A truth of a list has a byte of its own.
+        kind = max(kind, _BYTE)
+        if wanted is _ROW_GROUP:
+            return [self._take(self._schema, self._struct(inner)) for _ in range(length)]
+        found = [self._value(kind, inner) for _ in range(length)]
+        if wanted is _SCHEMA_ELEMENT:
+            self._schema = found
+        return found
+
+
+# --- the schema ------------------------------------------------------------------------------------
+
+
+def _leaves(elements: Sequence[Mapping[int, Any]]) -> list[Leaf]:
+    rest = iter(elements)
+    try:
+        found = [leaf for _ in range(next(rest)[_CHILDREN]) for leaf in _leaves_of(rest, (), 0, 0)]
+    except StopIteration:
+        found = []
+    if next(rest, None) is not None or not found:
+        raise ValueError("its schema has fewer columns than it says, or more")
+    return found
+
+
+def _leaves_of(
+    rest: Iterator[Mapping[int, Any]], above: tuple[str, ...], defined: int, repeated: int
+) -> list[Leaf]:
+    element = next(rest)
+    path = (*above, element[_NAME].decode())
+    _ensure_one_type(".".join(path), element)
+    repetition = element[_REPETITION]
+    if not _REQUIRED <= repetition <= _REPEATED:
+        raise ValueError(f"its column {'.'.join(path)} has a repetition that there is not")
+    defined += repetition != _REQUIRED
+    repeated += repetition == _REPEATED
+    children = element.get(_CHILDREN, 0)
+    if (_TYPE in element) == (children > 0):
+        raise ValueError(f"its column {'.'.join(path)} has both a type and members, or neither")
+    if not children:
+        return [Leaf(path, element[_TYPE], defined, repeated)]
+    return [leaf for _ in range(children) for leaf in _leaves_of(rest, path, defined, repeated)]
+
+
+def _ensure_one_type(name: str, element: Mapping[int, Any]) -> None:
+    """Raise unless a logical type is what its older spelling says."""
+    logical, converted = element.get(_LOGICAL), element.get(_CONVERTED)
+    if not logical:
+        return
+    ((kind, parameters),) = logical.items()
+    if kind == _DECIMAL and [parameters[1], parameters[2]] != [element[_SCALE], element[_PRECISION]]:
+        raise ValueError(f"its column {name} has two scales or precisions")
+    if converted is None:
+        return
+    expected = _OLDER_SPELLINGS.get(kind)
+    if kind in _TIME_UNITS:
+        (unit,) = parameters[2]
+        expected = dict(enumerate(_TIME_UNITS[kind], 1)).get(unit)
+    elif kind == _INTEGER:
+        expected = (15 if parameters[2] else 11) + _INTEGER_WIDTHS[parameters[1]]
+    if converted != expected and (kind, converted) != (2, 2):
+        raise ValueError(f"its column {name} has two types that contradict each other")
+
+
+# --- row groups ------------------------------------------------------------------------------------
+
+
+def _row_group(found: Mapping[int, Any], leaves: Sequence[Leaf], end: int) -> RowGroup:
+    rows, columns = found[_GROUP_ROWS], found[_GROUP_CHUNKS]
+    if len(columns) != len(leaves) or rows < 0:
+        raise ValueError("a row group has other columns than its schema")
+    spans: list[tuple[int, int]] = []
+    chunks = [_chunk(leaf, column, rows, spans) for leaf, column in zip(leaves, columns, strict=True)]
+    spans.sort()
+    ends = [len(_MAGIC), *(start + length for start, length in spans)]
+    if any(start < before for (start, _), before in zip(spans, ends, strict=False)) or ends[-1] > end:
+        raise ValueError("the column chunks of a row group overlap")
+    return RowGroup(rows, chunks)
+
+
+def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[int, int]]) -> Chunk:
+    """Return what is told of a chunk, and note where it lies."""
+    if _FILE_PATH in column:
+        raise ValueError("a column chunk is in another file")
+    found = column[_CHUNK_METADATA]
+    if tuple(map(bytes.decode, found[_PATH])) != leaf.path:
+        name, other = ".".join(leaf.path), b".".join(found[_PATH]).decode(errors="replace")
+        raise ValueError(f"its column {name!r} is named {other!r} in a row group")
+    if found[_CHUNK_TYPE] != leaf.physical_type:
+        raise ValueError(f"its column {'.'.join(leaf.path)} is of another type in a row group")
+    values, stored = found[_NUM_VALUES], found[_STORED_BYTES]
+    if values < rows or (values > rows and not leaf.repetition_level):
+        raise ValueError(f"its column {'.'.join(leaf.path)} has {values} values in {rows} rows")
+    if found[_CODEC] == _UNCOMPRESSED and found[_RAW_BYTES] != stored:
+        raise ValueError(f"its column {'.'.join(leaf.path)} is compressed by no codec")
+    if values:
+        spans.append((min(found[_DATA_PAGE], found.get(_DICTIONARY_PAGE) or found[_DATA_PAGE]), stored))
+    statistics = found.get(_STATISTICS, {})
+    nulls, (lower, upper) = statistics.get(_NULL_COUNT), _bounds(leaf, statistics)
+    if nulls is not None and not 0 <= nulls <= values:
+        raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs among {values} values")
+    if (sizes := found.get(_SIZES)) is not None:
+        _ensure_levels(leaf, sizes, values, nulls)
+    return Chunk(values, nulls, lower, upper)
+
+
+def _bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> tuple[int | None, int | None]:
+    lower, upper = statistics.get(_MIN), statistics.get(_MAX)
+    if leaf.physical_type == _BYTE_ARRAY and lower is not None and upper is not None and lower > upper:
+        raise ValueError(f"the bounds of its column {'.'.join(leaf.path)} are in the wrong order")
+    if lower is None or upper is None or leaf.physical_type not in (_INT32, _INT64):
+        return None, None
+    if lower != statistics.get(_OLD_MIN, lower) or upper != statistics.get(_OLD_MAX, upper):
+        raise ValueError(f"its column {'.'.join(leaf.path)} has two bounds that contradict each other")
+    return int.from_bytes(lower, "little", signed=True), int.from_bytes(upper, "little", signed=True)
+
+
+def _ensure_levels(leaf: Leaf, sizes: Mapping[int, Any], values: int, nulls: int | None) -> None:
+    """Raise unless the histograms of levels are as long as there are levels, and count all values."""
+    repeated, defined = sizes.get(_REPETITION_LEVELS), sizes.get(_DEFINITION_LEVELS)
+    for counts, highest in ((repeated, leaf.repetition_level), (defined, leaf.definition_level)):
+        if counts and (len(counts) != highest + 1 or sum(counts) != values):
+            raise ValueError(f"the levels of its column {'.'.join(leaf.path)} are not those of its schema")
+    if defined and nulls not in (None, values - defined[-1]):
+        raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs, and by its levels others")
