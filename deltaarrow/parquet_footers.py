@@ -21,7 +21,8 @@ _MAGIC = b"PAR1"
 
 # The fields of Thrift's structures by their numbers; see parquet.thrift.
 _SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4
-_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 1, 3, 4, 5, 6, 7, 8, 10
+_TYPE, _TYPE_LENGTH, _REPETITION, _NAME, _CHILDREN = 1, 2, 3, 4, 5
+_CONVERTED, _SCALE, _PRECISION, _LOGICAL = 6, 7, 8, 10
 _GROUP_CHUNKS, _GROUP_ROWS = 1, 3
 _FILE_PATH, _CHUNK_METADATA = 1, 3
 _CHUNK_TYPE, _PATH, _CODEC, _NUM_VALUES, _RAW_BYTES, _STORED_BYTES = 1, 3, 4, 5, 6, 7
@@ -31,7 +32,7 @@ _REPETITION_LEVELS, _DEFINITION_LEVELS = 2, 3
 
 _REQUIRED, _REPEATED = 0, 2
 _UNCOMPRESSED = 0
-_INT32, _INT64, _BYTE_ARRAY = 1, 2, 6
+_INT32, _INT64, _BYTE_ARRAY, _FIXED_LENGTH = 1, 2, 6, 7
 _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 
 # Logical type -> its older spelling; of the others there is none, or it depends on their parameters.
@@ -317,6 +318,8 @@ def _leaves_of(
 
 def _ensure_one_type(name: str, element: Mapping[int, Any]) -> None:
     """Raise unless a logical type is what its older spelling says."""
+    if element.get(_TYPE) == _FIXED_LENGTH and element[_TYPE_LENGTH] <= 0:
+        raise ValueError(f"the values of its column {name} have no length")
     logical, converted = element.get(_LOGICAL), element.get(_CONVERTED)
     if not logical:
         return

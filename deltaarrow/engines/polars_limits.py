@@ -149,8 +149,12 @@ class FileBinder:
                 native.append(BoundFile(task, is_complete=True))
             else:
                 unknown.append(task)
+        verdicts: dict[int, bool] = {}
         for task, schema in zip(unknown, self._read_schemas(unknown), strict=True):
-            if self._is_understood(task, fields, schema):
+            # Files of one schema mostly share the object.
+            if id(schema) not in verdicts:
+                verdicts[id(schema)] = self._is_understood(task, fields, schema)
+            if verdicts[id(schema)]:
                 native.append(BoundFile(task, is_complete=False))
             else:
                 other.append(task)

@@ -12,7 +12,8 @@ mapping    a column is the one in the file with
 ``id``     its field id; a file without any field ids is refused, since all of it would be NULL
 =========  ==========================================================================================
 
-A type that cannot hold the values of the file without loss is refused rather than cast.
+A type that cannot hold the values of the file without loss is refused rather than cast. Where a file is not
+what the table would have written today, its footer is first shown to be without contradiction.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.scan.damage import reading
+from deltaarrow.scan.damage import ensure_sound_footer, reading
 from deltaarrow.scan.tasks import TableLayout
 from deltaarrow.schema import (
     CHANGE_TYPE,
@@ -232,4 +233,22 @@ def bind_columns(
             # What is NULL in a column of row tracking is no NULL in the table.
             elif scan_type == source.type and not layout.is_row_tracking(field):
                 exact.add(field.name)
-    return Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))
+    binding = Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))
+    if _may_be_damage(layout, fields, candidates, binding):
+        ensure_sound_footer(layout.store, file_name)
+    return binding
+
+
+def _may_be_damage(
+    layout: TableLayout, fields: Sequence[Field], candidates: Sequence[pa.Field], binding: Binding
+) -> bool:
+    """Whether a file with another name or type in its footer would be bound like this."""
+    understood = binding.exact | binding.variants
+    lacks = False
+    for field, source in zip(fields, binding.sources, strict=True):
+        if source is None:
+            lacks |= field.type != PrimitiveType("void")
+        elif field.name not in understood and not layout.is_row_tracking(field):
+            return True
+    known = {layout.physical_name(field).casefold() for field in layout.schema.fields} | {CHANGE_TYPE}
+    return lacks and any(each.name.casefold() not in known for each in candidates)

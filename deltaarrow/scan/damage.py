@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
-from deltaarrow.storage import system_failure
+from deltaarrow.parquet_footers import read_footer
+from deltaarrow.storage import Store, system_failure
 
-__all__ = ["READ_ERRORS", "ensure_rows", "reading", "reading_failure"]
+__all__ = ["READ_ERRORS", "ensure_rows", "ensure_sound_footer", "reading", "reading_failure"]
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """What pyarrow raises at a broken file. `pyarrow.ArrowCancelled`, which is among them, is no such thing."""
@@ -55,3 +56,16 @@ def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:
         raise CorruptDataFileError(f"the data file {path} has {grouped} rows; its footer says {rows}")
     if recorded not in (None, rows):
         raise CorruptDataFileError(f"the data file {path} has {rows} rows; the log says {recorded}")
+
+
+def ensure_sound_footer(store: Store, path: str) -> None:
+    """Raise `CorruptDataFileError` when the footer of a data file contradicts itself; it is read anew.
+
+    A flipped bit in the name of a column makes a column that the file lacks and one that nobody knows; in a
+    type, values that are cast to others.
+    """
+    with reading(path), store.arrow_filesystem().open_input_file(store.arrow_path(path)) as file:
+        try:
+            read_footer(file)
+        except ValueError as error:
+            raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
