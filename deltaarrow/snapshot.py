@@ -140,10 +140,11 @@ class Snapshot:
         )
 
     def replayed(self) -> "Snapshot":
-        """Return this version as the log tells it, where a version checksum may have spoken for the log."""
-        if self._state.is_read:
+        """Return this version as the log tells it, whatever its version checksum says."""
+        if self._state.is_read and not self._state.by_checksum:
             return self
-        return Snapshot(replay(self.store, self.segment, by_checksum=False))
+        known = self._state if self._state.is_read else None
+        return Snapshot(replay(self.store, self.segment, known, by_checksum=False))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""
@@ -197,9 +198,11 @@ class Snapshot:
 
         Its transactions and domains are those of the log, where that is in memory.
         """
-        if self._state.said_version == self.version and not self._state.is_read:
-            return self._state.said
-        said = read_version_checksum(self.store, self.version) if self.segment.checksum else None
+        said = self._state.said if self._state.said_version == self.version else None
+        if said is not None and not self._state.is_read:
+            return said
+        if said is None and self.segment.checksum is not None:
+            said = read_version_checksum(self.store, self.version)
         if said is None or find_contradiction(said, self.protocol, self.metadata) is not None:
             return None
         said = replace(said, protocol=self.protocol, metadata=self.metadata)

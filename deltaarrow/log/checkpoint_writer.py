@@ -26,6 +26,7 @@ from deltaarrow.actions import (
     Sidecar,
     render_json_lines,
 )
+from deltaarrow.arrays import numbers_of
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.features import is_supported, properties
@@ -33,6 +34,7 @@ from deltaarrow.log.carried_rows import carried_adds
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.checkpoint_losses import ensure_nothing_is_lost
 from deltaarrow.log.checkpoint_rows import action_rows, add_rows, file_rows, remove_rows
+from deltaarrow.log.checksums import ensure_counted
 from deltaarrow.log.file_sources import FileSources
 from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, schema_json, write_hint
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
@@ -62,8 +64,9 @@ def write_checkpoint(
     The properties of the table say of which kind it is and what it holds. A classic checkpoint that
     another writer has put there first is as good, and is replaced by the same content.
 
-    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here, and
-    `DeltaProtocolError` when V2 checkpoints are asked for by a table that does not have their feature.
+    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here,
+    `CorruptLogError` when the version checksum counts other files, and `DeltaProtocolError` when V2
+    checkpoints are asked for by a table that does not have their feature.
     """
     configuration = state.metadata.configuration
     now = clock()
@@ -73,7 +76,7 @@ def write_checkpoint(
     layout = CheckpointLayout.of(state.protocol, state.metadata)
     if properties.CHECKPOINT_POLICY.parse(configuration) == "classic":
         schema = layout.schema
-        files = _files(state, layout, schema, _ROWS_A_GROUP, tombstones_since)
+        files = _counted(state, _files(state, layout, schema, _ROWS_A_GROUP, tombstones_since))
         name, hint = _write_classic(state, head, schema, files)
     else:
         if not is_supported(state.protocol, "v2Checkpoint"):
@@ -83,7 +86,7 @@ def write_checkpoint(
             )
         schema = layout.sidecar_schema
         writer = _SidecarWriter(state.store, state.segment.version, schema, clock)
-        files = _files(state, layout, schema, _ROWS_A_SIDECAR, tombstones_since)
+        files = _counted(state, _files(state, layout, schema, _ROWS_A_SIDECAR, tombstones_since))
         name, hint = _write_v2(state, head, writer, files, manifest_format)
     hinted = read_hint(state.store)
     if hinted is None or hinted <= state.segment.version:
@@ -119,6 +122,21 @@ def _files(
         yield AddFile.KEY, rows
     for rows in remove_rows(files, layout, schema, at_once, tombstones_since=tombstones_since):
         yield RemoveFile.KEY, rows
+
+
+def _counted(state: LogState, files: Iterator[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield what is given, and raise at the end where the version checksum counts other live files.
+
+    Damage in an older checkpoint would otherwise become that of the table.
+    """
+    count = size = 0
+    for action, rows in files:
+        if action == AddFile.KEY:
+            count += rows.num_rows
+            size += int(numbers_of(rows.column(action).combine_chunks().field("size")).sum())
+        yield action, rows
+    if (said := state.held_checksum) is not None:
+        ensure_counted(said, state.segment, count, size)
 
 
 def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:

@@ -2,8 +2,9 @@
 
 ``N.crc`` is what the writer of version N says the whole table comes to: its protocol, metadata,
 transactions and domains, how many files it has and of what sizes. It is advisory: a file that cannot be
-understood is no checksum, and never an error. A good one answers what would else need a long log, and
-is held against the log as soon as that is read; rows never depend on it.
+understood or read is no checksum, and never an error. A good one answers what would else need a long log,
+and is held against the log as soon as that is read: a checkpoint has nothing else that tells its damage.
+Rows never depend on it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from deltaarrow.actions import (
     SetTransaction,
     parse_fields,
 )
-from deltaarrow.errors import DeltaProtocolError
+from deltaarrow.errors import CorruptLogError, DeltaProtocolError, StorageError
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.schema import Schema
@@ -30,9 +31,11 @@ from deltaarrow.storage.store import Store
 __all__ = [
     "FileSizeHistogram",
     "VersionChecksum",
+    "ensure_counted",
     "find_contradiction",
     "is_shortcut",
     "parse_version_checksum",
+    "read_held_checksum",
     "read_shortcut",
     "read_version_checksum",
 ]
@@ -183,12 +186,69 @@ def parse_version_checksum(data: bytes) -> VersionChecksum | None:
 
 
 def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
-    """Read the checksum of a version; None when there is none, or none that can be understood."""
+    """Read the checksum of a version; None when there is none, or none that can be read and understood."""
+    name = checksum_name(version)
     try:
-        data = store.read(checksum_name(version))
+        data = store.read(name)
     except FileNotFoundError:
         return None
+    except (OSError, StorageError) as error:
+        import logging
+
+        logging.getLogger(__name__).warning("%s is left out of account: %s", name, error)
+        return None
     return parse_version_checksum(data)
+
+
+def read_held_checksum(
+    store: Store, segment: LogSegment, protocol: Protocol, metadata: Metadata
+) -> VersionChecksum | None:
+    """Read the checksum of a segment, and hold what the log says against it.
+
+    None where there is none, or none that agrees with itself. Raises `CorruptLogError` when it says another
+    protocol or other metadata than the log.
+    """
+    said = None if segment.checksum is None else read_version_checksum(store, segment.version)
+    if said is None or _contradicts_itself(said) is not None:
+        return None
+    ensure_agreement(said, segment, protocol, metadata)
+    return said
+
+
+def ensure_agreement(
+    said: VersionChecksum,
+    segment: LogSegment,
+    protocol: Protocol,
+    metadata: Metadata,
+    *,
+    version: int | None = None,
+) -> None:
+    """Raise `CorruptLogError` when a checksum says another protocol or other metadata than the log.
+
+    `version` is that of the checksum; the one of the segment if None.
+    """
+    if (what := find_contradiction(said, protocol, metadata)) is not None:
+        raise _contradiction(segment, f"another {what} than", version)
+
+
+def ensure_counted(said: VersionChecksum, segment: LogSegment, files: int, size: int | None = None) -> None:
+    """Raise `CorruptLogError` unless the live files of a version are those that its checksum counts.
+
+    `size` is how many bytes they have together, where that is known.
+    """
+    if said.num_files != files:
+        raise _contradiction(segment, f"{said.num_files} files, and there are {files} in")
+    if size is not None and said.table_size_bytes != size:
+        raise _contradiction(segment, f"{said.table_size_bytes} bytes, and there are {size} in")
+
+
+def _contradiction(segment: LogSegment, what: str, version: int | None = None) -> CorruptLogError:
+    base = "" if segment.checkpoint is None else f", read from {segment.checkpoint.files[0].name} on"
+    name = checksum_name(segment.version if version is None else version)
+    return CorruptLogError(
+        f"{name} says {what} the log{base}: one of them is damaged; the checksum is"
+        " advisory, and the table is read without it once it is deleted"
+    )
 
 
 def is_shortcut(segment: LogSegment, *, needs_files: bool = True) -> bool:
@@ -204,8 +264,7 @@ def is_shortcut(segment: LogSegment, *, needs_files: bool = True) -> bool:
     return len(segment.deltas) >= _LONG_TAIL and segment.checksum.entry.size < commits
 
 
-def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: Metadata) -> str | None:
-    """Return what a checksum says otherwise than the log, or than itself; None when all is in order."""
+def _contradicts_itself(checksum: VersionChecksum) -> str | None:
     histogram = checksum.file_size_histogram
     if checksum.num_protocol != 1 or checksum.num_metadata != 1:
         return "number of protocols or metadata"
@@ -216,6 +275,13 @@ def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: 
         or sum(histogram.total_bytes) != checksum.table_size_bytes
     ):
         return "size in its histogram"
+    return None
+
+
+def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: Metadata) -> str | None:
+    """Return what a checksum says otherwise than the log, or than itself; None when all is in order."""
+    if (what := _contradicts_itself(checksum)) is not None:
+        return what
     if checksum.protocol is not None and _signs(checksum.protocol) != _signs(protocol):
         return "protocol"
     said = checksum.metadata

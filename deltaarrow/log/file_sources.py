@@ -143,8 +143,13 @@ class FileSources:
 
 
 def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the live files of a version as a table of `FILE_SCHEMA`, or of the named columns of it."""
-    return _listed(state, AddFile.KEY, FILE_SCHEMA.names if columns is None else columns)
+    """Return the live files of a version as a table of `FILE_SCHEMA`, or of the named columns of it.
+
+    Raises `CorruptLogError` where the version checksum counts others.
+    """
+    files = _listed(state, AddFile.KEY, FILE_SCHEMA.names if columns is None else columns)
+    state.ensure_counted(files)
+    return files
 
 
 def list_tombstones(state: LogState) -> pa.Table:

@@ -1,7 +1,7 @@
 """The hint in ``_last_checkpoint``, chapters "Last Checkpoint File" and its JSON checksum.
 
-Nothing but the place where a listing may begin is taken from it: it can be missing, stale or broken
-without any harm. Its checksum is the MD5 of the canonical form that the appendix of the protocol
+Nothing but the place where a listing may begin is taken from it: it can be missing, stale, broken or
+unreadable without any harm. Its checksum is the MD5 of the canonical form that the appendix of the protocol
 describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded.
 """
 
@@ -14,6 +14,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import Action, Sidecar, render_action
+from deltaarrow.errors import StorageError
 from deltaarrow.log.names import LAST_CHECKPOINT
 from deltaarrow.schema import from_arrow_schema
 from deltaarrow.storage.store import Store
@@ -76,6 +77,11 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
         data = store.read(LAST_CHECKPOINT)
         hint = json.loads(data, object_pairs_hook=_unique_keys) if checked else orjson.loads(data)
     except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    except (OSError, StorageError) as error:
+        import logging
+
+        logging.getLogger(__name__).warning("%s is left out of account: %s", LAST_CHECKPOINT, error)
         return None
     if not isinstance(hint, dict):
         return None

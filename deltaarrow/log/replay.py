@@ -32,15 +32,21 @@ from deltaarrow.actions import (
     remove_table,
 )
 from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS
+from deltaarrow.arrays import numbers_of
 from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
-from deltaarrow.log.checksums import VersionChecksum, find_contradiction, read_shortcut
+from deltaarrow.log.checksums import (
+    VersionChecksum,
+    ensure_agreement,
+    ensure_counted,
+    read_held_checksum,
+    read_shortcut,
+)
 from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
 from deltaarrow.log.fallback import open_segment
-from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
@@ -65,9 +71,11 @@ class LogState:
     metadata: Metadata
     _read_log: Callable[[], "_Contents"]
     said: VersionChecksum | None = None
-    """The version checksum that protocol and metadata rest on, where the log is not read for them."""
+    """The version checksum that protocol and metadata rest on, or were held against."""
     said_version: int = -1
     """The version of that checksum; the commits after it are read."""
+    by_checksum: bool = True
+    """Whether the list of files is held against the version checksum."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
@@ -187,6 +195,24 @@ class LogState:
         """Return the tombstones that no Parquet checkpoint has, likewise."""
         return self._tail.removes.values()
 
+    @cached_property
+    def held_checksum(self) -> VersionChecksum | None:
+        """The version checksum that the files have to agree with; None without it or without a checkpoint."""
+        if not self.by_checksum:
+            return None
+        if self.said is not None and self.said_version == self.segment.version:
+            return self.said
+        if self.loaded().segment.checkpoint is None:
+            return None
+        return read_held_checksum(self.store, self.segment, self.protocol, self.metadata)
+
+    def ensure_counted(self, files: pa.Table) -> None:
+        """Raise `CorruptLogError` where the version checksum counts other live files than all of these."""
+        if (said := self.held_checksum) is not None:
+            has_sizes = "size" in files.column_names
+            size = int(numbers_of(files.column("size")).sum()) if has_sizes else None
+            ensure_counted(said, self.segment, files.num_rows, size)
+
     def blame_checkpoint(self, action: str) -> None:
         """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
         import duckdb
@@ -269,11 +295,7 @@ def _read_checked(
 ) -> _Contents:
     """Read a segment of which a checksum was believed so far; raise if it should not have been."""
     segment, head, tail = _read(store, segment, None, falls_back=falls_back)
-    if what := find_contradiction(said, *_decide(store, segment, head, tail)):
-        raise CorruptLogError(
-            f"{checksum_name(said_version)} says another {what} than the log; it is advisory,"
-            " and the table is read without it once it is deleted"
-        )
+    ensure_agreement(said, segment, *_decide(store, segment, head, tail), version=said_version)
     return segment, head, tail
 
 
@@ -307,12 +329,14 @@ def replay(
 
     `known` is another version of the same table; what its segment has in common with this one, the
     checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
-    long log may be left unread for now where its version checksum tells protocol and metadata;
+    checkpoint is held against the version checksum, and a long log may be left unread for now where that
+    tells protocol and metadata;
     `for_write` that it probably stays unread, because files are to be added and not to be listed;
     `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened;
     `read` reads commits.
 
-    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read.
+    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read or says
+    otherwise than the version checksum.
     """
     unread = known if known is not None and not known.is_read else None
     if unread is not None:
@@ -329,4 +353,9 @@ def replay(
             return newer
     contents = _read(store, segment, known, falls_back=falls_back, read=read)
     protocol, metadata = _decide(store, *contents)
-    return LogState(store, contents[0], protocol, metadata, lambda: contents).loaded()
+    segment, head, _ = contents
+    is_new = segment.checkpoint is not None and (known is None or known._head is not head)
+    held = read_held_checksum(store, segment, protocol, metadata) if by_checksum and is_new else None
+    return LogState(
+        store, segment, protocol, metadata, lambda: contents, held, segment.version, by_checksum
+    ).loaded()

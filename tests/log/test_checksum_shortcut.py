@@ -193,17 +193,76 @@ def test_details_of_a_long_log_need_no_commit(tmp_path, reads):
     [
         {"numFiles": -1},
         {"tableSizeBytes": -5},
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {"fileSizeHistogram": {"sortedBinBoundaries": [0], "fileCounts": [4], "totalBytes": [5000]}},
     ],
     ids=str,
 )
-def test_details_are_not_those_of_a_checksum_that_contradicts_itself_or_the_log(tmp_path, fields):
+def test_details_are_not_those_of_a_checksum_that_contradicts_itself(tmp_path, fields):
     table = build(tmp_path, 5)
     table.checkpoint()
     checksum(table, **fields)
     details = DeltaTable(tmp_path).detail()
     assert (details["numFiles"], details["sizeInBytes"]) == (5, 5000)
+
+
+# --- held against a checkpoint ---------------------------------------------------------------------
+
+DAMAGED = [
+    ({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, "another protocol"),
+    ({"metadata": {"id": "other", "schemaString": "{}"}}, "another table id"),
+]
+MISCOUNTED = [({"numFiles": 4}, "4 files, and there are 5"), ({"tableSizeBytes": 7}, "7 bytes, and there")]
+
+
+@pytest.mark.parametrize(("fields", "what"), DAMAGED, ids=["protocol", "metadata"])
+def test_a_checkpoint_that_says_otherwise_than_the_checksum_is_refused(tmp_path, fields, what):
+    table = build(tmp_path, 5)
+    table.checkpoint(4)
+    name = checksum(table, **fields)
+    with pytest.raises(CorruptLogError, match=f"{name} says {what}"):
+        DeltaTable(tmp_path)
+
+
+@pytest.mark.parametrize(("fields", "what"), MISCOUNTED, ids=["files", "bytes"])
+def test_files_of_a_checkpoint_that_the_checksum_counts_otherwise_are_refused(tmp_path, fields, what):
+    table = build(tmp_path, 5)
+    table.checkpoint(4)
+    name = checksum(table, **fields)
+    opened = DeltaTable(tmp_path)
+    with pytest.raises(CorruptLogError, match=f"{name} says {what}"):
+        opened.to_pyarrow_table()
+    assert what.split(",")[0].split()[0] in " ".join(map(str, opened.verify().errors))
+    (table.log / name).unlink()
+    assert len(DeltaTable(tmp_path).file_uris()) == 5
+
+
+@pytest.mark.parametrize("kind", ["classic", "v2-parquet"])
+@pytest.mark.parametrize(("fields", "what"), MISCOUNTED, ids=["files", "bytes"])
+def test_no_checkpoint_is_written_of_files_that_the_checksum_counts_otherwise(tmp_path, fields, what, kind):
+    table = TableBuilder(tmp_path).features("v2Checkpoint")
+    policy = {} if kind == "classic" else {"delta.checkpointPolicy": "v2"}
+    table.metadata(SCHEMA, configuration=policy).commit()
+    for _ in range(5):
+        table.commit([table.add_file(1)])
+    table.checkpoint(4, kind, sidecars=0 if kind == "classic" else 1)
+    name = checksum(table, **fields)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(CorruptLogError, match=f"{name} says {what}"):
+        DeltaTable(tmp_path).create_checkpoint()
+    assert sorted(tmp_path.rglob("*")) == before
+    checksum(table)
+    DeltaTable(tmp_path).create_checkpoint()
+    assert len(DeltaTable(tmp_path).file_uris()) == 5
+
+
+def test_a_checksum_is_read_once_to_open_and_list_a_checkpoint(tmp_path, reads):
+    table = build(tmp_path, 5)
+    table.checkpoint(4)
+    name = checksum(table)
+    opened = DeltaTable(tmp_path)
+    assert len(opened.file_uris()) == 5
+    assert opened.detail()["numFiles"] == 5
+    assert reads.count(name) == 1
 
 
 def test_an_update_reads_no_checksum_once_the_files_are_known(tmp_path, reads):
