@@ -1,9 +1,13 @@
 import json
 
+import pyarrow as pa
 import pytest
 
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.errors import StorageError
 from deltaarrow.log.last_checkpoint import Hint, checksum, read_hint, write_hint
-from deltaarrow.storage import open_store
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import LocalStore, open_store
 
 
 def test_checksum_of_the_protocol():
@@ -69,3 +73,45 @@ def test_a_hint_without_checksum_counts(tmp_path):
         json.dumps({"version": 7, "v2Checkpoint": None})
     )
     assert read_hint(open_store(tmp_path)) == 7
+
+
+# --- what cannot be read -----------------------------------------------------------------------------
+
+
+def unreadable(file):
+    """Put a file in the place of another of which the system reads no byte (EIO)."""
+    file.unlink(missing_ok=True)
+    file.symlink_to("/proc/self/mem")
+
+
+@pytest.fixture
+def table(tmp_path):
+    properties = {"delta.checkpointInterval": "2"}
+    for number in range(4):
+        write_deltalake(tmp_path, pa.table({"id": [number]}), mode="append", configuration=properties)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["_last_checkpoint", f"{3:020d}.crc"])
+def test_an_advisory_file_that_cannot_be_read_stops_neither_reader_nor_writer(table, name, caplog):
+    unreadable(table / "_delta_log" / name)
+    with pytest.raises(OSError, match="Input/output error"):
+        (table / "_delta_log" / name).read_bytes()
+    assert DeltaTable(table).to_pyarrow_table().num_rows == 4
+    write_deltalake(table, pa.table({"id": [4]}), mode="append")
+    assert sorted(DeltaTable(table).to_pyarrow_table().column("id").to_pylist()) == [0, 1, 2, 3, 4]
+    DeltaTable(table).delete("id = 0")
+    DeltaTable(table).create_checkpoint()
+    assert DeltaTable(table).count() == 4
+    assert any(name in record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), StorageError("wrong checksum")])
+def test_a_hint_that_a_store_does_not_give_is_none(table, error):
+    class Refusing(LocalStore):
+        def read(self, name):
+            if name.endswith("_last_checkpoint"):
+                raise error
+            return super().read(name)
+
+    assert Snapshot.load(Refusing(str(table))).files().num_rows == 4
