@@ -14,7 +14,7 @@ import pyarrow as pa
 
 import deltaarrow.stored_expressions as stored_expressions
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from deltaarrow.errors import CorruptLogError
+from deltaarrow.errors import CorruptLogError, TableNotFoundError
 from deltaarrow.expressions import And, Predicate
 from deltaarrow.features import ensure_readable, is_supported
 from deltaarrow.fork_safety import cached_property
@@ -43,6 +43,9 @@ from deltaarrow.statistics import matching_rows
 from deltaarrow.storage import Store
 
 __all__ = ["Snapshot"]
+
+_CLEAN_UPS = 3
+"""So often a log is listed again that is cleaned up while it is opened."""
 
 
 class Snapshot:
@@ -107,7 +110,15 @@ class Snapshot:
         release cannot read, `UnsupportedFeatureError`.
         """
         state = known._state if known else None
-        return cls(replay(store, list_segment(store, version), state, for_write=for_write))
+        segment = list_segment(store, version)
+        for _ in range(_CLEAN_UPS):
+            try:
+                return cls(replay(store, segment, state, for_write=for_write))
+            except CorruptLogError as error:
+                listed, segment = segment, _listed_again(store, version, error)
+                if segment == listed:
+                    raise
+        return cls(replay(store, segment, state, for_write=for_write))
 
     @classmethod
     def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
@@ -276,3 +287,11 @@ class Snapshot:
     def tombstones(self) -> pa.Table:
         """Return the removed files that the log remembers, a table of `REMOVE_SCHEMA`."""
         return list_tombstones(self._state)
+
+
+def _listed_again(store: Store, version: int | None, error: CorruptLogError) -> LogSegment:
+    """List a log that may have been cleaned up since it was listed, as an error makes likely."""
+    try:
+        return list_segment(store, version)
+    except (CorruptLogError, TableNotFoundError):
+        raise error from None

@@ -12,7 +12,7 @@ has read rows by their numbers asks afterwards whether the files were the same a
 import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
 from deltaarrow.log.replay import LogState
 from deltaarrow.log.row_numbers import ROW_BITS
+from deltaarrow.parquet_footers import Footer, read_footer
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.statistics import PLACE, Asked, read_statistics
 
@@ -80,26 +81,36 @@ class CheckpointRows:
         return int(self._ends[-1])
 
     @cached_property
-    def _footers(self) -> list[Any]:
-        """The Parquet metadata of each file."""
-        import pyarrow.parquet as pq
+    def _footers(self) -> list[Footer]:
+        """The footers of the files, checked.
 
+        Raises `UnreadableRowsError` for one that contradicts itself.
+        """
         store = self._state.store
 
-        def read() -> list[Any]:
-            filesystem = store.arrow_filesystem()
-            return [
-                pq.read_metadata(store.arrow_path(name), filesystem=filesystem) for name in self._files.names
-            ]
+        def read() -> list[Footer]:
+            filesystem, found = store.arrow_filesystem(), []
+            for name in self._files.names:
+                with filesystem.open_input_file(store.arrow_path(name)) as source:
+                    found.append(read_footer(source))
+            return found
 
-        return self.cache.find(
-            self.key("footers"), read, nbytes=lambda read: sum(each.serialized_size for each in read)
-        )
+        try:
+            return self.cache.find(
+                self.key("footers"), read, nbytes=lambda footers: sum(len(each.data) for each in footers)
+            )
+        except (ValueError, OSError) as error:
+            raise UnreadableRowsError(str(error)) from error
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """How many rows each file has."""
+        return [sum(group.num_rows for group in footer.row_groups) for footer in self._footers]
 
     @cached_property
     def _ends(self) -> np.ndarray:
         """The row behind the last one of each file."""
-        return np.cumsum([footer.num_rows for footer in self._footers])
+        return np.cumsum(self._counts)
 
     @property
     def cache(self) -> CacheSpace:
@@ -135,7 +146,7 @@ class CheckpointRows:
         """Yield the `add` column of a file, a part of it at a time, with partition values alone."""
         import pyarrow.parquet as pq
 
-        store, metadata = self._state.store, self._footers[number]
+        store, metadata = self._state.store, self._footers[number].metadata()
         leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
         # Parquet has the texts numbered already: to take the numbers costs a third of reading the texts.
         texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
@@ -162,16 +173,12 @@ class CheckpointRows:
     def _files_count(self) -> int | None:
         """How many rows are files, by the footers; None where they do not tell."""
         count = 0
-        for footer in self._footers:
-            paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
-            if paths.count("add.path") != 1:
+        for footer, rows in zip(self._footers, self._counts, strict=True):
+            paths = [number for number, leaf in enumerate(footer.leaves) if leaf.path == ("add", "path")]
+            nulls = footer.null_counts(paths[0]) if len(paths) == 1 else [None]
+            if None in nulls:
                 return None
-            place = paths.index("add.path")
-            for group in range(footer.num_row_groups):
-                known = footer.row_group(group).column(place).statistics
-                if known is None or not known.has_null_count:
-                    return None
-                count += footer.row_group(group).num_rows - known.null_count
+            count += rows - sum(each for each in nulls if each is not None)
         return count
 
     def _read_statistics(
@@ -217,7 +224,7 @@ class CheckpointRows:
             yield self._files, "TRUE", 0
             return
         numbers = np.searchsorted(self._ends, rows, "right")
-        starts = self._ends - [footer.num_rows for footer in self._footers]
+        starts = self._ends - self._counts
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             found = rows[numbers == number] - starts[number]
             file = CheckpointFiles((self._files.names[number],), self._files.schema)

@@ -62,26 +62,29 @@ class LiveFiles:
     def _left(self, predicate: Predicate | None, columns: Sequence[str]) -> pa.Table:
         if predicate is None:
             return list_files(self._state, columns)
-        is_in_memory = not self._state.file_actions[1]
-        is_small = self._state.checkpoint_bytes <= _SMALL_CHECKPOINT
+        return self._state.through_cleanup(lambda state: self._left_in(state, predicate, columns))
+
+    def _left_in(self, state: LogState, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
+        is_in_memory = not state.file_actions[1]
+        is_small = state.checkpoint_bytes <= _SMALL_CHECKPOINT
         if is_in_memory or not (is_small and next(self._asked)):
             for _ in range(_TRIES):
                 try:
-                    sources = list(self._sources())
+                    sources = list(self._sources(state))
                     tables = [self._left_of(each, predicate, columns) for each in sources]
                     if all(each.are_current() for each in sources if isinstance(each, CheckpointRows)):
-                        return pa.concat_tables(tables) if tables else list_files(self._state, columns)
+                        return pa.concat_tables(tables) if tables else list_files(state, columns)
                 except UnreadableRowsError:
                     break
-        listed = self._listed() if is_small else TableRows(list_files(self._state))
+        listed = self._listed() if is_small else TableRows(list_files(state))
         return self._left_of(listed, predicate, columns)
 
-    def _sources(self) -> Iterator[FileRows]:
+    def _sources(self, state: LogState) -> Iterator[FileRows]:
         """The rows of the checkpoint, and then those of the commits after it."""
-        tail, parts = self._state.file_actions
-        yield from (CheckpointRows(self._state, files) for files in parts if files.holds("add"))
+        tail, parts = state.file_actions
+        yield from (CheckpointRows(state, files) for files in parts if files.holds("add"))
         if tail.adds:
-            yield self._commits
+            yield self._commits if state is self._state else CommitRows(state)
 
     @cached_property
     def _commits(self) -> CommitRows:

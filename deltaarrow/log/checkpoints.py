@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.actions import parse_fields
-from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE
+from deltaarrow.actions import AddFile, parse_fields
+from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, REQUIRED_OF_DELETION_VECTORS
 from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from deltaarrow.cache import CacheSpace
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckpointFiles",
     "CheckpointHead",
+    "is_complete",
     "open_checkpoint",
     "read_file_actions",
     "read_sidecar_names",
@@ -460,6 +461,17 @@ def _file_action(value: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: item for key, item in value.items() if item is not None}
     vector = _without_nulls(found.pop("deletionVector", {}))
     return found | {"deletionVector": vector} if "storageType" in vector else found
+
+
+def is_complete(files: pa.Table, action: str) -> bool:
+    """Whether no file action lacks a field of those that are in the table."""
+    required = {"path", "size", "partition_values"} if action == AddFile.KEY else {"path"}
+    if any(files.column(name).null_count for name in required.intersection(files.column_names)):
+        return False
+    if "deletion_vector" not in files.column_names:
+        return True
+    vectors = files.column("deletion_vector").drop_null().combine_chunks()
+    return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
 def read_sidecar_names(store: Store, file: LogFile) -> set[str]:

@@ -31,9 +31,9 @@ from deltaarrow.storage.store import Store
 __all__ = [
     "FileSizeHistogram",
     "VersionChecksum",
+    "ensure_agreement",
     "ensure_counted",
     "find_contradiction",
-    "is_shortcut",
     "parse_version_checksum",
     "read_held_checksum",
     "read_shortcut",
@@ -251,11 +251,23 @@ def _contradiction(segment: LogSegment, what: str, version: int | None = None) -
     )
 
 
-def is_shortcut(segment: LogSegment, *, needs_files: bool = True) -> bool:
-    """Whether reading the checksum of a segment costs much less than reading its log.
+def read_shortcut(
+    store: Store, segment: LogSegment, *, needs_files: bool
+) -> tuple[VersionChecksum, Protocol, Metadata] | None:
+    """Read the checksum of a segment where that costs much less than reading its log.
 
     A reader `needs_files` sooner or later, and with them the checkpoint; a writer that adds some does not.
+    None where it is as costly, or does not tell protocol and metadata.
     """
+    said = read_version_checksum(store, segment.version) if _is_shortcut(segment, needs_files) else None
+    if said is None or said.protocol is None or said.metadata is None:
+        return None
+    if find_contradiction(said, said.protocol, said.metadata) is not None:
+        return None
+    return said, said.protocol, said.metadata
+
+
+def _is_shortcut(segment: LogSegment, needs_files: bool) -> bool:
     if segment.checksum is None:
         return False
     commits = sum(file.entry.size for file in segment.deltas)
@@ -302,16 +314,3 @@ def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: 
 def _signs(protocol: Protocol) -> tuple[object, ...]:
     features = (frozenset(names or ()) for names in (protocol.reader_features, protocol.writer_features))
     return (protocol.min_reader_version, protocol.min_writer_version, *features)
-
-
-def read_shortcut(
-    store: Store, segment: LogSegment, *, for_write: bool
-) -> tuple[VersionChecksum, Protocol, Metadata] | None:
-    """Read the checksum of a long segment; None when it does not tell protocol and metadata."""
-    is_cheaper = is_shortcut(segment, needs_files=not for_write)
-    said = read_version_checksum(store, segment.version) if is_cheaper else None
-    if said is None or said.protocol is None or said.metadata is None:
-        return None
-    if find_contradiction(said, said.protocol, said.metadata) is not None:
-        return None
-    return said, said.protocol, said.metadata

@@ -1,4 +1,4 @@
-"""What to begin with when a checkpoint cannot be opened: an earlier one, or the commits alone.
+"""What to begin with when a checkpoint cannot be opened, or is gone: another one, or the commits alone.
 
 A checkpoint only repeats what commits have said, so any other way to the same version gives the same
 table; delta-spark goes it as well. What is broken is logged as a warning, and `verify` reports it. Where
@@ -15,7 +15,7 @@ from deltaarrow.log.names import LogFileKind
 from deltaarrow.log.segment import LARGE_CHECKPOINT, Checkpoint, LogSegment, select_segment
 from deltaarrow.storage.store import Store
 
-__all__ = ["open_segment"]
+__all__ = ["open_segment", "segment_after_cleanup"]
 
 
 def open_segment(
@@ -74,3 +74,19 @@ def _without(store: Store, version: int, broken: set[str]) -> LogSegment | None:
         return select_segment([file for file in list_log(store) if file.name not in broken], version)
     except (CorruptLogError, TableNotFoundError, VersionNotFoundError):
         return None
+
+
+def segment_after_cleanup(
+    store: Store, segment: LogSegment, head: CheckpointHead, error: CorruptLogError
+) -> LogSegment:
+    """Return what leads to the version of a segment once the files of its checkpoint were cleaned up.
+
+    Raises `error`, by which they could not be read, where they are all there or nothing leads to the
+    version, and `VersionNotFoundError` where the log begins with a newer one.
+    """
+    if all(store.exists(name) for files in head.files for name in files.names):
+        raise error
+    try:
+        return select_segment(list_log(store), segment.version)
+    except (CorruptLogError, TableNotFoundError):
+        raise error from None

@@ -16,8 +16,8 @@ from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointFiles
-from deltaarrow.log.replay import LogState, is_complete
+from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
+from deltaarrow.log.replay import LogState
 
 if TYPE_CHECKING:
     import duckdb
@@ -147,14 +147,18 @@ def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Tabl
 
     Raises `CorruptLogError` where the version checksum counts others.
     """
-    files = _listed(state, AddFile.KEY, FILE_SCHEMA.names if columns is None else columns)
-    state.ensure_counted(files)
-    return files
+
+    def listed(state: LogState) -> pa.Table:
+        files = _listed(state, AddFile.KEY, FILE_SCHEMA.names if columns is None else columns)
+        state.ensure_counted(files)
+        return files
+
+    return state.through_cleanup(listed)
 
 
 def list_tombstones(state: LogState) -> pa.Table:
     """Return the removed files that the log of a version still remembers, a table of `REMOVE_SCHEMA`."""
-    return _listed(state, RemoveFile.KEY, REMOVE_SCHEMA.names)
+    return state.through_cleanup(lambda state: _listed(state, RemoveFile.KEY, REMOVE_SCHEMA.names))
 
 
 def _listed(state: LogState, action: str, columns: Sequence[str]) -> pa.Table:

@@ -13,7 +13,7 @@ not: its file actions stay where they are, for queries that leave out what the t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -31,13 +31,13 @@ from deltaarrow.actions import (
     file_table,
     remove_table,
 )
-from deltaarrow.actions.arrow import KEY_COLUMNS, REQUIRED_OF_DELETION_VECTORS
+from deltaarrow.actions.arrow import KEY_COLUMNS
 from deltaarrow.arrays import numbers_of
 from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.fork_safety import cached_property
-from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, read_file_actions
+from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, is_complete, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,
     ensure_agreement,
@@ -46,12 +46,12 @@ from deltaarrow.log.checksums import (
     read_shortcut,
 )
 from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
-from deltaarrow.log.fallback import open_segment
+from deltaarrow.log.fallback import open_segment, segment_after_cleanup
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
 
-__all__ = ["LogState", "is_complete", "replay"]
+__all__ = ["LogState", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
@@ -76,6 +76,8 @@ class LogState:
     """The version of that checksum; the commits after it are read."""
     by_checksum: bool = True
     """Whether the list of files is held against the version checksum."""
+    _next: "LogState | None" = field(default=None, compare=False, repr=False)
+    """The same version by other files, once those of the checkpoint were cleaned up."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
@@ -213,6 +215,18 @@ class LogState:
             size = int(numbers_of(files.column("size")).sum()) if has_sizes else None
             ensure_counted(said, self.segment, files.num_rows, size)
 
+    def through_cleanup(self, query: Callable[["LogState"], pa.Table]) -> pa.Table:
+        """Ask again where the checkpoint was cleaned up meanwhile, by what leads to the version now.
+
+        Raises `VersionNotFoundError` when the log was cleaned up, and leads to the version no more.
+        """
+        try:
+            return query(self._next or self)
+        except CorruptLogError as error:
+            segment = segment_after_cleanup(self.store, self.segment, self._head, error)
+            self._next = replay(self.store, segment, by_checksum=self.by_checksum)
+            return query(self._next)
+
     def blame_checkpoint(self, action: str) -> None:
         """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
         import duckdb
@@ -260,17 +274,6 @@ def _read(
         # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
         tail.take_older(segment.checkpoint.files[0].name, head.json_actions)
     return segment, head, tail
-
-
-def is_complete(files: pa.Table, action: str) -> bool:
-    """Whether no file action lacks a field of those that are in the table."""
-    required = {"path", "size", "partition_values"} if action == AddFile.KEY else {"path"}
-    if any(files.column(name).null_count for name in required.intersection(files.column_names)):
-        return False
-    if "deletion_vector" not in files.column_names:
-        return True
-    vectors = files.column("deletion_vector").drop_null().combine_chunks()
-    return not any(vectors.field(name).null_count for name in REQUIRED_OF_DELETION_VECTORS)
 
 
 def _decide(
@@ -342,7 +345,7 @@ def replay(
     if unread is not None:
         known = None
     if by_checksum and known is None:
-        shortcut = read_shortcut(store, segment, for_write=for_write)
+        shortcut = read_shortcut(store, segment, needs_files=not for_write)
         if shortcut is not None:
             said, protocol, metadata = shortcut
             read_log = partial(_read_checked, store, segment, said, segment.version, falls_back)

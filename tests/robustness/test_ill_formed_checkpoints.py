@@ -3,11 +3,13 @@
 import json
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.errors import CorruptLogError, DeltaError
+from deltaarrow.errors import CorruptLogError, DeltaError, VersionNotFoundError
+from deltaarrow.expressions import bind, from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import LocalStore
 from tests.support.exercise import refusals
@@ -217,6 +219,73 @@ def test_a_checkpoint_that_is_gone_when_files_are_asked_for_is_named(tmp_path):
     assert file.name in str(caught.value)
 
 
+class CleanedUpOnce(LocalStore):
+    """A store whose log is cleaned up, after a checkpoint that another writer makes, once it was listed."""
+
+    def __init__(self, builder, version, is_kept=lambda name: False):
+        super().__init__(str(builder.path))
+        self.builder, self.version, self.is_kept, self.is_clean = builder, version, is_kept, False
+
+    def list_from(self, folder, start=""):
+        found = super().list_from(folder, start)
+        if not self.is_clean:
+            self.is_clean = True
+            clean_up(self.builder, self.version, self.is_kept)
+        return found
+
+
+def clean_up(builder, version, is_kept=lambda name: False):
+    """Make a checkpoint of a version, which may be a new one, and delete what is before it."""
+    if version > builder.version:
+        builder.commit([builder.txn("etl", version)])
+    for older in [*builder.log.glob("*.checkpoint*"), *builder.log.glob("_sidecars/*")]:
+        older.unlink()
+    builder.checkpoint(version)
+    for commit in builder.log.glob("*.json"):
+        if int(commit.name.partition(".")[0]) < version and not is_kept(commit.name):
+            commit.unlink()
+
+
+def cleanable(tmp_path, kind):
+    builder = write_small_table(tmp_path / "t", "commits")
+    builder.checkpoint(1, kind, **({"sidecars": 1} if kind == "v2-parquet" else {}))
+    builder.commit([builder.txn("etl", 2)])
+    return builder
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-parquet", "v2-json"])
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_log_that_is_cleaned_up_while_it_is_opened_is_read_from_the_next_checkpoint(
+    tmp_path, kind, version
+):
+    builder = cleanable(tmp_path, kind)
+    builder.delete_commits(0)
+    snapshot = Snapshot.load(CleanedUpOnce(builder, version))
+    assert (snapshot.version, snapshot.segment.checkpoint.version) == (max(version, 4), version)
+    assert snapshot.files().num_rows == 4
+
+
+def test_an_older_version_is_read_from_the_next_checkpoint_as_well_or_named(tmp_path):
+    builder = cleanable(tmp_path, "classic")
+    builder.delete_commits(0)
+    assert Snapshot.load(CleanedUpOnce(builder, 3), 3).files().num_rows == 4
+    with pytest.raises(VersionNotFoundError, match="the log holds the versions 4 to 4"):
+        Snapshot.load(CleanedUpOnce(builder, 4), 3)
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-parquet"])
+def test_files_are_listed_from_the_next_checkpoint_when_theirs_is_cleaned_up(tmp_path, kind):
+    builder = cleanable(tmp_path, kind)
+    snapshots = [Snapshot.load(LocalStore(str(builder.path)), version) for version in (4, 3)]
+    clean_up(builder, 4)
+    assert snapshots[0].files().num_rows == 4
+    day = bind(from_sql("day = DATE '2026-01-02'"), snapshots[0].schema)
+    assert snapshots[0].files(day).num_rows == 1
+    assert snapshots[0].tombstones().num_rows == 2
+    with pytest.raises(VersionNotFoundError, match="version 3 can no longer be read"):
+        snapshots[1].files()
+
+
 def test_history_names_a_commit_that_is_gone(tmp_path):
     builder = write_small_table(tmp_path / "t", "commits")
     table = DeltaTable(builder.path)
@@ -230,3 +299,33 @@ def test_a_broken_domain_is_refused_where_it_is_asked_for(tmp_path):
     writers = ["deletionVectors", "v2Checkpoint", "clustering", "domainMetadata"]
     builder.protocol(3, 7, writers[:2], writers).commit([builder.domain("delta.clustering", "[7]")])
     assert {question for question, _ in refusals(builder.path)} == {"detail"}
+
+
+# --- parts without file actions ----------------------------------------------------------------------
+
+
+def multipart(tmp_path, *columns):
+    """A table of 95 rows with a checkpoint in two parts, each with those columns alone that are given for it.
+
+    The first part has the actions that are not about files, the second one those that are.
+    """
+    builder, parts = checkpointed(tmp_path, "multipart")
+    rows = pa.concat_tables([pq.read_table(part, partitioning=None) for part in parts])
+    about_files = pc.or_(rows.column("add").is_valid(), rows.column("remove").is_valid())
+    for part, names, own in zip(parts, columns, [pc.invert(about_files), about_files], strict=True):
+        pq.write_table(rows.filter(own).select(names), part)
+    return builder, parts
+
+
+HEAD = ["protocol", "metaData", "txn", "domainMetadata"]
+
+
+@pytest.mark.parametrize("columns", [(HEAD, ["add", "remove"]), (HEAD, ["add"]), (HEAD, ["remove", "add"])])
+def test_a_part_may_be_without_file_actions(tmp_path, columns):
+    builder, _ = multipart(tmp_path, *columns)
+    assert DeltaTable(builder.path).to_pyarrow_table().num_rows == 95
+
+
+def test_parts_that_are_all_without_file_actions_are_refused(tmp_path):
+    builder, parts = multipart(tmp_path, HEAD, ["remove"])
+    refused(builder, parts[1])
