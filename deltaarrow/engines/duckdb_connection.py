@@ -105,12 +105,8 @@ class DeltaConnection:
         `execute` and what fetches its rows raise `CorruptDataFileError`.
         """
         last = self._last(query, params)
-        try:
-            with self._naming_damaged_files():
-                return self.connection.sql(last, alias=alias, params=params)
-        except duckdb.TransactionException:
-            self._rewriter.forget()
-            raise
+        with self._rewriter.errors(), self._naming_damaged_files():
+            return self.connection.sql(last, alias=alias, params=params)
 
     query = sql
     from_query = sql
@@ -118,12 +114,8 @@ class DeltaConnection:
     def execute(self, query: Any, parameters: Parameters | None = None) -> Self:
         """Run statements, the last one with parameters, and return the connection, to fetch the rows from."""
         last = self._last(query, parameters)
-        try:
-            with self._naming_damaged_files():
-                self.connection.execute(last, parameters)
-        except duckdb.TransactionException:
-            self._rewriter.forget()  # A commit that fails undoes the changes.
-            raise
+        with self._rewriter.errors(), self._naming_damaged_files():
+            self.connection.execute(last, parameters)
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
@@ -148,7 +140,8 @@ class DeltaConnection:
             return query  # DuckDB says what it takes.
         *first, last = self._rewriter.split(query)
         for statement in first:
-            self.connection.execute(self._rewriter.rewrite(statement))
+            with self._rewriter.errors():
+                self.connection.execute(self._rewriter.rewrite(statement))
         return self._rewriter.rewrite(last, parameters or ())
 
     @contextlib.contextmanager
@@ -250,11 +243,8 @@ class DeltaConnection:
 
     def commit(self) -> Self:
         """Commit a transaction."""
-        try:
+        with self._rewriter.errors():
             self.connection.commit()
-        except duckdb.TransactionException:
-            self._rewriter.forget()
-            raise
         return self
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ beside it (partition values that differ, deleted rows), or the list is long, tem
 they are kept for later statements, the last `_MOST_HELPERS` of them.
 """
 
+import contextlib
 import functools
 import re
 import secrets
@@ -183,6 +184,22 @@ class Rewriter:
         except duckdb.TransactionException:
             return  # A transaction that failed takes nothing but its end.
         self._hides_variables = hidden
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Run a statement that was rewritten, and learn from the error if it fails."""
+        try:
+            yield
+        except duckdb.TransactionException:
+            self.forget()  # A commit that fails undoes the changes.
+            raise
+        except duckdb.CatalogException as error:
+            if self._hides_variables:
+                error.add_note(
+                    "Tables by place or folder are known in SELECT, CREATE TABLE AS, INSERT ... SELECT and"
+                    " COPY (SELECT ...) TO; register the table for another statement."
+                )
+            raise
 
     def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
         """Return which files of the Delta tables in a statement are read, in the order of the text."""

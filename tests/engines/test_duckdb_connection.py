@@ -488,6 +488,12 @@ def test_a_name_of_delta_is_never_that_of_a_variable(con, sql):
     assert con.sql("SELECT * FROM own").fetchall() == []
 
 
+def test_a_statement_that_knows_no_place_says_what_to_do(con):
+    with pytest.raises(duckdb.CatalogException) as caught:
+        con.execute("SUMMARIZE lake.numbers")
+    assert "register the table" in caught.value.__notes__[0]
+
+
 def test_a_macro_over_a_place_is_refused(con):
     for body in ("TABLE SELECT * FROM delta.`numbers`", "(SELECT 1 FROM (PIVOT delta.numbers ON id))"):
         with pytest.raises(UnsupportedFeatureError, match="register the table"):
