@@ -67,9 +67,8 @@ def connect(
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, Catalog(storage_options))
     connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))
-    if "python_scan_all_frames" not in (config or {}):
-        connection.execute("SET python_scan_all_frames = true")
-    return DeltaConnection(connection, Catalog(storage_options))
+    scans_frames = "python_scan_all_frames" not in (config or {})
+    return DeltaConnection(connection, Catalog(storage_options), scans_frames=scans_frames)
 
 
 class DeltaConnection:
@@ -79,9 +78,14 @@ class DeltaConnection:
     that is forked opens one of its own.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, *, scans_frames: bool = False
+    ) -> None:
         self._connection = keep_in_children(connection)
         self._process = os.getpid()
+        self._scans_frames = scans_frames
+        if scans_frames:  # A setting of each cursor.
+            connection.execute("SET python_scan_all_frames = true")
         self._catalog = catalog
         self._rewriter = Rewriter(connection, catalog)
 
@@ -226,7 +230,7 @@ class DeltaConnection:
 
     def cursor(self) -> "DeltaConnection":
         """Return another connection to the same database, which knows the same Delta tables."""
-        return DeltaConnection(self.connection.cursor(), self._catalog)
+        return DeltaConnection(self.connection.cursor(), self._catalog, scans_frames=self._scans_frames)
 
     duplicate = cursor
 

@@ -430,7 +430,8 @@ def test_a_cursor_knows_the_same_tables(con):
 def test_variables_of_the_caller_are_found(con):
     wanted = pa.table({"p": [1, 2]})
     assert con.sql("SELECT count(*) FROM numbers WHERE p IN (FROM wanted)").fetchall() == [(20,)]
-    assert con.execute("SELECT count(*) FROM wanted").fetchall() == [(wanted.num_rows,)]
+    for connection in (con, con.cursor(), con.cursor().cursor()):
+        assert connection.execute("SELECT count(*) FROM wanted").fetchall() == [(wanted.num_rows,)]
 
 
 @pytest.mark.parametrize("place", ["`{}`", "'{}'", '"{}"'])
