@@ -46,7 +46,7 @@ def ensure_columns_unquoted(text: str, tables: Iterable[StructType]) -> None:
             if (field := next(filter(None, (each.find(name) for each in schemas)), None)) is not None:
                 column = f"`{field.name.replace('`', '``')}`"
                 raise InvalidPredicateError(
-                    f'in {text!r}, "{name}" is a text to Spark SQL and no column, with none beside it:'
+                    f'in {text!r}, "{name}" is a text to Spark SQL, and not the column:'
                     f" write {column} in backticks for the column, or '{name}' in single quotes for the text"
                 )
 
