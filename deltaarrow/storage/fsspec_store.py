@@ -352,7 +352,8 @@ def _handler_class() -> Any:
 
         def open_input_file(self, path: str) -> Any:
             with self._store.reaching():
-                if not self.fs.isfile(path):
+                # fsspec's isfile is False also for a place that cannot be reached.
+                if self.fs.info(path)["type"] != "file":
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
                 return PythonFile(_ReadFile(self._store, self.fs.open(path, mode="rb")), mode="r")
 

@@ -198,18 +198,34 @@ class BreakingProxy(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def breaking_options(s3_options):
+@contextlib.contextmanager
+def breaking_server(options):
     """The storage options for a server that breaks off in the middle of data files."""
-    proxy = type(
-        "Proxy", (BreakingProxy,), {"server_address": s3_options["AWS_ENDPOINT_URL"][len("http://") :]}
-    )
+    address = options["AWS_ENDPOINT_URL"].removeprefix("http://")
+    proxy = type("Proxy", (BreakingProxy,), {"server_address": address})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), proxy) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield {**s3_options, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}
+        no_retries = {"config_kwargs": {"retries": {"max_attempts": 0}}}
+        yield {**options, **no_retries, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def breaking_options(s3_options):
+    with breaking_server(s3_options) as options:
+        yield options
+
+
+@pytest.mark.parametrize("use", [USES["arrow"], USES["delete"]], ids=["arrow", "delete"])
+def test_a_server_that_is_gone_is_not_a_file_that_is_gone(s3_options, use):
+    uri = f"s3://{BUCKET}/server-is-gone"
+    da.write_deltalake(uri, ROWS, mode="overwrite", storage_options=s3_options)
+    with breaking_server(s3_options) as options:
+        table = da.DeltaTable(uri, storage_options=options)
+    with pytest.raises(StorageError, match="cannot reach 's3://"):
+        use(table)
 
 
 @pytest.mark.parametrize("use", [USES["arrow"], USES["delete"]], ids=["arrow", "delete"])
