@@ -7,7 +7,6 @@ class, in Python 3.11.
 
 import collections
 import contextlib
-import ctypes
 import os
 import threading
 import weakref
@@ -125,6 +124,10 @@ def _start_in_child() -> None:
     _doing = threading.Condition(threading.RLock())
     for lock in _locks:
         lock.reset()
+    if not _kept:
+        return
+    import ctypes
+
     for value in _kept:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 

@@ -189,7 +189,4 @@ def _start_anew_after_fork() -> None:
 # A database that is still open when the interpreter has ended is reported as a leak.
 atexit.register(lambda: _pool.databases.clear())
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_wait_before_fork,
-        after_in_child=_start_anew_after_fork,
-    )
+    os.register_at_fork(before=_wait_before_fork, after_in_child=_start_anew_after_fork)
