@@ -6,6 +6,7 @@ values are NULL, unless an expression reads more of it.
 """
 
 import datetime
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,9 +65,16 @@ def evaluate(expression: Expression, batch: pa.RecordBatch, *, clock: Clock = sy
 
 
 def compute(
-    expressions: Sequence[Expression], batches: Sequence[pa.RecordBatch], *, clock: Clock = system_clock
+    expressions: Sequence[Expression],
+    batches: Sequence[pa.RecordBatch],
+    *,
+    clock: Clock = system_clock,
+    names: Sequence[str] = (),
 ) -> pa.RecordBatch:
-    """The values of several expressions on the rows of several batches, a column each; see `evaluate`."""
+    """The values of several expressions on the rows of several batches, a column each; see `evaluate`.
+
+    `names` are those of the constraints and columns that have them, for an `ExpressionLimitError`.
+    """
     import duckdb
 
     if not expressions:
@@ -76,19 +84,22 @@ def compute(
         node.path: node for each in expressions for node in walk(each.root) if isinstance(node, ColumnRef)
     }
     read = {node.path for each in expressions for node in valued(each.root)}
-    names = {path: f"c{place}" for place, path in enumerate(references)}
-    columns = pa.Table.from_batches([_columns(batch, references, read, names) for batch in batches])
-    given = {path: _given_sql(node, names[path], node.path in read) for path, node in references.items()}
+    places = {path: f"c{place}" for place, path in enumerate(references)}
+    shown = [_shown(each, name) for each, name in itertools.zip_longest(expressions, names)]
+    columns = pa.Table.from_batches([_columns(batch, references, read, places) for batch in batches])
+    given = {path: _given_sql(node, places[path], node.path in read) for path, node in references.items()}
     types = [_computed_type(each.type) for each in expressions]
     listed = ", ".join(
         f"{to_sql(each, given, now_ms=now_ms)} AS {quote_identifier(f'r{place}')}"
         for place, each in enumerate(expressions)
     )
     try:
-        with limited_cursor(f"the stored expression {_texts(expressions)}") as cursor:
+        with limited_cursor(f"the stored expression {'; '.join(shown)}") as cursor:
             tables = [
                 cursor.register("batch", rows) and cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
-                for rows in _bounded(expressions, columns, names, cursor, given, now_ms)
+                for rows in _bounded(
+                    dict(zip(shown, expressions, strict=True)), columns, places, cursor, given, now_ms
+                )
             ]
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise _raised(error, expressions) from error
@@ -98,9 +109,9 @@ def compute(
 
 
 def _bounded(
-    expressions: Sequence[Expression],
+    expressions: Mapping[str, Expression],
     columns: pa.Table,
-    names: Mapping[Path, str],
+    places: Mapping[Path, str],
     cursor: "duckdb.DuckDBPyConnection",
     given: Mapping[Path, str],
     now_ms: int,
@@ -109,16 +120,16 @@ def _bounded(
 
     Raises `ExpressionLimitError` for a row in which a text gets too long.
     """
-    growing = [each for each in expressions if grows(each.root)]
+    growing = {shown: each for shown, each in expressions.items() if grows(each.root)}
     if not growing:
         yield columns
         return
     most = expression_limits().value_bytes
-    by_path = {path: columns.column(name) for path, name in names.items()}
-    lengths = np.sum([longest(each.root, by_path, columns.num_rows) for each in growing], axis=0)
+    by_path = {path: columns.column(name) for path, name in places.items()}
+    lengths = np.sum([longest(each.root, by_path, columns.num_rows) for each in growing.values()], axis=0)
     for rows, may_exceed in parts(lengths, most):
         part = columns.slice(rows.start, len(rows))
-        for each in growing if may_exceed else ():
+        for shown, each in growing.items() if may_exceed else ():
             cursor.register("batch", part)
 
             def value(node: Node, within: Expression = each) -> object:
@@ -127,15 +138,15 @@ def _bounded(
 
             if length_of(each.root, value, most) > most:
                 raise ExpressionLimitError(
-                    f"the stored expression {_texts([each])} makes a text of more than {most} bytes: raise"
+                    f"the stored expression {shown} makes a text of more than {most} bytes: raise"
                     " the limit with deltaarrow.compute.set_expression_limits(value_bytes=...), or drop the"
                     " expression"
                 )
         yield part
 
 
-def _texts(expressions: Sequence[Expression]) -> str:
-    return repr("; ".join(each.text for each in expressions))
+def _shown(expression: Expression, name: str | None) -> str:
+    return repr(expression.text) if name is None else f"{name} ({expression.text})"
 
 
 def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[str, object]:
@@ -220,7 +231,7 @@ def _array(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.Array:
 
 def _raised(error: Exception, expressions: Sequence[Expression]) -> Exception:
     message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
-    texts = _texts(expressions)
+    texts = repr("; ".join(each.text for each in expressions))
     if message.startswith(_RAISED):
         return UnsupportedFeatureError(
             f"{message.removeprefix(_RAISED)} is not supported in the stored expression {texts}",

@@ -226,7 +226,8 @@ class TableRules:
         now = [each for each in checks if not late & {path[0] for path in each.expression.columns}]
         after = [each for each in checks if each not in now]
         expressions = [each.expression for each in now] + [each.values() for each in missing]
-        found = compute(expressions, batches, clock=clock)
+        names = [*(each.name for each in now), *(each.name for each in missing)]
+        found = compute(expressions, batches, clock=clock, names=names)
         _ensure_met(now, found, batches)
         if missing:
             values = dict(zip((each.name for each in missing), found.columns[len(now) :], strict=True))
@@ -238,7 +239,8 @@ class TableRules:
                 for batch, start in zip(batches, starts, strict=False)
             ]
         if after:
-            found = compute([each.expression for each in after], batches, clock=clock)
+            names = [each.name for each in after]
+            found = compute([each.expression for each in after], batches, clock=clock, names=names)
             _ensure_met(after, found, batches)
         return batches
 
@@ -265,14 +267,16 @@ def check_rows(constraints: Sequence[Constraint], batch: pa.RecordBatch) -> None
     ...
     deltaarrow.errors.ConstraintViolationError: CHECK constraint positive (id > 0) violated by row ...
     """
-    _ensure_met(constraints, compute([each.expression for each in constraints], [batch]), [batch])
+    names = [each.name for each in constraints]
+    found = compute([each.expression for each in constraints], [batch], names=names)
+    _ensure_met(constraints, found, [batch])
 
 
 def count_broken(constraint: Constraint, batches: Iterable[pa.RecordBatch]) -> int:
     """How many rows of the batches, which are of one schema, break the constraint."""
     broken = 0
     for group in _groups(batches):
-        (met,) = compute([constraint.expression], group).columns
+        (met,) = compute([constraint.expression], group, names=[constraint.name]).columns
         broken += len(met) - pc.sum(met, min_count=0).as_py()
     return broken
 
@@ -287,7 +291,7 @@ def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
     if column.name in batch.schema.names:
         check_rows([column.verified()], batch)
         return batch.column(column.name)
-    return evaluate(column.values(), batch)
+    return compute([column.values()], [batch], names=[column.name]).column(0)
 
 
 def _groups(stream: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
