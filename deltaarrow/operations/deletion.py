@@ -28,12 +28,17 @@ __all__ = ["Deletion", "PlannedDeletion", "plan_deletion", "records_changes", "s
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a deletion does: files that go, files that take their place, and rows."""
+    """What a deletion does: files that go, files that take their place, and rows.
+
+    Files that are marked stay, with `marked_rows` live rows and `marked_bytes` in all.
+    """
 
     removed_files: int = 0
     removed_bytes: int = 0
     rewritten: Sequence[AddFile] = ()
     marked_files: int = 0
+    marked_rows: int = 0
+    marked_bytes: int = 0
     deleted_rows: int = 0
     copied_rows: int = 0
     change_files: Sequence[AddCDCFile] = ()
@@ -129,6 +134,8 @@ class PlannedDeletion:
             removed_bytes=sum(task.size for task in lost.removed),
             rewritten=rewritten,
             marked_files=len(lost.marked),
+            marked_rows=sum(lost.left[place] for place in lost.marked),
+            marked_bytes=sum(self.plan.tasks[place].size for place in lost.marked),
             deleted_rows=lost.lost_rows,
             copied_rows=lost.copied_rows,
             change_files=changes,

@@ -258,10 +258,12 @@ def _describe(
         **({"isDynamicPartitionOverwrite": True} if options.is_dynamic else {}),
     }
     files = [*written.files, *replaced.rewritten]
+    # delta-spark counts a file that is added again with a deletion vector as written, and its rows as copied.
+    copied = replaced.copied_rows + replaced.marked_rows
     transaction.metrics.update(
-        numFiles=str(len(files)),
-        numOutputRows=str(rows + replaced.copied_rows),
-        numOutputBytes=str(sum(file.size for file in files)),
+        numFiles=str(len(files) + replaced.marked_files),
+        numOutputRows=str(rows + copied),
+        numOutputBytes=str(sum(file.size for file in files) + replaced.marked_bytes),
     )
     if options.replaces_rows:
         transaction.metrics.update(
@@ -270,7 +272,7 @@ def _describe(
     if options.predicate is not None:
         transaction.metrics.update(
             numDeletedRows=str(replaced.deleted_rows),
-            numCopiedRows=str(replaced.copied_rows),
+            numCopiedRows=str(copied),
             numAddedChangeFiles=str(len(written.changes) + len(replaced.change_files)),
         )
     return WriteResult(
