@@ -48,6 +48,7 @@ class Leaf(NamedTuple):
     physical_type: int
     definition_level: int
     repetition_level: int
+    encoded_path: list[bytes]
 
 
 class Chunk(NamedTuple):
@@ -199,6 +200,8 @@ class _Reader:
         self._at = 0
         self._take = take
         self._schema: list[Any] = []
+        self._column = 0
+        self._known: dict[tuple[int, int], tuple[bytes, Any]] = {}
 
     def whole(self) -> dict[int, Any]:
         """Return the one structure that is all of the data."""
@@ -218,6 +221,7 @@ class _Reader:
 
     def _struct(self, fields: Mapping[int, _Kind]) -> dict[int, Any]:
         data = self._data
+        is_chunk = fields is _CHUNK_METADATA_KIND[1]
         found: dict[int, Any] = {}
         number = 0
         while header := data[self._at]:
@@ -237,12 +241,25 @@ class _Reader:
                     found[number] = self._integer()
             elif kind < _BYTE:
                 found[number], kind = kind == _TRUTH, wanted if wanted < _BYTE else kind
+            elif is_chunk:
+                found[number] = self._value_as_before(number, kind, inner)
             else:
                 found[number] = self._value(kind, inner)
             if kind != wanted:
                 raise ValueError(f"field {number} of a structure of its footer is of another kind")
         self._at += 1
         return found
+
+    def _value_as_before(self, number: int, kind: int, inner: Any) -> Any:
+        """Read a value of a column chunk, most often the same one as in the row group before."""
+        known = self._known.get((self._column, number))
+        if known is not None and self._data.startswith(known[0], self._at):
+            self._at += len(known[0])
+            return known[1]
+        start = self._at
+        value = self._value(kind, inner)
+        self._known[self._column, number] = self._data[start : self._at], value
+        return value
 
     def _integer(self) -> int:
         value = self._varint()
@@ -277,6 +294,11 @@ class _Reader:
         kind = max(kind, _BYTE)
         if wanted is _ROW_GROUP:
             return [self._take(self._schema, self._struct(inner)) for _ in range(length)]
+        if wanted is _COLUMN_CHUNK:
+            chunks = []
+            for self._column in range(length):
+                chunks.append(self._struct(inner))
+            return chunks
         found = [self._value(kind, inner) for _ in range(length)]
         if wanted is _SCHEMA_ELEMENT:
             self._schema = found
@@ -312,7 +334,7 @@ def _leaves_of(
     if (_TYPE in element) == (children > 0):
         raise ValueError(f"its column {'.'.join(path)} has both a type and members, or neither")
     if not children:
-        return [Leaf(path, element[_TYPE], defined, repeated)]
+        return [Leaf(path, element[_TYPE], defined, repeated, [name.encode() for name in path])]
     return [leaf for _ in range(children) for leaf in _leaves_of(rest, path, defined, repeated)]
 
 
@@ -359,7 +381,7 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
     if _FILE_PATH in column:
         raise ValueError("a column chunk is in another file")
     found = column[_CHUNK_METADATA]
-    if tuple(map(bytes.decode, found[_PATH])) != leaf.path:
+    if found[_PATH] != leaf.encoded_path:
         name, other = ".".join(leaf.path), b".".join(found[_PATH]).decode(errors="replace")
         raise ValueError(f"its column {name!r} is named {other!r} in a row group")
     if found[_CHUNK_TYPE] != leaf.physical_type:
