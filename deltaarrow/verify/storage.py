@@ -8,6 +8,7 @@ from deltaarrow.deletion_vectors import DeletedRows, read_deletion_vector, read_
 from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.scan import FileTask
+from deltaarrow.scan.damage import ensure_sound_footer
 from deltaarrow.scan.footers import read_row_counts
 from deltaarrow.storage import Store
 from deltaarrow.verify.report import Check, Examination
@@ -77,7 +78,26 @@ def examine_data_files(found: Examination, store: Store, tasks: Sequence[FileTas
                     counts |= read_row_counts(store, [path])
                 except DeltaError as error:
                     found.error(Check.DATA_FILE, error, path)
+    for path in _contradictory(found, store, [*counts]):
+        del counts[path]
     return counts
+
+
+def _contradictory(found: Examination, store: Store, paths: Sequence[str]) -> list[str]:
+    """Report the files whose footers contradict themselves; return their paths."""
+
+    def fault(path: str) -> DeltaError | None:
+        try:
+            ensure_sound_footer(store, path)
+        except DeltaError as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        faults = [(path, error) for path, error in zip(paths, pool.map(fault, paths), strict=True) if error]
+    for path, error in faults:
+        found.error(Check.DATA_FILE, error, path)
+    return [path for path, _ in faults]
 
 
 def examine_deletion_vectors(

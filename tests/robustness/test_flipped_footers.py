@@ -52,9 +52,9 @@ def outcomes(path, file, bits):
 def test_a_bit_of_the_footer_of_a_checkpoint_changes_no_table(tmp_path, name):
     table, files = write_checkpointed_table(tmp_path, name)
     for number, file in enumerate(files):
-        wrong, refused = outcomes(table.path, file, sample(bits_of_footer(file), number, 300))
+        wrong, refused = outcomes(table.path, file, sample(bits_of_footer(file), number, 200))
         assert wrong == []
-        assert refused > 90
+        assert refused > 60
 
 
 @pytest.mark.slow
@@ -114,6 +114,28 @@ ROWS = pa.table(
 )
 
 
+def test_verify_names_a_data_file_whose_footer_contradicts_itself(tmp_path):
+    table = TableBuilder(tmp_path).protocol().metadata(ROWS.schema)
+    table.commit([table.add_file(ROWS, name="a.parquet"), table.add_file(ROWS, name="b.parquet")])
+    assert not DeltaTable(table.path).verify().errors
+    # DuckDB, which counts the rows, finds nothing wrong with it.
+    file = table.path / "b.parquet"
+    with flipped(file, in_schema(file, "name")):
+        (error,) = DeltaTable(table.path).verify().errors
+    assert error.where == "b.parquet"
+    assert "is named 'name'" in error.what
+
+
+def test_verify_names_a_checkpoint_whose_footer_contradicts_itself(tmp_path):
+    table, (file,) = write_checkpointed_table(tmp_path, "classic")
+    for version, lines in list(table.commits.items()):
+        table.commit([line for line in lines if "commitInfo" not in line], version=version)
+    with flipped(file, in_schema(file, "configuration")):
+        errors = DeltaTable(table.path).verify().errors
+    assert [error.where.rpartition("/")[2] for error in errors] == [file.name]
+    assert "configuration" in errors[0].what
+
+
 @pytest.fixture(params=["statistics", "no statistics"])
 def data_table(request, tmp_path):
     table = TableBuilder(tmp_path / "t").protocol().metadata(ROWS.schema)
@@ -150,7 +172,7 @@ def wrong_bits(table, engine, bits):
 
 @pytest.mark.parametrize("engine", ["dataset", "duckdb", "polars"])
 def test_a_bit_of_the_footer_of_a_data_file_changes_no_row(data_table, engine):
-    bits = sample(bits_of_footer(data_table.path / "a.parquet"), 7, 80)
+    bits = sample(bits_of_footer(data_table.path / "a.parquet"), 7, 50)
     assert wrong_bits(data_table, engine, bits) == []
 
 
