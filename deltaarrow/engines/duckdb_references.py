@@ -157,7 +157,7 @@ class Statement:
             if len(names) > 1 and [fold(name.name) for name in names[:2]] == wanted:
                 yield names[0].meta["start"], names[1].meta["start"]
 
-    @functools.cached_property
+    @cached_property
     def column_starts(self) -> frozenset[int]:
         """Where in the text the names of columns, and of what qualifies them, start.
 

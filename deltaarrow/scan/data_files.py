@@ -12,7 +12,7 @@ from deltaarrow.cache import CacheSpace
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan.binding import Binding
-from deltaarrow.scan.damage import ensure_rows, reading
+from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.scan.tasks import FileTask
 from deltaarrow.storage import Store
 
@@ -106,6 +106,8 @@ class DataFiles:
         binding = bind(schema, task.path)
         hidden = _hidden_rows(task, vectors, metadata.num_rows)
         if task.span is not None:
+            # pyarrow ends the process where a chunk that it is asked for contradicts the schema.
+            ensure_sound_footer(self._store, task.path)
             fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
         return DataFile(task, fragment, binding, hidden)
 
