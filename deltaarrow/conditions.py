@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import deltaarrow.scan as scan
-import deltaarrow.stored_expressions as stored_expressions
+import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
 from deltaarrow.moments import type_name
@@ -33,7 +33,7 @@ def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Seq
     if not isinstance(filters, str):
         return bind(from_filters(filters, partition_columns, schema), schema)
     predicate = from_sql(filters)
-    stored_expressions.ensure_columns_unquoted(filters, [schema])
+    spark_sql.ensure_columns_unquoted(filters, [schema])
     return bind(predicate, schema)
 
 

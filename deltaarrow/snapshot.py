@@ -12,7 +12,7 @@ from typing import SupportsIndex
 import numpy as np
 import pyarrow as pa
 
-import deltaarrow.stored_expressions as stored_expressions
+import deltaarrow.spark_sql as spark_sql
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError, TableNotFoundError
 from deltaarrow.expressions import And, Predicate
@@ -268,7 +268,7 @@ class Snapshot:
         """The predicate, and what follows from it for generated columns."""
         if not is_supported(self.protocol, "generatedColumns"):
             return predicate
-        derived = stored_expressions.derived_predicate(predicate, self.schema, self.partition_columns)
+        derived = spark_sql.derived_predicate(predicate, self.schema, self.partition_columns)
         return And((predicate, derived))
 
     def totals(self) -> tuple[int, int]:

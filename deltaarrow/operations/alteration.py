@@ -36,7 +36,7 @@ from deltaarrow.operations.row_tracking import backfill_row_ids, enablement_tags
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import ensure_rules_declarable
+from deltaarrow.spark_sql import ensure_rules_declarable
 from deltaarrow.transaction import OptimisticTransaction, ensure_user_domain, has_row_count
 
 __all__ = [

@@ -9,7 +9,7 @@ from deltaarrow.features import ensure_writable, upgraded_protocol
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import (
+from deltaarrow.spark_sql import (
     CONSTRAINT_PREFIX,
     Constraint,
     count_broken,

@@ -41,8 +41,8 @@ from deltaarrow.schema import (
     resolve_partition_columns,
     without_column_ids,
 )
+from deltaarrow.spark_sql import declared_rules, ensure_columns_unquoted, ensure_rules_declarable
 from deltaarrow.storage import Store
-from deltaarrow.stored_expressions import declared_rules, ensure_columns_unquoted, ensure_rules_declarable
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import ensure_identity_columns_declarable
 

@@ -40,7 +40,7 @@ from deltaarrow.schema import (
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import ensure_columns_unquoted
+from deltaarrow.spark_sql import ensure_columns_unquoted
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
 

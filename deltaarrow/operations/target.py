@@ -9,8 +9,8 @@ from deltaarrow.features import properties as table_properties
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import declared_rules
 from deltaarrow.storage import Store
-from deltaarrow.stored_expressions import declared_rules
 from deltaarrow.write import DEFAULT_TARGET_FILE_SIZE, WritePlan, WriterProperties
 
 __all__ = ["WriteTarget"]

@@ -42,8 +42,8 @@ from deltaarrow.expressions import Constant, Predicate, bind, from_sql
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import ensure_columns_unquoted
 from deltaarrow.storage import Store, decode_path
-from deltaarrow.stored_expressions import ensure_columns_unquoted
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
 from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel

@@ -10,8 +10,8 @@ from typing import Self
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, Schema
+from deltaarrow.spark_sql import TableRules
 from deltaarrow.storage import Store
-from deltaarrow.stored_expressions import TableRules
 from deltaarrow.write.properties import WriterProperties
 
 __all__ = ["DEFAULT_TARGET_FILE_SIZE", "WritePlan"]

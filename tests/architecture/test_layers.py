@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "version",
     ),
     ("storage", "schema", "compute"),
-    ("expressions", "partitions", "deletion_vectors", "variant", "stored_expressions"),
+    ("expressions", "partitions", "deletion_vectors", "variant", "spark_sql"),
     ("actions", "statistics"),
     ("features",),
     ("log",),
@@ -52,7 +52,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 RANK = {part: (row, place) for row, parts in enumerate(LAYERS) for place, part in enumerate(parts)}
 
 APART = {
-    "log": ("expressions", "stored_expressions"),
+    "log": ("expressions", "spark_sql"),
     "write": ("log", "snapshot", "scan"),
     "operations": ("engines",),
     "schema": ("storage",),

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from deltaarrow.cli.app import app
 from deltaarrow.features import readme_property_table, readme_table
-from deltaarrow.stored_expressions import readme_functions
+from deltaarrow.spark_sql import readme_functions
 from tests.support.modules import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -90,7 +90,7 @@ assert (table.version(), table.count(), len(table.file_uris())) == (0, 3, 1)
 import json
 print(json.dumps(sorted({*%(unneeded)r} & ({*sys.modules} - loaded))))
 """
-PACKAGES = ["engines", "operations", "stored_expressions", "transaction", "variant", "verify", "write"]
+PACKAGES = ["engines", "operations", "spark_sql", "transaction", "variant", "verify", "write"]
 
 
 def test_opening_and_counting_a_table_loads_no_more_of_libraries_than_that_takes(tmp_path):

@@ -28,7 +28,7 @@ from deltaarrow.schema import (
     to_arrow_schema,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.stored_expressions import AliasScope, parse_column
+from deltaarrow.spark_sql import AliasScope, parse_column
 from deltaarrow.write import identity_column
 
 __all__ = ["bind_clauses", "evolved_target", "given_columns"]

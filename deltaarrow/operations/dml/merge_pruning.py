@@ -28,7 +28,7 @@ from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.query import Clause
 from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope
 from deltaarrow.schema import PrimitiveType, Schema
-from deltaarrow.stored_expressions import Equality
+from deltaarrow.spark_sql import Equality
 
 if TYPE_CHECKING:
     import duckdb

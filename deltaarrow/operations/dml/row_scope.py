@@ -1,6 +1,6 @@
 """Spark SQL that users write about rows, as DuckDB SQL in one query over data files and a source.
 
-Conditions and values are understood by `deltaarrow.stored_expressions`, with the values and errors of Spark's
+Conditions and values are understood by `deltaarrow.spark_sql`, with the values and errors of Spark's
 ANSI mode. A condition on the table alone that `deltaarrow.expressions` understands is put as that does, so
 that DuckDB hands it to its reader of files. A column that is assigned as it is may be of any type.
 """
@@ -26,7 +26,7 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import DataType, Field, StructType, resolve_path
-from deltaarrow.stored_expressions import (
+from deltaarrow.spark_sql import (
     AliasScope,
     ColumnRef,
     Equality,

@@ -1,0 +1,460 @@
+"""From text to the typed tree: every kind of node, every type and every function has to be on a list.
+
+`parse_expression` is the only way from text to an `Expression`, and an `Expression` the only thing that is
+rendered and evaluated.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.conditionals import case, element, field_of
+from deltaarrow.spark_sql.constructors import struct
+from deltaarrow.spark_sql.nested import leaf_types
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, Path, call, refused
+from deltaarrow.spark_sql.operators import (
+    add,
+    all_of,
+    any_of,
+    compare,
+    divide,
+    divide_whole,
+    is_in,
+    is_null,
+    negate,
+    negative,
+    remainder,
+)
+from deltaarrow.spark_sql.registry import find_function
+from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
+from deltaarrow.spark_sql.syntax import is_suffix, parse_tree
+from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
+from deltaarrow.spark_sql.texts import concatenate, like, matches
+from deltaarrow.spark_sql.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    INTEGRAL,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    decimal_type,
+    is_numeric,
+    sql_type,
+    type_name,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["has_text_rules", "parse_column", "parse_expression"]
+
+_USUAL_PARTS = frozenset({"this", "expression"})
+_PARTS = {
+    "anonymous": {"this", "expressions"},
+    "between": {"this", "low", "high"},
+    "bracket": {"this", "expressions"},
+    "case": {"this", "ifs", "default"},
+    "cast": {"this", "to"},
+    "column": {"this", "table", "db", "catalog"},
+    "concat": {"expressions"},
+    "datatype": {"this", "expressions"},
+    "dpipe": {"this", "expression", "safe"},
+    "div": {"this", "expression", "typed", "safe"},
+    "identifier": {"this", "quoted"},
+    "if": {"this", "true"},
+    "in": {"this", "expressions"},
+    "like": {"this", "expression", "negate"},
+    "literal": {"this", "is_string"},
+    "regexplike": {"this", "expression", "negate"},
+    "trycast": {"this", "to"},
+}
+"""The parts of sqlglot's nodes that are read here, by key, where they are others than the usual ones."""
+
+_TYPES = {
+    "TINYINT": BYTE,
+    "SMALLINT": SHORT,
+    "INT": INTEGER,
+    "BIGINT": LONG,
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "BINARY": BINARY,
+    "BOOLEAN": BOOLEAN,
+    "DATE": DATE,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+}
+_NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+_COLLATIONS = "__COLLATIONS"
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_CHAR_TYPE = re.compile(r"\bchar\b")
+
+
+def parse_expression(text: str, schema: StructType | Scope, target: DataType | None = None) -> Expression:
+    """The expression that a table stores as Spark SQL, over the columns of its schema.
+
+    Args:
+        text: a CHECK constraint, an invariant, a generation expression or a default; or what a user says of
+            the rows of one table or of several.
+        schema: the logical schema, or where else names lead; they are found as Spark finds them, in
+            whatever case.
+        target: the type that values are cast to, that of the expression itself if None.
+
+    Raises:
+        UnsupportedFeatureError: it holds a function, an operator, a type or a notation that is not on the
+            list, which the error names.
+        SchemaMismatchError: it names a column that is not there.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("price", "decimal(10,2)"), Field("count", "integer")])
+    >>> expression = parse_expression("Price * count", schema)
+    >>> expression.type, expression.columns
+    (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
+    """
+    try:
+        found = _Binder(_scope(schema)).bind(parse_tree(text))
+        return Expression(text, found if target is None else cast(found, target))
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+
+
+def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
+    """The path and the field of a text that is a column and nothing else, of whatever type; else None.
+
+    Raises as `parse_expression` does for a column that is not there.
+    """
+    names = _names(parse_tree(text))
+    if names is None or (len(names) == 1 and names[0].lower() in _NO_PARENTHESES):
+        return None
+    path, fields = _scope(schema).resolve(names)
+    return path, fields[-1]
+
+
+def has_text_rules(fields: Iterable[Field]) -> bool:
+    """Whether texts of a column are compared by a collation or as CHAR, and not by their bytes.
+
+    `fields` are the column and the members on the way to what is compared.
+    """
+    return any(
+        each.metadata.get(_COLLATIONS) or _CHAR_TYPE.search(str(each.metadata.get(_CHAR, "")).lower())
+        for each in fields
+    )
+
+
+def _members(data_type: DataType) -> Iterator[Field]:
+    """The members of structs in a type, at any depth."""
+    if isinstance(data_type, ArrayType):
+        yield from _members(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from _members(data_type.key_type)
+        yield from _members(data_type.value_type)
+    elif isinstance(data_type, StructType):
+        for each in data_type.fields:
+            yield each
+            yield from _members(each.type)
+
+
+def _scope(schema: StructType | Scope) -> Scope:
+    return TableScope(schema) if isinstance(schema, StructType) else schema
+
+
+class _Binder:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.rules: dict[str, Callable[[exp.Expr], Node]] = {
+            "add": lambda node: self._add(node, "+"),
+            "anonymous": self._function,
+            "between": self._between,
+            "boolean": lambda node: Constant(bool(node.this), BOOLEAN),
+            "bracket": self._element,
+            "case": self._case,
+            "cast": self._cast,
+            "column": self._column,
+            "concat": self._adjacent,
+            "div": lambda node: divide(*self._both(node)),
+            "dot": self._dot,
+            "dpipe": lambda node: concatenate(*self._both(node)),
+            "extract": self._extract,
+            "hexstring": lambda node: Constant(bytes.fromhex(node.this), BINARY),
+            "in": self._in,
+            "intdiv": lambda node: divide_whole(*self._both(node)),
+            "is": self._is,
+            "like": self._like,
+            "literal": self._literal,
+            "mod": lambda node: remainder(*self._both(node)),
+            "mul": lambda node: add(*self._both(node), "*"),
+            "neg": self._negative,
+            "not": lambda node: negate(self.bind(node.this)),
+            "null": lambda node: Constant(None, VOID),
+            "nullsafeeq": lambda node: compare(*self._both(node), "IS NOT DISTINCT FROM"),
+            "nullsafeneq": lambda node: compare(*self._both(node), "IS DISTINCT FROM"),
+            "paren": lambda node: self.bind(node.this),
+            "rawstring": lambda node: Constant(node.this, STRING),
+            "regexplike": self._matches,
+            "sub": lambda node: self._add(node, "-"),
+            "trycast": self._cast,
+            **{
+                key: lambda node, sign=sign: compare(*self._both(node), sign)  # type: ignore[misc]
+                for key, sign in (
+                    *(("eq", "="), ("neq", "<>"), ("lt", "<")),
+                    *(("lte", "<="), ("gt", ">"), ("gte", ">=")),
+                )
+            },
+            "and": lambda node: all_of(self._chain(node)),
+            "or": lambda node: any_of(self._chain(node)),
+        }
+
+    def bind(self, node: "exp.Expr") -> Node:
+        rule = self.rules.get(node.key)
+        if rule is None or not _is_plain(node):
+            is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
+            raise refused("a subquery" if is_query else node.key.upper())
+        return rule(node)
+
+    def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
+        return self.bind(node.this), self.bind(node.expression)
+
+    def _chain(self, node: "exp.Expr") -> tuple[Node, ...]:
+        """The operands of ANDs in a row, or of ORs: an operand each, however many there are."""
+        found = []
+        below = node
+        while below.key == node.key:
+            if not _is_plain(below):
+                raise refused(below.key.upper())
+            found.append(below.expression)
+            below = below.this
+        return tuple(self.bind(each) for each in (below, *reversed(found)))
+
+    def _column(self, node: "exp.Expr") -> Node:
+        names = _names(node)
+        if names is None:
+            raise refused(f"{node.key.upper()} of what is not a column")
+        found = self._resolved(names)
+        if found is None:
+            function = find_function(names[0])
+            assert function is not None
+            return function(names[0], ())
+        path, fields = found
+        last = fields[-1]
+        sql_type(last.type)
+        if VOID in leaf_types(last.type):
+            raise refused(f"a value of type {type_name(last.type)}")
+        if has_text_rules((*fields, *_members(last.type))):
+            raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
+        return ColumnRef(path, last.type)
+
+    def _dot(self, node: "exp.Expr") -> Node:
+        """A column by its path, or a member of a value that is none."""
+        if _names(node) is not None:
+            return self._column(node)
+        if node.expression.key != "identifier":
+            raise refused(f"{node.key.upper()} of what is not a column")
+        return field_of(self.bind(node.this), node.expression.name)
+
+    def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Fields] | None:
+        """The path to a column; None for a function that is called without parentheses."""
+        try:
+            return self.scope.resolve(names)
+        except SchemaMismatchError:
+            if len(names) == 1 and names[0].lower() in _NO_PARENTHESES:
+                return None
+            raise
+
+    def _function(self, node: "exp.Expr") -> Node:
+        name = node.this
+        function = find_function(name) if isinstance(name, str) else None
+        operands = node.expressions
+        by_unit = BY_UNIT.get(str(name).lower())
+        if by_unit is not None and len(operands) == 3:
+            unit = _names(operands[0]) or ("",)
+            return by_unit(".".join(unit), *map(self.bind, operands[1:]))
+        if str(name).lower() == "struct":
+            names = [each.alias if each.key == "alias" else None for each in operands]
+            return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])
+        if function is not None:
+            return function(name, tuple(map(self.bind, operands)))
+        target = _CAST_FUNCTIONS.get(str(name).lower())
+        if target is not None and len(operands) == 1:
+            return cast(self.bind(operands[0]), target)
+        raise refused(f"the function {str(name).upper()}")
+
+    def _add(self, node: "exp.Expr", sign: str) -> Node:
+        left, right = self._both(node)
+        if left.type == DATE and right.type in INTEGRAL:
+            return add_days(left, right, sign)
+        if sign == "+" and right.type == DATE and left.type in INTEGRAL:
+            return add_days(right, left, sign)
+        return add(left, right, sign)
+
+    def _negative(self, node: "exp.Expr") -> Node:
+        inner = node.this
+        if is_suffix(inner):
+            wanted = _data_type(inner.args["to"])
+            if not is_numeric(wanted) or not _is_plain(inner):
+                raise refused("minus before a cast of a literal")
+            # The sign is a part of the number before the suffix.
+            return _unfolded(cast(negative(_number(self._literal(inner.this))), wanted))
+        if inner.key == "literal" and not inner.is_string:
+            return _literal_number("-" + inner.this)
+        return negative(self.bind(inner))
+
+    def _literal(self, node: "exp.Expr") -> Node:
+        return Constant(node.this, STRING) if node.is_string else _literal_number(node.this)
+
+    def _adjacent(self, node: "exp.Expr") -> Node:
+        """String literals that follow each other are one text."""
+        parts = [self.bind(each) for each in node.expressions]
+        texts = [part.value for part in parts if isinstance(part, Constant) and isinstance(part.value, str)]
+        if len(texts) != len(parts):
+            raise refused("CONCAT")
+        return Constant("".join(texts), STRING)
+
+    def _cast(self, node: "exp.Expr") -> Node:
+        found = cast(self.bind(node.this), _data_type(node.args["to"]))
+        return _unfolded(found) if is_suffix(node) else found
+
+    def _between(self, node: "exp.Expr") -> Node:
+        operand, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
+        return all_of((compare(operand, low, ">="), compare(operand, high, "<=")))
+
+    def _in(self, node: "exp.Expr") -> Node:
+        return is_in(self.bind(node.this), tuple(map(self.bind, node.expressions)))
+
+    def _is(self, node: "exp.Expr") -> Node:
+        wanted = node.expression
+        names = _names(node.this)
+        if wanted.key == "null" and names is not None:
+            found = self._resolved(names)
+            if found is not None:
+                # Of a column of any type it is known whether it is NULL.
+                path, fields = found
+                return is_null(ColumnRef(path, fields[-1].type))
+        operand = self.bind(node.this)
+        if wanted.key == "null":
+            return is_null(operand)
+        if wanted.key == "boolean" and operand.type in (BOOLEAN, VOID):
+            word = "TRUE" if wanted.this else "FALSE"
+            return call("is", (cast(operand, BOOLEAN),), BOOLEAN, f"({{0}} IS {word})")
+        raise refused(f"IS {wanted.key.upper()}")
+
+    def _like(self, node: "exp.Expr") -> Node:
+        found = like(*self._both(node))
+        return negate(found) if node.args.get("negate") else found
+
+    def _matches(self, node: "exp.Expr") -> Node:
+        found = matches(*self._both(node))
+        return negate(found) if node.args.get("negate") else found
+
+    def _case(self, node: "exp.Expr") -> Node:
+        ifs = node.args["ifs"]
+        if not all(_is_plain(each) for each in ifs):
+            raise refused("CASE")
+        conditions = [self.bind(each.this) for each in ifs]
+        if node.this is not None:
+            operand = self.bind(node.this)
+            conditions = [compare(operand, each, "=") for each in conditions]
+        default = node.args.get("default")
+        values = tuple(self.bind(each.args["true"]) for each in ifs)
+        return case(tuple(conditions), values, self.bind(default) if default is not None else None)
+
+    def _element(self, node: "exp.Expr") -> Node:
+        if len(node.expressions) != 1:
+            raise refused("an array slice")
+        return element(self.bind(node.this), self.bind(node.expressions[0]))
+
+    def _extract(self, node: "exp.Expr") -> Node:
+        return extracted(node.this.name, self.bind(node.expression))
+
+
+def _is_plain(node: "exp.Expr") -> bool:
+    """Whether a node has nothing but the parts that are read here: a flag overlooked changes the meaning."""
+    return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
+
+
+def _names(node: "exp.Expr") -> tuple[str, ...] | None:
+    """The path of a column; sqlglot takes its names for those of catalog, database, table and column."""
+    if not _is_plain(node):
+        return None
+    if node.key == "column":
+        parts = [node.args.get(key) for key in ("catalog", "db", "table", "this")]
+        names = [part for part in parts if part is not None]
+        if all(part.key == "identifier" for part in names):
+            return tuple(part.name for part in names)
+    if node.key == "dot" and node.expression.key == "identifier":
+        inner = _names(node.this)
+        return None if inner is None else (*inner, node.expression.name)
+    return None
+
+
+def _data_type(node: "exp.Expr") -> PrimitiveType:
+    name = getattr(node.this, "value", None)
+    if node.key == "datatype" and _is_plain(node):
+        if name == "DECIMAL":
+            digits = [int(each.this.this) for each in node.expressions]
+            if len(digits) < 3:
+                found = decimal_type(*(digits + [10, 0][len(digits) :]))
+                sql_type(found)
+                return found
+        elif name in _TYPES and not node.expressions:
+            return _TYPES[name]
+    raise refused(f"a cast to {str(name).upper()}")
+
+
+_CAST_FUNCTIONS: dict[str, DataType] = {
+    "boolean": BOOLEAN,
+    "tinyint": BYTE,
+    "smallint": SHORT,
+    "int": INTEGER,
+    "bigint": LONG,
+    "float": FLOAT,
+    "double": DOUBLE,
+    "decimal": decimal_type(10, 0),
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+    "binary": BINARY,
+    "string": STRING,
+}
+"""The names of types, which are functions that cast."""
+
+
+def _literal_number(text: str) -> Constant:
+    if "e" in text.lower():
+        return Constant(float(text), DOUBLE)
+    value = Decimal(text)
+    if "." not in text:
+        whole = int(text)
+        for data_type, bits in ((INTEGER, 31), (LONG, 63)):
+            if -(1 << bits) <= whole < 1 << bits:
+                return Constant(whole, data_type)
+    digits = value.as_tuple()
+    scale = max(-int(digits.exponent), 0)
+    return Constant(
+        value, decimal_type(max(len(str(int("".join(map(str, digits.digits)) or 0))), scale), scale)
+    )
+
+
+def _unfolded(node: Node) -> Node:
+    return Constant(node.value, node.type) if isinstance(node, Constant) else node
+
+
+def _number(node: Node) -> Node:
+    """A literal beside a suffix: sqlglot takes that of a decimal for a text."""
+    if isinstance(node, Constant) and isinstance(node.value, str):
+        try:
+            return _literal_number(node.value)
+        except ArithmeticError as error:
+            raise UnsupportedFeatureError(f"{node.value!r} is not a number", feature="a literal") from error
+    return node

@@ -1,0 +1,251 @@
+"""Casts as Spark makes them in ANSI mode: a value that does not fit raises, and nothing becomes NULL.
+
+Casts whose result depends on how a Java runtime prints floating point numbers (from float and double to
+text and to decimals) are not here. Text is read in the notations of one grammar per type; other notations
+that Spark knows raise as ill-formed text does. Dates and timestamps stay within the years 1 to 9999.
+"""
+
+import datetime
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
+from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, refused
+from deltaarrow.spark_sql.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGRAL,
+    LONG,
+    TIMESTAMP,
+    TIMESTAMPS,
+    VOID,
+    as_decimal,
+    decimal_of,
+    has_same_shape,
+    sql_type,
+    type_name,
+)
+
+__all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_pairs"]
+
+FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
+
+_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?", re.ASCII)
+_BLANKS = "[ \\t\\r\\n]*"
+_TRIMMED = "trim({0}, chr(32) || chr(9) || chr(13) || chr(10))"
+_YEAR = "(?:[0-9]{{3}}[1-9]|[0-9]{{2}}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\\.[0-9]{{1,6}})?)?"
+_INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
+_DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+){_BLANKS}"
+_DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
+_DOUBLE_TEXT = f"{_BLANKS}(?:{_DIGITS}|(?i:[+-]?inf(?:inity)?|nan)){_BLANKS}"
+_BEYOND_FLOAT = 2.0**128 - 2.0**103
+"""The least double that is rounded to more than the greatest float."""
+_SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
+
+
+def cast(node: Node, target: DataType, name: str = "cast") -> Node:
+    """The node as a value of `target`; refused for pairs of types that are not on the list.
+
+    The members of a struct are cast one after the other, whatever their names.
+    """
+    if has_same_shape(node.type, target):
+        return node
+    if isinstance(node, Constant):
+        folded = _folded(node.value, node.type, target)
+        if folded is not None:
+            return Constant(folded, target, folded=True)
+    if node.type == VOID or (isinstance(node, Constant) and node.value is None):
+        sql_type(target)
+        return Constant(None, target)
+    if isinstance(node.type, ArrayType) and isinstance(target, ArrayType):
+        if isinstance(node, Call) and node.name == "array":
+            return array_of([cast(each, target.element_type) for each in node.operands], target.element_type)
+        return with_elements(node, target, cast)
+    if isinstance(node.type, MapType) and isinstance(target, MapType):
+        return with_entries(node, target, cast)
+    if isinstance(node.type, StructType) and isinstance(target, StructType):
+        if len(node.type.fields) != len(target.fields):
+            raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
+        return with_members(node, node.type.fields, target, cast)
+    make = _CASTS.get((_kind(node.type), _kind(target)))
+    found = make(node.type, target) if make else None
+    if found is None:
+        raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
+    sql, fails = found
+    return call(name, (node,), target, sql.replace("{type}", sql_type(target)), fails=fails)
+
+
+def cast_pairs() -> list[tuple[str, str]]:
+    """The kinds of types between which there are casts."""
+    return list(_CASTS)
+
+
+_Sql = tuple[str, bool] | None
+_Cast = Callable[[DataType, DataType], _Sql]
+
+
+def _kind(data_type: DataType) -> str:
+    if data_type in INTEGRAL:
+        return "integral"
+    if data_type in (FLOAT, DOUBLE):
+        return "floating"
+    if decimal_of(data_type) is not None:
+        return "decimal"
+    return data_type.type if isinstance(data_type, PrimitiveType) else "nested"
+
+
+def _always(sql: str) -> _Cast:
+    return lambda source, target: (sql, False)
+
+
+def _raising(sql: str) -> _Cast:
+    return lambda source, target: (sql, True)
+
+
+def _text(pattern: str, sql: str) -> _Cast:
+    """A cast of text of one grammar."""
+    checked = (
+        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
+        " ELSE error('the text ' || {0} || ' is no {type}') END"
+    )
+    return _raising(checked)
+
+
+def _integral_to_integral(source: DataType, target: DataType) -> _Sql:
+    return "CAST({0} AS {type})", _bits(target) < _bits(source)
+
+
+def _floating_to_integral(source: DataType, target: DataType) -> _Sql:
+    whole = "CAST(trunc({0}) AS {type})"
+    if target != LONG:
+        return whole, True
+    # To Spark 2^63 is not beyond the greatest long, which as a double is the same number.
+    return f"CASE WHEN {{0}} = 9223372036854775808 THEN 9223372036854775807 ELSE {whole} END", True
+
+
+def _floating_to_floating(source: DataType, target: DataType) -> _Sql:
+    if target == DOUBLE:
+        return "CAST({0} AS DOUBLE)", False
+    # What rounds to more than the greatest float is infinite to Spark, and an error to DuckDB.
+    beyond = f"isfinite({{0}}) AND abs({{0}}) >= {_BEYOND_FLOAT!r}::DOUBLE"
+    return f"CAST(CASE WHEN {beyond} THEN sign({{0}}) * 'inf'::DOUBLE ELSE {{0}} END AS FLOAT)", False
+
+
+def _to_decimal(source: DataType, target: DataType) -> _Sql:
+    given, wanted = as_decimal(source), as_decimal(target)
+    assert given is not None and wanted is not None
+    fits = wanted[1] >= given[1] and wanted[0] - wanted[1] >= given[0] - given[1]
+    return "CAST({0} AS {type})", not fits
+
+
+def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
+    digits = decimal_of(source)
+    assert digits is not None
+    if digits[0] > digits[1]:
+        return "CAST({0} AS VARCHAR)", False
+    # DuckDB writes .5 where the type has no digit before the point.
+    if digits[0] < 38:
+        return f"CAST(CAST({{0}} AS DECIMAL({digits[0] + 1},{digits[1]})) AS VARCHAR)", False
+    return None
+
+
+def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
+    zone = "Z?" if target == TIMESTAMP else ""
+    pattern = f"{_BLANKS}{_YEAR}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}(?:[ T]{_TIME}{zone})?{_BLANKS}"
+    return _text(pattern, f"CAST(replace(replace({_TRIMMED}, 'T', ' '), 'Z', '') AS TIMESTAMP)")(
+        source, target
+    )
+
+
+_CASTS: dict[tuple[str, str], _Cast] = {
+    ("integral", "integral"): _integral_to_integral,
+    ("integral", "floating"): _always("CAST({0} AS {type})"),
+    ("integral", "decimal"): _to_decimal,
+    ("integral", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("integral", "boolean"): _always("({0} <> 0)"),
+    ("integral", "timestamp"): _raising(
+        "CASE WHEN {0} IS NULL THEN NULL WHEN {0} BETWEEN -62135596800 AND 253402300799"
+        " THEN make_timestamp(CAST({0} AS BIGINT) * 1000000)"
+        " ELSE error('unsupported: a timestamp outside the years 1 to 9999') END"
+    ),
+    ("floating", "integral"): _floating_to_integral,
+    ("floating", "floating"): _floating_to_floating,
+    ("decimal", "integral"): _raising("CAST(trunc({0}) AS {type})"),
+    ("decimal", "floating"): _always("CAST(CAST({0} AS VARCHAR) AS {type})"),
+    ("decimal", "decimal"): _to_decimal,
+    ("decimal", "string"): _decimal_to_string,
+    ("boolean", "integral"): _always("CAST({0} AS {type})"),
+    ("boolean", "floating"): _always("CAST({0} AS {type})"),
+    ("boolean", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("date", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("timestamp", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("timestamp_ntz", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("date", "timestamp"): _always("CAST({0} AS TIMESTAMP)"),
+    ("date", "timestamp_ntz"): _always("CAST({0} AS TIMESTAMP)"),
+    ("timestamp", "date"): _always("CAST({0} AS DATE)"),
+    ("timestamp_ntz", "date"): _always("CAST({0} AS DATE)"),
+    ("timestamp", "timestamp_ntz"): _always("{0}"),
+    ("timestamp_ntz", "timestamp"): _always("{0}"),
+    ("timestamp", "integral"): lambda source, target: (f"CAST({_SECONDS} AS {{type}})", target != LONG),
+    ("string", "integral"): _text(_INTEGER_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
+    ("string", "decimal"): _text(_DECIMAL_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
+    ("string", "floating"): _text(_DOUBLE_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
+    ("string", "date"): _text(
+        f"{_BLANKS}{_YEAR}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}(?:[ T].*)?{_BLANKS}",
+        "CAST(substring(ltrim({0}, chr(32) || chr(9) || chr(13) || chr(10)), 1, 10) AS DATE)",
+    ),
+    ("string", "timestamp"): _timestamp_from_string,
+    ("string", "timestamp_ntz"): _timestamp_from_string,
+    ("string", "boolean"): _raising(
+        f"CASE WHEN {{0}} IS NULL THEN NULL"
+        f" WHEN lower({_TRIMMED}) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
+        f" WHEN lower({_TRIMMED}) IN ('f', 'false', 'n', 'no', '0') THEN FALSE"
+        " ELSE error('the text ' || {0} || ' is no BOOLEAN') END"
+    ),
+    ("string", "binary"): _always("encode({0})"),
+    ("binary", "string"): _raising(
+        "CASE WHEN {0} IS NOT NULL THEN"
+        " coalesce(try(decode({0})), error('unsupported: text of bytes that are not UTF-8')) END"
+    ),
+}
+
+
+def _folded(value: object, source: DataType, target: DataType) -> object:
+    """A constant's value as `target` where that is beyond doubt, None otherwise."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | Decimal) and target == DOUBLE:
+        return float(value)
+    if isinstance(value, Decimal) and target == FLOAT:
+        return value
+    if isinstance(value, int):
+        digits = decimal_of(target)
+        if digits is not None and abs(value) < 10 ** (digits[0] - digits[1]):
+            return Decimal(value)
+        if target in INTEGRAL and -(1 << _bits(target)) <= value < 1 << _bits(target):
+            return value
+    if isinstance(value, str):
+        return _folded_text(value, target)
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) and target in TIMESTAMPS:
+        return datetime.datetime.combine(value, datetime.time())
+    return None
+
+
+def _bits(data_type: DataType) -> int:
+    return (7, 15, 31, 63)[INTEGRAL.index(data_type)]
+
+
+def _folded_text(text: str, target: DataType) -> object:
+    if not _PLAIN_TIME.fullmatch(text):
+        return None
+    try:
+        if target == DATE and len(text) == 10:
+            return datetime.date.fromisoformat(text)
+        return datetime.datetime.fromisoformat(text) if target in TIMESTAMPS else None
+    except ValueError:
+        # The cast itself says what is wrong, on the rows that reach it.
+        return None

@@ -1,0 +1,164 @@
+"""Functions that choose between values, and those over arrays. A value not chosen is not evaluated."""
+
+import itertools
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.constructors import is_assignable
+from deltaarrow.spark_sql.function import Function, same_type
+from deltaarrow.spark_sql.nested import member
+from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.operators import compare, is_null, negate
+from deltaarrow.spark_sql.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    INTEGRAL,
+    LONG,
+    STRING,
+    VARIANT,
+    VOID,
+    is_numeric,
+    type_name,
+)
+
+__all__ = ["FUNCTIONS", "case", "element", "field_of"]
+
+
+def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
+    """``CASE WHEN``: the value of the first condition that is TRUE."""
+    for condition in conditions:
+        if condition.type != BOOLEAN:
+            raise refused(f"{type_name(condition.type)} as a condition")
+    results, common = _choices((*values, default or Constant(None, VOID)))
+    count = len(conditions)
+    branches = " ".join(f"WHEN {{{place}}} THEN {{{count + place}}}" for place in range(count))
+    return call("case", (*conditions, *results), common, f"CASE {branches} ELSE {{{2 * count}}} END")
+
+
+def element(container: Node, place: Node) -> Node:
+    """``array[place]``, counted from 0, which has to be there; ``map[key]``, NULL for a key that is not."""
+    if isinstance(container.type, MapType):
+        key = container.type.key_type
+        if key in (FLOAT, DOUBLE) or not isinstance(key, PrimitiveType) or not is_assignable(place.type, key):
+            raise refused(f"a value of {type_name(container.type)} for a key of type {type_name(place.type)}")
+        operands = (container, cast(place, key))
+        return call("[]", operands, container.type.value_type, "map_extract_value({0}, {1})")
+    if not isinstance(container.type, ArrayType):
+        raise refused(f"an element of {type_name(container.type)}")
+    if place.type not in (*INTEGRAL, VOID):
+        raise refused(f"an element of an array at a {type_name(place.type)}")
+    missing = "{0} IS NOT NULL AND ({1} < 0 OR {1} >= len({0}))"
+    sql = f"CASE WHEN {missing} THEN error('an array has no such element') ELSE {{0}}[{{1}} + 1] END"
+    return call("[]", (container, cast(place, LONG)), container.type.element_type, sql, fails=True)
+
+
+def field_of(struct: Node, name: str) -> Node:
+    """``struct.field``, by its name in whatever case."""
+    found = struct.type.find(name) if isinstance(struct.type, StructType) else None
+    if found is None:
+        raise SchemaMismatchError(f"{type_name(struct.type)} has no member {name!r}")
+    return member(struct, found)
+
+
+def _coalesce(*operands: Node) -> Node:
+    nodes, common = _choices(operands)
+    places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
+    return call("coalesce", nodes, common, f"coalesce({places})")
+
+
+def _if(condition: Node, then: Node, otherwise: Node) -> Node:
+    return case((condition,), (then,), otherwise)
+
+
+def _if_equal(left: Node, right: Node) -> Node:
+    return case((compare(left, right, "="),), (Constant(None, left.type),), left)
+
+
+def _if_given(operand: Node, then: Node, otherwise: Node) -> Node:
+    return case((negate(is_null(operand)),), (then,), otherwise)
+
+
+def _is_given(operand: Node) -> Node:
+    return negate(is_null(operand))
+
+
+def _greatest(*operands: Node) -> Node:
+    return _extreme(operands, "greatest")
+
+
+def _least(*operands: Node) -> Node:
+    return _extreme(operands, "least")
+
+
+def _extreme(operands: tuple[Node, ...], name: str) -> Node:
+    nodes, common = _choices(operands)
+    if common in (VOID, VARIANT) or not isinstance(common, PrimitiveType):
+        raise refused(f"{name} of {type_name(common)}")
+    places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
+    return call(name, nodes, common, f"{name}({places})")
+
+
+def _choices(operands: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
+    types = {operand.type for operand in operands} - {VOID}
+    if any(_mixes_text(*each) for each in itertools.combinations(types, 2)):
+        raise refused("a choice between text and other values without a cast")
+    return same_type(operands)
+
+
+def _mixes_text(one: DataType, other: DataType) -> bool:
+    """Whether there is text in one of two types where the other has values of another type."""
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return _mixes_text(one.element_type, other.element_type)
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        keys = _mixes_text(one.key_type, other.key_type)
+        return keys or _mixes_text(one.value_type, other.value_type)
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        pairs = zip(one.fields, other.fields, strict=False)
+        return any(_mixes_text(a.type, b.type) for a, b in pairs)
+    return (one == STRING) != (other == STRING) and VOID not in (one, other)
+
+
+def _size(array: Node) -> Node:
+    if isinstance(array.type, MapType):
+        return call("size", (array,), INTEGER, "CAST(cardinality({0}) AS INTEGER)")
+    if not isinstance(array.type, ArrayType):
+        raise refused(f"size of {type_name(array.type)}")
+    return call("size", (array,), INTEGER, "CAST(len({0}) AS INTEGER)")
+
+
+def _contains(array: Node, value: Node) -> Node:
+    if not isinstance(array.type, ArrayType) or value.type == VOID:
+        raise refused(f"array_contains of {type_name(array.type)} and {type_name(value.type)}")
+    item = array.type.element_type
+    if item != value.type:
+        if {item, value.type} & {FLOAT, DOUBLE} or not (is_numeric(item) and is_numeric(value.type)):
+            raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
+        if not isinstance(value, Constant):
+            raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
+        value = cast(value, item)
+        if not isinstance(value, Constant):
+            raise refused(f"array_contains of {type_name(item)} for a greater number")
+    sql = (
+        "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN list_contains({0}, {1}) THEN TRUE"
+        " WHEN list_count({0}) < len({0}) THEN NULL ELSE FALSE END"
+    )
+    return call("array_contains", (array, value), BOOLEAN, sql)
+
+
+FUNCTIONS = (
+    Function(("coalesce",), "value, ...", (1, None), _coalesce),
+    Function(("if", "iff"), "condition, then, else", (3, 3), _if),
+    Function(("nvl", "ifnull"), "value, default", (2, 2), _coalesce),
+    Function(("nvl2",), "value, if_given, if_null", (3, 3), _if_given),
+    Function(("nullif",), "value, other", (2, 2), _if_equal),
+    Function(("isnull",), "value", (1, 1), is_null),
+    Function(("isnotnull",), "value", (1, 1), _is_given),
+    Function(("greatest",), "value, value, ...", (2, None), _greatest),
+    Function(("least",), "value, value, ...", (2, None), _least),
+    Function(("size", "cardinality"), "array or map", (1, 1), _size),
+    Function(("array_contains",), "array, value", (2, 2), _contains, "value of the type of the elements"),
+)
+"""The functions of this chapter."""

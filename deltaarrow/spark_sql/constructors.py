@@ -1,0 +1,116 @@
+"""Arrays, maps and structs that are put together of other values, which are expressions.
+
+As in Spark the values of an array are made to be of one type, the least that takes all of them, and so are
+the keys and the values of a map.
+"""
+
+from collections.abc import Sequence
+
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.function import Function, literal_text
+from deltaarrow.spark_sql.nested import array_of, leaf_types, map_of, struct_of
+from deltaarrow.spark_sql.nodes import ColumnRef, Node, refused
+from deltaarrow.spark_sql.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGRAL,
+    STRING,
+    TIMESTAMPS,
+    VARIANT,
+    VOID,
+    as_decimal,
+    decimal_of,
+    type_name,
+    wider_type,
+)
+
+__all__ = ["FUNCTIONS", "is_assignable", "struct"]
+
+_PRECEDENCE = (*INTEGRAL, FLOAT, DOUBLE)
+_TIMES = (DATE, *TIMESTAMPS)
+
+
+def is_assignable(given: DataType, wanted: DataType) -> bool:
+    """Whether Spark casts one type to the other by itself, since no value can be lost: its ``canUpCast``.
+
+    >>> is_assignable(ArrayType("integer"), ArrayType("long")), is_assignable(INTEGRAL[3], INTEGRAL[0])
+    (True, False)
+    """
+    if given in (wanted, VOID):
+        return True
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return is_assignable(given.element_type, wanted.element_type)
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        keys = is_assignable(given.key_type, wanted.key_type)
+        return keys and is_assignable(given.value_type, wanted.value_type)
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        pairs = zip(given.fields, wanted.fields, strict=False)
+        return len(given.fields) == len(wanted.fields) and all(
+            is_assignable(one.type, two.type) for one, two in pairs
+        )
+    if not isinstance(given, PrimitiveType) or not isinstance(wanted, PrimitiveType):
+        return False
+    if given in _PRECEDENCE and wanted in _PRECEDENCE:
+        return _PRECEDENCE.index(given) < _PRECEDENCE.index(wanted)
+    digits, room = as_decimal(given), as_decimal(wanted)
+    if digits is not None and room is not None and decimal_of(wanted) is not None:
+        return room[1] >= digits[1] and room[0] - room[1] >= digits[0] - digits[1]
+    return (wanted == STRING and given != VARIANT) or (given in _TIMES and wanted in TIMESTAMPS)
+
+
+def struct(names: Sequence[str | None], parts: Sequence[Node]) -> Node:
+    """A struct; a member without a name has that of its column, or else that of its place."""
+    found = [
+        name or (part.path[-1] if isinstance(part, ColumnRef) else f"col{place}")
+        for place, (name, part) in enumerate(zip(names, parts, strict=True), 1)
+    ]
+    if not found or len({each.lower() for each in found}) < len(found):
+        raise refused("a struct without members, or with two of one name,")
+    return struct_of(parts, StructType([Field(*each) for each in zip(found, _types(parts), strict=True)]))
+
+
+def _struct(*parts: Node) -> Node:
+    return struct([None] * len(parts), parts)
+
+
+def _named_struct(*parts: Node) -> Node:
+    if len(parts) % 2:
+        raise refused("a struct with a name that has no value")
+    return struct([literal_text(each, "the name of a member") for each in parts[::2]], parts[1::2])
+
+
+def _array(*parts: Node) -> Node:
+    element = _common_type(parts)
+    return array_of([cast(each, element) for each in parts], element)
+
+
+def _map(*parts: Node) -> Node:
+    if len(parts) % 2:
+        raise refused("a map with a key that has no value")
+    key, value = _common_type(parts[::2]), _common_type(parts[1::2])
+    if any(each in (FLOAT, DOUBLE, VARIANT) for each in leaf_types(key)) or isinstance(key, MapType):
+        raise refused(f"a key of type {type_name(key)}")
+    keys = [cast(each, key) for each in parts[::2]]
+    return map_of(keys, [cast(each, value) for each in parts[1::2]], MapType(key, value))
+
+
+def _types(parts: Sequence[Node]) -> list[DataType]:
+    return [each.type for each in parts]
+
+
+def _common_type(parts: Sequence[Node]) -> DataType:
+    common: DataType = VOID
+    for each in _types(parts):
+        common = wider_type(common, each)
+    return common
+
+
+FUNCTIONS = (
+    Function(("array",), "value, ...", (0, None), _array),
+    Function(("map",), "key, value, ...", (0, None), _map, "keys of no floating type"),
+    Function(("struct",), "value [AS name], ...", (1, None), _struct),
+    Function(("named_struct",), "name, value, ...", (2, None), _named_struct, "names literals"),
+)
+"""The functions of this chapter."""

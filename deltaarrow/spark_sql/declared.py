@@ -1,0 +1,162 @@
+"""The rules of a table as its metadata declares them, in texts.
+
+==================  ==================================  ===========================================
+rule                where                               for example
+==================  ==================================  ===========================================
+CHECK constraint    table property                      ``delta.constraints.positive`` = ``id > 0``
+column invariant    metadata of a column or a member    ``delta.invariants`` =
+                                                        ``{"expression":{"expression":"id > 0"}}``
+generated column    metadata of a column                ``delta.generationExpression`` =
+                                                        ``CAST(at AS DATE)``
+default             metadata of a column                ``CURRENT_DEFAULT`` = ``current_date()``
+length of texts     metadata of a column                ``__CHAR_VARCHAR_TYPE_STRING`` =
+                                                        ``array<varchar(9)>``
+==================  ==================================  ===========================================
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import orjson
+
+from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.spark_sql.rules import GeneratedColumn, TableRules
+from deltaarrow.spark_sql.text_limits import text_limits
+from deltaarrow.spark_sql.types import type_name
+from deltaarrow.variant import holds_variant
+
+__all__ = ["CONSTRAINT_PREFIX", "declared_rules", "ensure_rules_declarable"]
+
+CONSTRAINT_PREFIX = "delta.constraints."
+"""How the names of the properties begin that are CHECK constraints."""
+
+_INVARIANTS = "delta.invariants"
+_GENERATED = "delta.generationExpression"
+_DEFAULT = "CURRENT_DEFAULT"
+
+
+def declared_rules(
+    schema: StructType, configuration: Mapping[str, str], *, has_generated: bool = True
+) -> TableRules:
+    """The rules that a table has for its rows.
+
+    Args:
+        schema: the logical schema.
+        configuration: the table's properties.
+        has_generated: whether its protocol has the feature ``generatedColumns``; without, generation
+            expressions are leftovers of other tables, to Spark as well.
+
+    Raises:
+        UnsupportedFeatureError: an expression holds what is not supported, an invariant is none of those
+            that are known, a member of a struct is generated or has a default, or a column is declared as
+            another type than its own.
+        SchemaMismatchError: an expression names a column that is not there.
+
+    >>> schema = StructType([Field("id", "long"), Field("n", "long", metadata={"CURRENT_DEFAULT": "1 + 1"})])
+    >>> rules = declared_rules(schema, {"delta.constraints.positive": "id > 0"})
+    >>> [each.name for each in rules.constraints], [each.name for each in rules.defaults]
+    (['positive'], ['n'])
+    """
+    _ensure_flat(schema)
+    constraints = {
+        name[len(CONSTRAINT_PREFIX) :]: text
+        for name, text in configuration.items()
+        if name.lower().startswith(CONSTRAINT_PREFIX)
+    }
+    for field in _fields(schema):
+        if _INVARIANTS in field.metadata:
+            text = _invariant(field)
+            constraints[f"EXPRESSION({text})"] = text
+    rules = TableRules.parse(
+        schema,
+        constraints,
+        _texts(schema, _GENERATED) if has_generated else {},
+        _texts(schema, _DEFAULT),
+    )
+    return replace(rules, text_limits=text_limits(schema))
+
+
+def ensure_rules_declarable(schema: StructType, configuration: Mapping[str, str]) -> None:
+    """Refuse rules that Spark would not make a table with.
+
+    Raises:
+        SchemaMismatchError: a generated column reads itself or another one, is of another type than its
+            expression or a variant, or has a default as well; or a default does not fit its column.
+        UnsupportedFeatureError: as `declared_rules`, also for defaults.
+    """
+    rules = declared_rules(schema, configuration)
+    generated = {each.name for each in rules.generated}
+    for column in rules.generated:
+        _ensure_generable(column, generated)
+    for default in rules.defaults:
+        if default.name in generated:
+            raise SchemaMismatchError(
+                f"column {default.name!r} has a default and a generation expression, and can only have one"
+            )
+        try:
+            default.value()
+        except ConstraintViolationError as error:
+            raise SchemaMismatchError(
+                f"the default {default.text} of column {default.name!r} is no {type_name(default.type)}:"
+                f" {error}"
+            ) from error
+
+
+def _ensure_generable(column: GeneratedColumn, generated: set[str]) -> None:
+    text = column.expression.text
+    read = [path[0] for path in column.expression.columns if path[0] in generated]
+    if read:
+        other = "itself" if read[0] == column.name else f"the generated column {read[0]!r}"
+        raise SchemaMismatchError(f"generated column {column.name!r} ({text}) reads {other}")
+    if column.expression.type != column.type:
+        raise SchemaMismatchError(
+            f"generated column {column.name!r} is {type_name(column.type)}, and its expression ({text}) is"
+            f" {type_name(column.expression.type)}"
+        )
+    if holds_variant(column.type):
+        raise SchemaMismatchError(
+            f"generated column {column.name!r} is {type_name(column.type)}; a variant cannot be generated"
+        )
+
+
+def _texts(schema: StructType, key: str) -> dict[str, str]:
+    return {field.name: str(field.metadata[key]) for field in schema.fields if key in field.metadata}
+
+
+def _invariant(field: Field) -> str:
+    try:
+        rule = orjson.loads(str(field.metadata[_INVARIANTS]))
+        return str(rule["expression"]["expression"])
+    except (orjson.JSONDecodeError, LookupError, TypeError) as error:
+        raise UnsupportedFeatureError(
+            f"column {field.name!r} has an invariant that is not understood: {field.metadata[_INVARIANTS]}",
+            feature="invariants",
+        ) from error
+
+
+def _ensure_flat(schema: StructType) -> None:
+    for key, feature in ((_GENERATED, "generatedColumns"), (_DEFAULT, "allowColumnDefaults")):
+        for field in schema.fields:
+            inner = next((each for each in _inner(field.type) if key in each.metadata), None)
+            if inner is not None:
+                raise UnsupportedFeatureError(
+                    f"{inner.name!r} inside the column {field.name!r} has {key}, which only columns may have",
+                    feature=feature,
+                )
+
+
+def _fields(schema: StructType) -> Iterator[Field]:
+    for field in schema.fields:
+        yield field
+        yield from _inner(field.type)
+
+
+def _inner(data_type: DataType) -> Iterator[Field]:
+    if isinstance(data_type, StructType):
+        yield from _fields(data_type)
+    elif isinstance(data_type, ArrayType):
+        yield from _inner(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from _inner(data_type.key_type)
+        yield from _inner(data_type.value_type)

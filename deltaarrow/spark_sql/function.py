@@ -1,0 +1,107 @@
+"""What a function or operator on the list is: its names, how it is written, and how its call is typed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deltaarrow.schema import DataType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.types import (
+    DATE,
+    INTEGER,
+    INTEGRAL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TIMESTAMPS,
+    VOID,
+    type_name,
+    wider_type,
+)
+
+__all__ = [
+    "Function",
+    "as_date",
+    "as_integer",
+    "as_text",
+    "as_timestamp",
+    "literal_integer",
+    "literal_text",
+    "same_type",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that stored expressions may call.
+
+    Args:
+        names: in lower case; the first is the usual one.
+        arguments: as documentation writes them.
+        arity: least and greatest number of arguments, None for no limit.
+        bind: the node of a call with these operands; refuses types that are not on the list.
+        note: what it is not, if that is less than what Spark has.
+    """
+
+    names: tuple[str, ...]
+    arguments: str
+    arity: tuple[int, int | None]
+    bind: Callable[..., Node]
+    note: str = ""
+
+    def __call__(self, name: str, operands: tuple[Node, ...]) -> Node:
+        """The node of a call by that name."""
+        least, most = self.arity
+        if len(operands) < least or (most is not None and len(operands) > most):
+            raise refused(f"{name} with {len(operands)} arguments")
+        return self.bind(*operands)
+
+
+def as_text(node: Node) -> Node:
+    """The operand of a function over text."""
+    if node.type not in (STRING, VOID):
+        raise refused(f"text made of {type_name(node.type)} without a cast")
+    return cast(node, STRING)
+
+
+def as_date(node: Node) -> Node:
+    """The operand of a function over dates: timestamps lose their time, text is read."""
+    if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
+        raise refused(f"a date made of {type_name(node.type)}")
+    return cast(node, DATE)
+
+
+def as_timestamp(node: Node) -> Node:
+    """The operand of a function over timestamps; dates are midnight."""
+    if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
+        raise refused(f"a timestamp made of {type_name(node.type)}")
+    return node if node.type == TIMESTAMP_NTZ else cast(node, TIMESTAMP)
+
+
+def as_integer(node: Node) -> Node:
+    """The operand of a function over counts and places."""
+    if node.type not in (*INTEGRAL[:3], VOID):
+        raise refused(f"an integer made of {type_name(node.type)} without a cast")
+    return cast(node, INTEGER)
+
+
+def literal_text(node: Node, what: str) -> str:
+    """The text of an argument that has to be a literal."""
+    if not isinstance(node, Constant) or not isinstance(node.value, str):
+        raise refused(f"{what} that is not a text literal")
+    return node.value
+
+
+def literal_integer(node: Node, what: str) -> int:
+    """The number in an argument that has to be a literal."""
+    if not isinstance(node, Constant) or node.type not in INTEGRAL or not isinstance(node.value, int):
+        raise refused(f"{what} that is not an integer literal")
+    return node.value
+
+
+def same_type(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
+    """The nodes as values of their least common type."""
+    common: DataType = VOID
+    for node in nodes:
+        common = wider_type(common, node.type)
+    return tuple(cast(node, common) for node in nodes), common

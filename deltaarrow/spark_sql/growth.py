@@ -1,0 +1,127 @@
+"""How long texts may get on the way to the values of stored expressions, told before anything is computed.
+
+Eleven calls of ``replace``, one inside the other, make gigabytes out of one letter, and DuckDB can neither
+be interrupted within a value nor counts its bytes. So each row has a bound, from the lengths of its texts.
+Rows go to DuckDB as many together as their bounds allow. The rare row with a bound beyond the limit is looked
+at call by call, from the inside out, and refused where a text would really get as long.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.arrays import numbers_of
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path
+
+__all__ = ["grows", "length_of", "longest", "parts"]
+
+_GROWING = frozenset({"concat_ws", "replace"})
+"""Calls that may make a text longer than their operands are together."""
+
+_PADDING = frozenset({"lpad", "rpad"})
+_SHORT = 64
+"""Bytes that a value which is no text takes, at most, as a text."""
+
+_TOGETHER = 4
+"""How many times the limit of a value all values of a query may be."""
+
+
+def grows(node: Node) -> bool:
+    """Whether a value may be longer than all that it is computed from, many times over."""
+    if not isinstance(node, Call):
+        return False
+    return node.name in _GROWING or any(map(grows, node.operands))
+
+
+def longest(node: Node, columns: Mapping[Path, pa.ChunkedArray], rows: int) -> np.ndarray:
+    """Return, for each row, a bound in bytes of the longest text below a node."""
+    found: list[np.ndarray] = []
+    _length(node, columns, rows, found)
+    bound: np.ndarray = np.maximum.reduce(found)
+    return bound
+
+
+def _length(
+    node: Node, columns: Mapping[Path, pa.ChunkedArray], rows: int, found: list[np.ndarray]
+) -> np.ndarray:
+    if isinstance(node, ColumnRef):
+        length = _column_length(columns[node.path], rows)
+    elif isinstance(node, Constant):
+        length = np.full(rows, _constant_length(node), np.float64)
+    else:
+        operands = [_length(each, columns, rows, found) for each in node.operands]
+        length = _call_length(node, operands) if operands else np.full(rows, _SHORT, np.float64)
+    found.append(length)
+    return length
+
+
+def _call_length(node: Call, operands: Sequence[np.ndarray]) -> np.ndarray:
+    if node.name == "replace":
+        text, _, replacement = operands
+        search = node.operands[1]
+        least = max(1, _constant_length(search)) if isinstance(search, Constant) else 1
+        return text * np.maximum(1.0, replacement / least)
+    if node.name == "concat_ws":
+        separator, *texts = operands
+        return sum(texts, separator * len(texts))
+    total = sum(operands[1:], operands[0])
+    if node.name in _PADDING and isinstance(node.operands[1], Constant):
+        total = total + 4.0 * float(node.operands[1].value or 0)  # type: ignore[arg-type]
+    return total + _SHORT
+
+
+def _column_length(column: pa.ChunkedArray, rows: int) -> np.ndarray:
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        lengths = pc.fill_null(pc.binary_length(column), 0)
+        return numbers_of(lengths.cast(pa.int64())).astype(np.float64)
+    if pa.types.is_nested(column.type) or pa.types.is_large_string(column.type):
+        return np.full(rows, 8.0 * column.nbytes + _SHORT)  # numbers as texts are longer
+    return np.full(rows, float(_SHORT))
+
+
+def _constant_length(node: Constant) -> int:
+    return len(node.value.encode()) if isinstance(node.value, str) else _SHORT
+
+
+def parts(lengths: np.ndarray, most: int) -> Iterator[tuple[range, bool]]:
+    """Yield the rows that are computed together; and whether it is one that may be longer than `most`."""
+    start, total = 0, 0.0
+    is_whole = lengths.sum() <= most * _TOGETHER and not (lengths > most).any()
+    for row in () if is_whole else range(len(lengths)):
+        if lengths[row] > most:
+            if row > start:
+                yield range(start, row), False
+            yield range(row, row + 1), True
+            start, total = row + 1, 0.0
+        elif total + lengths[row] > most * _TOGETHER:
+            yield range(start, row), False
+            start, total = row, lengths[row]
+        else:
+            total += lengths[row]
+    if start < len(lengths) or not len(lengths):
+        yield range(start, len(lengths)), False
+
+
+def length_of(node: Node, value: Callable[[Node], object], most: int) -> int:
+    """Return how long the longest text below a node gets in one row, or more than `most`.
+
+    `value` computes a node on the row. It is asked for operands whose own texts are no longer than `most`.
+    """
+    if not isinstance(node, Call):
+        return 0
+    inner = 0
+    for each in node.operands:
+        inner = max(inner, length_of(each, value, most))
+        if inner > most:
+            return inner
+    if node.name not in _GROWING:
+        return inner
+    texts = [value(each) for each in node.operands]
+    given = [each.encode() if isinstance(each, str) else b"" for each in texts]
+    if node.name == "concat_ws":
+        return max(inner, len(given[0]) * len(given) + sum(map(len, given[1:])))
+    text, search, replacement = given
+    count = text.count(search) if search else 0
+    return max(inner, len(text) + count * (len(replacement) - len(search)))

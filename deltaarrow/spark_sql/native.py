@@ -1,0 +1,60 @@
+"""Expressions in a query over data files: on columns of DuckDB's own types, and with values of these.
+
+Inside expressions timestamps are without a zone, in UTC, and times are of the years 1 to 9999; what a query
+reads and what it gives back is not.
+"""
+
+from collections.abc import Collection, Mapping
+
+from deltaarrow.schema import DataType
+from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
+from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, valued
+from deltaarrow.spark_sql.rendering import rendered, to_sql
+from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
+
+__all__ = ["given_sql", "to_native_sql"]
+
+_BEYOND = "error('unsupported: a time outside the years 1 to 9999')"
+_NAIVE: dict[DataType, str] = {DATE: "{0}", TIMESTAMP: "make_timestamp(epoch_us({0}))", TIMESTAMP_NTZ: "{0}"}
+
+
+def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int) -> str:
+    """DuckDB SQL that computes the expression.
+
+    Args:
+        expression: what `parse_expression` has understood.
+        columns: the SQL of each column that it reads, in the type that DuckDB's reader shows it in.
+        now_ms: what ``current_timestamp()`` is, in milliseconds since 1970.
+
+    Raises `UnsupportedFeatureError` for an expression that is too long once spelled out.
+    """
+    given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
+    sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
+    return _with(_taken, (TIMESTAMP,), sql, expression.type)
+
+
+def given_sql(sql: str, data_type: DataType) -> str:
+    """A column of DuckDB's own types as expressions have it."""
+    return _with(_given, _NAIVE, sql, data_type)
+
+
+def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: DataType) -> str:
+    """SQL of a value, converted where it holds values of some types."""
+    if not any(each in types for each in leaf_types(data_type)):
+        return sql
+    return rendered(rebuilt(call("given", (), data_type, escaped(sql)), convert), {})
+
+
+def _given(node: Node, data_type: DataType) -> Node:
+    naive = _NAIVE.get(data_type)
+    if naive is None:
+        return node
+    kind = "DATE" if data_type == DATE else "TIMESTAMP"
+    checked = f"CASE WHEN year({naive}) NOT BETWEEN 1 AND 9999 THEN {_BEYOND}::{kind} ELSE {naive} END"
+    return call("given", (node,), data_type, checked)
+
+
+def _taken(node: Node, data_type: DataType) -> Node:
+    if data_type != TIMESTAMP:
+        return node
+    return call("taken", (node,), data_type, "make_timestamptz(epoch_us({0}))")

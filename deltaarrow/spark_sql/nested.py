@@ -1,0 +1,145 @@
+"""Arrays, maps and structs, part by part: their members, and values of them made of values of other types.
+
+How one part becomes another is for the caller to say, and so is which member of a struct becomes which.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, escaped
+from deltaarrow.spark_sql.types import sql_type
+
+__all__ = [
+    "Convert",
+    "array_of",
+    "leaf_types",
+    "map_of",
+    "member",
+    "rebuilt",
+    "struct_of",
+    "with_elements",
+    "with_entries",
+    "with_members",
+]
+
+Convert = Callable[[Node, DataType], Node]
+"""Makes a value of a type of a node."""
+
+_STRUCT = "named_struct"
+
+
+def leaf_types(data_type: DataType) -> Iterator[DataType]:
+    """The types inside a type that are made of no others, in order."""
+    if isinstance(data_type, ArrayType):
+        yield from leaf_types(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from leaf_types(data_type.key_type)
+        yield from leaf_types(data_type.value_type)
+    elif isinstance(data_type, StructType):
+        for each in data_type.fields:
+            yield from leaf_types(each.type)
+    else:
+        yield data_type
+
+
+def member(struct: Node, field: Field) -> Node:
+    """A member of a struct; that of NULL is NULL."""
+    if isinstance(struct, ColumnRef):
+        return ColumnRef((*struct.path, field.name), field.type)
+    return call(".", (struct,), field.type, f"struct_extract({{0}}, {escaped(quote_literal(field.name))})")
+
+
+def rebuilt(node: Node, convert: Convert) -> Node:
+    """A value of the same type, each part of it that is made of no others converted."""
+    if isinstance(node.type, ArrayType):
+        return with_elements(node, node.type, lambda part, _: rebuilt(part, convert))
+    if isinstance(node.type, MapType):
+        return with_entries(node, node.type, lambda part, _: rebuilt(part, convert))
+    if isinstance(node.type, StructType):
+        return with_members(node, node.type.fields, node.type, lambda part, _: rebuilt(part, convert))
+    return convert(node, node.type)
+
+
+def array_of(parts: Sequence[Node], element: DataType) -> Node:
+    """An array of values of one type."""
+    data_type = ArrayType(element)
+    listed = f"CAST([{_places(len(parts))}] AS {escaped(sql_type(data_type))})"
+    return call("array", tuple(parts), data_type, listed)
+
+
+def map_of(keys: Sequence[Node], values: Sequence[Node], data_type: MapType) -> Node:
+    """A map; a key that is NULL or there twice raises."""
+    count = len(keys)
+    arrays = (array_of(keys, data_type.key_type), array_of(values, data_type.value_type))
+    return call("map", arrays, data_type, "MAP({0}, {1})", fails=count > 0)
+
+
+def struct_of(parts: Sequence[Node], data_type: StructType) -> Node:
+    """A struct of these members."""
+    members = (
+        f"{escaped(quote_identifier(each.name))} := {{{place}}}"
+        for place, each in enumerate(data_type.fields)
+    )
+    return call(_STRUCT, tuple(parts), data_type, f"struct_pack({', '.join(members)})")
+
+
+def with_members(struct: Node, given: Sequence[Field | None], target: StructType, convert: Convert) -> Node:
+    """A struct made of the given members of another, NULL for None; NULL stays NULL."""
+    is_made = isinstance(struct, Call) and struct.name == _STRUCT
+    parts = [
+        Constant(None, field.type) if each is None else convert(_part(struct, each), field.type)
+        for each, field in zip(given, target.fields, strict=True)
+    ]
+    made = struct_of(parts, target)
+    if is_made:
+        return made
+    return call("if", (struct, made), target, "CASE WHEN {0} IS NOT NULL THEN {1} END")
+
+
+def with_elements(array: Node, target: ArrayType, convert: Convert) -> Node:
+    """An array with the elements of another; NULL stays NULL."""
+    assert isinstance(array.type, ArrayType)
+    name = _variable(array.type)
+    element = convert(call("element", (), array.type.element_type, name), target.element_type)
+    return call("transform", (array, element), target, f"list_transform({{0}}, lambda {name}: {{1}})")
+
+
+def with_entries(entries: Node, target: MapType, convert: Convert) -> Node:
+    """A map with the keys and the values of another; NULL stays NULL."""
+    assert isinstance(entries.type, MapType)
+    name = _variable(entries.type)
+    key = convert(call("key", (), entries.type.key_type, f"{name}.key"), target.key_type)
+    value = convert(call("value", (), entries.type.value_type, f"{name}.value"), target.value_type)
+    sql = (
+        f"map_from_entries(list_transform(map_entries({{0}}),"
+        f" lambda {name}: struct_pack(key := {{1}}, value := {{2}})))"
+    )
+    return call("transform", (entries, key, value), target, sql, fails=True)
+
+
+def _part(struct: Node, field: Field) -> Node:
+    """A member of a struct, all of which are computed in any case."""
+    if isinstance(struct, Call) and struct.name == _STRUCT:
+        assert isinstance(struct.type, StructType)
+        return struct.operands[struct.type.names.index(field.name)]
+    return member(struct, field)
+
+
+def _variable(data_type: DataType) -> str:
+    """A name that no variable around has, since these are of types that this one is inside."""
+    return f"e{_depth(data_type)}"
+
+
+def _depth(data_type: DataType) -> int:
+    if isinstance(data_type, ArrayType):
+        inner: list[DataType] = [data_type.element_type]
+    elif isinstance(data_type, MapType):
+        inner = [data_type.key_type, data_type.value_type]
+    else:
+        inner = [each.type for each in data_type.fields] if isinstance(data_type, StructType) else []
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def _places(count: int) -> str:
+    return ", ".join(f"{{{place}}}" for place in range(count))

@@ -1,0 +1,278 @@
+"""Arithmetic, comparison and logic: the operators of expressions.
+
+Numbers overflow with an error, and so does a division by zero, as in Spark's ANSI mode. What DuckDB would
+compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is spelled out in the SQL.
+"""
+
+from deltaarrow.expressions import negated
+from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.function import same_type
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, call, refused, walk
+from deltaarrow.spark_sql.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGRAL,
+    LONG,
+    STRING,
+    VARIANT,
+    VOID,
+    as_decimal,
+    decimal_of,
+    decimal_type,
+    is_numeric,
+    type_name,
+    wider_type,
+)
+
+__all__ = [
+    "add",
+    "all_of",
+    "any_of",
+    "compare",
+    "divide",
+    "divide_whole",
+    "is_in",
+    "is_null",
+    "negate",
+    "negative",
+    "remainder",
+]
+
+_SHORT_DECIMAL = 18
+_DIVISION_BY_ZERO = "error('division by zero')"
+_MIN_DIVISION_SCALE = 6
+
+
+def add(left: Node, right: Node, sign: str) -> Node:
+    """The sum, difference or product of two numbers, by `sign`."""
+    left, right = _numbers(left, right)
+    if decimal_of(left.type) is None:
+        sql = _in_turn(right, f"{{0}} {sign} {{1}}")
+        return call(sign, (left, right), left.type, sql, fails=left.type in INTEGRAL)
+    (p1, s1), (p2, s2) = _digits(left), _digits(right)
+    if sign == "*":
+        result = decimal_type(p1 + p2 + 1, s1 + s2)
+        # DuckDB computes the product of short decimals in 64 bits, however long it may be.
+        is_short = max(p1, p2) <= _SHORT_DECIMAL < p1 + p2
+        factor = f"CAST({{0}} AS DECIMAL({_SHORT_DECIMAL + 1},{s1}))" if is_short else "{0}"
+        sql = _in_turn(right, f"CAST({factor} * {{1}} AS {_sql(result)})")
+        return call(sign, (left, right), result, sql)
+    scale = max(s1, s2)
+    result = decimal_type(max(p1 - s1, p2 - s2) + scale + 1, scale)
+    sql = f"CAST({{0}} AS {_sql(result)}) {sign} CAST({{1}} AS {_sql(result)})"
+    return call(sign, (left, right), result, _in_turn(right, f"CAST({sql} AS {_sql(result)})"))
+
+
+def divide(left: Node, right: Node) -> Node:
+    """The quotient: a decimal of decimals, a double of everything else."""
+    left, right = _numbers(left, right)
+    if decimal_of(left.type) is None:
+        left, right = cast(left, DOUBLE), cast(right, DOUBLE)
+        return call("/", (left, right), DOUBLE, _guarded("{0} / {1}"), fails=True)
+    (p1, s1), (p2, s2) = _digits(left), _digits(right)
+    scale = max(_MIN_DIVISION_SCALE, s1 + p2 + 1)
+    precision = p1 - s1 + s2 + scale
+    result = decimal_type(precision, scale)
+    # Spark rounds to 38 digits first; so few are never rounded twice to something else.
+    if precision + p2 > 38 or p1 + s1 > 38 or p2 + s2 > 38:
+        raise refused(f"{type_name(left.type)} / {type_name(right.type)}")
+    dividend = f"{_unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
+    divisor = _unscaled("{1}", s2)
+    sign = "CASE WHEN ({0} < 0) = ({1} < 0) THEN 1 ELSE -1 END"
+    quotient = f"{sign} * ((2 * abs({dividend}) + abs({divisor})) // (2 * abs({divisor})))"
+    unit = f"CAST('{_unit(scale)}' AS DECIMAL({max(scale, 1)},{scale}))"
+    sql = f"CAST(CAST({quotient} AS DECIMAL(38,0)) * {unit} AS {_sql(result)})"
+    return call("/", (left, right), result, _guarded(sql), fails=True)
+
+
+def divide_whole(left: Node, right: Node) -> Node:
+    """``div``: the quotient of integral numbers without what is behind the point, a long."""
+    for node in (left, right):
+        if node.type not in INTEGRAL:
+            raise refused(f"div of {type_name(node.type)}")
+    left, right = (cast(node, LONG) for node in _numbers(left, right))
+    return call("div", (left, right), LONG, _guarded("{0} // {1}"), fails=True)
+
+
+def remainder(left: Node, right: Node) -> Node:
+    """``%``: what is left, with the sign of the dividend."""
+    left, right = _numbers(left, right)
+    if decimal_of(left.type) is not None:
+        (p1, s1), (p2, s2) = _digits(left), _digits(right)
+        scale = max(s1, s2)
+        result = decimal_type(min(p1 - s1, p2 - s2) + scale, scale)
+        common = decimal_type(max(p1 - s1, p2 - s2) + scale, scale)
+        sql = f"CAST(CAST({{0}} AS {_sql(common)}) % CAST({{1}} AS {_sql(common)}) AS {_sql(result)})"
+        return call("%", (left, right), result, _guarded(sql), fails=True)
+    # DuckDB takes the least integer % -1 for an overflow.
+    sql = "CASE WHEN {1} = -1 THEN {0} - {0} ELSE {0} % {1} END" if left.type in INTEGRAL else "{0} % {1}"
+    return call("%", (left, right), left.type, _guarded(sql), fails=True)
+
+
+def negative(operand: Node) -> Node:
+    """The number with the other sign."""
+    if (
+        isinstance(operand, Constant)
+        and not isinstance(operand.value, str | bool)
+        and is_numeric(operand.type)
+    ):
+        return Constant(negated(operand.value), operand.type, folded=True)  # type: ignore[arg-type]
+    if not is_numeric(operand.type):
+        raise refused(f"minus {type_name(operand.type)}")
+    return call("-", (operand,), operand.type, "(-{0})", fails=operand.type in INTEGRAL)
+
+
+def compare(left: Node, right: Node, operator: str) -> Node:
+    """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by its bytes."""
+    left, right = _comparable(left, right)
+    sql = f"({{0}} {operator} {{1}})"
+    if _is_fixed(left) or _is_fixed(right):
+        # DuckDB takes i + 1 > 0 for i > -1, which does not overflow: first of all the operand is computed.
+        if "DISTINCT" in operator and any(each.can_fail and not _is_fixed(each) for each in (left, right)):
+            return _compare_with_known(left, right, operator)
+        nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
+        sql = f"CASE {' '.join(nulls)} ELSE {sql} END" if nulls else sql
+    if "DISTINCT" not in operator:
+        sql = _in_turn(right, sql)
+    return call(operator, (left, right), BOOLEAN, sql)
+
+
+def _compare_with_known(left: Node, right: Node, operator: str) -> Node:
+    """``<=>`` of a value whose computation may fail with a constant that is not NULL."""
+    if not any(isinstance(each, Constant) and each.value is not None for each in (left, right)):
+        raise refused("<=> of a constant and a value whose computation may fail")
+    place, is_equal = int(isinstance(left, Constant)), "NOT" in operator
+    outcome, sign = ("FALSE", "=") if is_equal else ("TRUE", "<>")
+    sql = f"CASE WHEN {{{place}}} IS NULL THEN {outcome} ELSE {{0}} {sign} {{1}} END"
+    return call(operator, (left, right), BOOLEAN, sql)
+
+
+def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
+    """``IN``: whether the operand equals one of the values; NULL where that hangs on a NULL."""
+    nodes, common = same_type((operand, *values))
+    _ensure_comparable(common)
+    if any(node.can_fail for node in nodes[1:]):
+        # Spark stops at the first that is equal.
+        raise refused("IN a list of values whose computation may fail")
+    places = ", ".join(f"{{{place}}}" for place in range(1, len(nodes)))
+    sql = f"{{0}} IN ({places})"
+    if nodes[0].can_fail:
+        sql = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END"
+    return call("in", nodes, BOOLEAN, f"({sql})")
+
+
+def is_null(operand: Node) -> Node:
+    """Whether the operand is NULL."""
+    return call("is null", (operand,), BOOLEAN, "({0} IS NULL)")
+
+
+def negate(operand: Node) -> Node:
+    """``NOT``."""
+    return call("not", (_condition(operand),), BOOLEAN, "(NOT {0})")
+
+
+def all_of(operands: tuple[Node, ...]) -> Node:
+    """``AND``; as in Spark, what follows a FALSE is not evaluated."""
+    return _connected(operands, "AND", "NOT {}", "FALSE")
+
+
+def any_of(operands: tuple[Node, ...]) -> Node:
+    """``OR``; as in Spark, what follows a TRUE is not evaluated."""
+    return _connected(operands, "OR", "{}", "TRUE")
+
+
+def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str) -> Node:
+    nodes = tuple(map(_condition, operands))
+    places = [f"{{{place}}}" for place in range(len(nodes))]
+    sql = "(" + f" {word} ".join(places) + ")"
+    if any(node.can_fail for node in nodes):
+        # DuckDB evaluates all operands of AND and OR, or none beside a constant, but a branch on its rows.
+        last = max(1, *(place for place, node in enumerate(nodes) if node.can_fail))
+        branches = " ".join(f"WHEN {decides.format(place)} THEN {outcome}" for place in places[:last])
+        sql = f"CASE {branches} ELSE {sql} END"
+    return call(word.lower(), nodes, BOOLEAN, sql)
+
+
+def _condition(node: Node) -> Node:
+    if node.type not in (BOOLEAN, VOID):
+        raise refused(f"{type_name(node.type)} as a condition")
+    return cast(node, BOOLEAN)
+
+
+def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
+    """Two operands of arithmetic: both decimal, each of its own digits, or both of one other type."""
+    for node in (left, right):
+        if not is_numeric(node.type) and node.type not in (STRING, VOID):
+            raise refused(f"arithmetic of {type_name(node.type)}")
+    if STRING in (left.type, right.type):
+        raise refused("arithmetic of text without a cast")
+    if any(isinstance(node, Constant) and node.value is None for node in (left, right)):
+        raise refused("arithmetic of NULL")
+    if decimal_of(left.type) is None and decimal_of(right.type) is None:
+        common = wider_type(left.type, right.type)
+        return cast(left, common), cast(right, common)
+    if {left.type, right.type} & {FLOAT, DOUBLE}:
+        return cast(left, DOUBLE), cast(right, DOUBLE)
+    return _as_decimal(left), _as_decimal(right)
+
+
+def _as_decimal(node: Node) -> Node:
+    """An integral operand beside a decimal; a literal has no more digits than it shows."""
+    if decimal_of(node.type) is not None:
+        return node
+    if isinstance(node, Constant) and isinstance(node.value, int) and not node.folded:
+        return cast(node, decimal_type(len(str(abs(node.value))), 0))
+    digits = as_decimal(node.type)
+    assert digits is not None
+    return cast(node, decimal_type(*digits))
+
+
+def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
+    one_decimal = (decimal_of(left.type) is None) != (decimal_of(right.type) is None)
+    if one_decimal and (left.type in INTEGRAL or right.type in INTEGRAL):
+        left, right = _as_decimal(left), _as_decimal(right)
+    common = wider_type(left.type, right.type)
+    _ensure_comparable(common)
+    return cast(left, common), cast(right, common)
+
+
+def _ensure_comparable(data_type: DataType) -> None:
+    if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
+        raise refused(f"a comparison of {type_name(data_type)}")
+
+
+def _is_fixed(node: Node) -> bool:
+    return not any(isinstance(each, ColumnRef) for each in walk(node))
+
+
+def _in_turn(right: Node, sql: str) -> str:
+    """Where the left operand is NULL, Spark does not evaluate the right one."""
+    return f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END" if right.can_fail else sql
+
+
+def _guarded(sql: str) -> str:
+    """Spark evaluates the divisor first, and the dividend only if that is not NULL."""
+    zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_DIVISION_BY_ZERO}"
+    return f"CASE WHEN {{1}} IS NULL THEN NULL {zero} ELSE {sql} END"
+
+
+def _digits(node: Node) -> tuple[int, int]:
+    digits = decimal_of(node.type)
+    assert digits is not None
+    return digits
+
+
+def _unscaled(place: str, scale: int) -> str:
+    return f"CAST({place} * CAST('{10**scale}' AS DECIMAL({scale + 1},0)) AS HUGEINT)"
+
+
+def _unit(scale: int) -> str:
+    return "1" if scale == 0 else "0." + "0" * (scale - 1) + "1"
+
+
+def _sql(data_type: object) -> str:
+    digits = decimal_of(data_type)  # type: ignore[arg-type]
+    assert digits is not None
+    return f"DECIMAL({digits[0]},{digits[1]})"

@@ -1,0 +1,97 @@
+"""Patterns of ``LIKE`` and ``RLIKE``: those that mean in DuckDB what they mean to Spark.
+
+A regular expression is one of Java to Spark and one of RE2 to DuckDB. What both read alike passes, and what
+differs in a known way is rewritten: the ends of lines that ``.`` does not match and that ``$`` may precede.
+Anything else (look-around, back references, possessive quantifiers, flags, Unicode classes) is refused.
+"""
+
+import re
+
+from deltaarrow.spark_sql.nodes import refused
+
+__all__ = ["is_plain_separator", "like_pattern", "regular_expression"]
+
+_MAX_REPEAT = 1000
+_LIKE_TOKEN = re.compile(r"\\[\\%_]|[^\\]", re.DOTALL)
+_PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_TOKEN = re.compile(
+    rf"""(?P<class>\[\^?(?:\\[dDwWs{_PUNCTUATION}tn]|[^\\\[\]&^-]|(?<=[^\[^])-(?=[^\]\\]))+\])
+    |(?P<any>\.)
+    |(?P<open>\((?:\?:)?(?![?*+{{]))
+    |(?P<close>\))
+    |(?P<or>\|)
+    |(?P<start>\^)
+    |(?P<end>\$)
+    |(?P<repeat>(?:[*+?]|\{{(?P<least>\d{{1,4}})(?:,(?P<most>\d{{0,4}}))?\}})(?![*+]))
+    |(?P<space>\\s)
+    |(?P<other>\\S)
+    |(?P<escape>\\[dDwWtn{_PUNCTUATION}])
+    |(?P<plain>[^\\\[\](){{}}*+?|^$.\r])""",
+    re.VERBOSE | re.DOTALL,
+)
+_LINE_ENDS = "\\n\\r\\x{85}\\x{2028}\\x{2029}"
+
+
+def like_pattern(text: str) -> str:
+    """The pattern of a ``LIKE``, checked: a backslash escapes a wildcard or itself."""
+    if "".join(_LIKE_TOKEN.findall(text)) != text:
+        raise refused(f"the LIKE pattern {text!r}")
+    return text
+
+
+def is_plain_separator(text: str) -> bool:
+    """Whether a regular expression stands for just its own characters."""
+    return bool(text) and not re.search(r"[\\\[\](){}*+?|^$.]", text)
+
+
+def regular_expression(text: str) -> str:
+    r"""What RE2 finds wherever Java finds `text`.
+
+    >>> print(regular_expression("^[a-z]+.b"))
+    ^[a-z]+[^\n\r\x{85}\x{2028}\x{2029}]b
+    """
+    parts: list[str] = []
+    place = depth = 0
+    before = ""
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise refused(f"the regular expression {text!r}")
+        kind = found.lastgroup or ""
+        kind = "repeat" if kind in ("least", "most") else kind
+        depth += {"open": 1, "close": -1}.get(kind, 0)
+        if (
+            depth < 0
+            or (kind == "start" and place > 0)
+            or (kind == "end" and found.end() < len(text))
+            or (kind == "repeat" and not _may_repeat(before, found))
+        ):
+            raise refused(f"the regular expression {text!r}")
+        parts.append(_class(found[0]) if kind == "class" else _RE2.get(kind, found[0]))
+        before = "lazy" if kind == "repeat" and before == "repeat" else kind
+        place = found.end()
+    if depth:
+        raise refused(f"the regular expression {text!r}")
+    return "".join(parts)
+
+
+def _may_repeat(before: str, found: "re.Match[str]") -> bool:
+    if before == "repeat":
+        return found[0] == "?"
+    if before in ("", "open", "or", "start", "end", "lazy"):
+        return False
+    limits = [int(each) for each in (found["least"], found["most"]) if each]
+    return all(each <= _MAX_REPEAT for each in limits) and limits == sorted(limits)
+
+
+def _class(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: _SPACE if found[1] == "s" else found[0], text, flags=re.DOTALL)
+
+
+_SPACE = " \\t\\n\\x0b\\f\\r"
+_RE2 = {
+    "any": f"[^{_LINE_ENDS}]",
+    "end": f"(?:\\r\\n|[{_LINE_ENDS}])?\\z",
+    "space": f"[{_SPACE}]",
+    "other": f"[^{_SPACE}]",
+}

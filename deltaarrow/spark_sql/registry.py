@@ -1,0 +1,53 @@
+"""The one list of the functions that stored expressions may call, and the part of the README made of it."""
+
+from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variants
+from deltaarrow.spark_sql.casts import cast_pairs
+from deltaarrow.spark_sql.function import Function
+
+__all__ = ["CHAPTERS", "OPERATORS", "find_function", "readme_functions"]
+
+CHAPTERS: dict[str, tuple[Function, ...]] = {
+    "Numbers": numbers.FUNCTIONS,
+    "Text": texts.FUNCTIONS,
+    "Dates and timestamps (in UTC, years 1 to 9999)": temporal.FUNCTIONS,
+    "Choices, arrays, maps, structs and variants": (
+        *conditionals.FUNCTIONS,
+        *constructors.FUNCTIONS,
+        *variants.FUNCTIONS,
+    ),
+}
+"""The functions by chapter of the README."""
+
+OPERATORS = (
+    *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
+    *("AND", "OR", "NOT", "!", "IN", "BETWEEN", "LIKE", "RLIKE", "IS [NOT] NULL", "IS [NOT] TRUE"),
+    *("IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST", "::", "EXTRACT", "array[place]"),
+    *("map[key]", "struct.field"),
+)
+"""The operators, as the README lists them."""
+
+_BY_NAME = {
+    name: function for functions in CHAPTERS.values() for function in functions for name in function.names
+}
+
+
+def find_function(name: str) -> Function | None:
+    """The function of that name, in whatever case; None if it is not on the list."""
+    return _BY_NAME.get(name.lower())
+
+
+def readme_functions() -> str:
+    """The part of the README about stored expressions, in Markdown."""
+    lines = ["Operators: " + ", ".join(f"`{each}`" for each in OPERATORS) + "."]
+    targets: dict[str, list[str]] = {}
+    for source, target in cast_pairs():
+        targets.setdefault(source, []).append(target)
+    casts = "; ".join(f"{source} to {', '.join(kinds)}" for source, kinds in targets.items())
+    lines.append(f"Casts: {casts}.")
+    for title, functions in CHAPTERS.items():
+        lines += ["", f"| {title} | |", "|---|---|"]
+        for function in functions:
+            names = ", ".join(f"`{name}`" for name in function.names)
+            arguments = f"`({function.arguments})`" if function.arguments else "`()`"
+            lines.append(f"| {names} | {arguments}{': ' + function.note if function.note else ''} |")
+    return "\n".join(lines)

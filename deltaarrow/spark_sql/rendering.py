@@ -1,0 +1,89 @@
+"""The SQL of an expression for DuckDB: columns by given names, values quoted, nothing else from outside."""
+
+import datetime
+from collections.abc import Mapping
+from decimal import Decimal
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, Path, refused
+from deltaarrow.spark_sql.types import STRING, VOID, sql_type
+
+__all__ = ["rendered", "to_sandbox_sql", "to_sql"]
+
+_MAX_SQL = 400_000
+
+
+def to_sandbox_sql(
+    expression: Expression,
+    names: Mapping[Path, str] | None = None,
+    *,
+    now_ms: int | None = None,
+) -> str:
+    """DuckDB SQL that computes the expression over one relation.
+
+    Args:
+        expression: what `parse_expression` has understood.
+        names: the column of the relation for each path; by default the names joined with dots.
+        now_ms: what ``current_timestamp()`` is, in milliseconds since 1970; needed where the expression
+            is not deterministic.
+
+    Timestamps, with and without a zone, are to be there as DuckDB's TIMESTAMP in UTC.
+
+    Raises:
+        UnsupportedFeatureError: the expression is too long once spelled out.
+    """
+    given = names or {path: ".".join(path) for path in expression.columns}
+    return to_sql(expression, {path: quote_identifier(name) for path, name in given.items()}, now_ms=now_ms)
+
+
+def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int | None = None) -> str:
+    """Like `to_sandbox_sql`, with SQL in the place of each column, of the type that it has there."""
+    time = "NULL"
+    if now_ms is not None:
+        time = f"make_timestamp({now_ms * 1000})"
+    elif not expression.is_deterministic:
+        raise refused("the time of day without a clock")
+    return f"CAST({rendered(expression.root, columns, time)} AS {sql_type(expression.type)})"
+
+
+def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
+    """The SQL of a node, given that of columns and of the time."""
+    if isinstance(node, ColumnRef):
+        return columns[node.path]
+    if isinstance(node, Constant):
+        return _literal(node)
+    assert isinstance(node, Call)
+    operands = [rendered(operand, columns, now) for operand in node.operands]
+    sql = node.sql.format(*operands, now=now)
+    if len(sql) > _MAX_SQL:
+        raise refused("an expression of this complexity")
+    return f"({sql})"
+
+
+def _literal(node: Constant) -> str:
+    value = node.value
+    if node.type == VOID:
+        return "NULL"
+    if value is None:
+        text = "NULL"
+    elif isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    elif isinstance(value, str):
+        return f"({quote_literal(value)})" if node.type == STRING else _unknown(node)
+    elif isinstance(value, bytes):
+        return f"unhex('{value.hex()}')"
+    elif isinstance(value, int | float):
+        text = quote_literal(repr(value))
+    elif isinstance(value, Decimal):
+        text = quote_literal(f"{value:f}")
+    elif isinstance(value, datetime.datetime):
+        text = quote_literal(value.isoformat(sep=" "))
+    elif isinstance(value, datetime.date):
+        text = quote_literal(value.isoformat())
+    else:
+        return _unknown(node)
+    return f"CAST({text} AS {sql_type(node.type)})"
+
+
+def _unknown(node: Constant) -> str:
+    raise refused(f"a literal of {type(node.value).__name__}")

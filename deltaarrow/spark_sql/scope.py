@@ -1,0 +1,81 @@
+"""Where the names in an expression lead: to the columns of one table, or of several under their aliases.
+
+An expression that a table stores sees that table alone. In a MERGE there are two, and a name is looked for
+as Spark does: behind the alias of a table first, then as a column of whichever table has it, which must not
+be both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Field, StructType, resolve_path
+from deltaarrow.spark_sql.nodes import Path
+
+__all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
+
+Fields: TypeAlias = tuple[Field, ...]
+"""A column, and the members of structs on the way down to the last of them."""
+
+
+class Scope(Protocol):
+    """Finds columns by the names that lead to them."""
+
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path of a column, spelled as the schema spells it, and the fields that lead to it.
+
+        Raises `SchemaMismatchError` where the names lead nowhere, or to more than one column.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TableScope:
+    """The columns of one table."""
+
+    schema: StructType
+
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path and the fields; see `Scope.resolve`."""
+        fields = resolve_path(self.schema, names)
+        return tuple(each.name for each in fields), fields
+
+
+@dataclass(frozen=True)
+class AliasScope:
+    """The columns of several tables by their aliases, with which paths begin.
+
+    >>> from deltaarrow.schema import Schema
+    >>> scope = AliasScope({"t": Schema([Field("id", "long")]), "s": Schema([Field("new", "long")])})
+    >>> scope.resolve(["T", "ID"])[0], scope.resolve(["new"])[0]
+    (('t', 'id'), ('s', 'new'))
+    """
+
+    tables: Mapping[str, StructType]
+
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path and the fields; see `Scope.resolve`."""
+        for alias, schema in self.tables.items():
+            if len(names) > 1 and names[0].lower() == alias.lower():
+                found = _find(schema, names[1:])
+                if found is not None:
+                    return (alias, *found[0]), found[1]
+        candidates = [
+            ((alias, *found[0]), found[1])
+            for alias, schema in self.tables.items()
+            if (found := _find(schema, names)) is not None
+        ]
+        written = ".".join(names)
+        if len(candidates) > 1:
+            aliases = " and ".join(path[0] for path, _ in candidates)
+            raise SchemaMismatchError(f"{written!r} is a column of {aliases}: say which is meant")
+        if not candidates:
+            raise SchemaMismatchError(f"there is no column {written!r} in {' or '.join(self.tables)}")
+        return candidates[0]
+
+
+def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Fields] | None:
+    if schema.find(names[0]) is None:
+        return None
+    return TableScope(schema).resolve(names)

@@ -1,0 +1,190 @@
+r"""Text of a stored expression to sqlglot's tree, with the lexical rules of Spark and nothing beyond them.
+
+sqlglot only parses here: every call of a function stays a name with arguments. String literals are read
+again by Spark's own rules (``\n``, ``\u00e9``, ``\101``, ``\%``, doubled quotes), and outside quotes a text
+is plain ASCII without comments. Where sqlglot binds operators in another order than Spark does, the text is
+refused until it has parentheses.
+"""
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.collection import no_collection
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.spark_sql.nodes import refused
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["is_suffix", "parse_tree"]
+
+_WRITTEN = "written as CAST"
+_MAX_LENGTH = 20_000
+_MAX_TOKENS = 4_000
+_MAX_DEPTH = 60
+
+# sqlglot drops the length of a CHAR or VARCHAR in a cast.
+_REFUSED_TOKENS = frozenset(
+    ("SEMICOLON", "PARAMETER", "PLACEHOLDER", "HINT", "CHAR", "VARCHAR", "NCHAR", "NVARCHAR")
+)
+_STRING = {
+    "'": re.compile(r"'((?:[^'\\]|\\.|'')*)'", re.DOTALL),
+    '"': re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL),
+}
+_RAW_STRING = re.compile(r"[rR]('[^']*'|\"[^\"]*\")")
+_HEX_STRING = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*)'")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+_COMPARISONS = frozenset({"eq", "neq", "lt", "lte", "gt", "gte", "nullsafeeq", "nullsafeneq"})
+_PREDICATES = frozenset({"is", "in", "between", "like", "regexplike", "not", "and", "or"})
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "mod", "intdiv", "neg"})
+_TAKES_VALUES = _COMPARISONS | _ARITHMETIC | (_PREDICATES - {"and", "or", "not"}) | {"dpipe"}
+
+
+def parse_tree(text: str) -> "exp.Expr":
+    """The tree of one expression.
+
+    Raises:
+        UnsupportedFeatureError: the text is not one expression of the part of Spark SQL that is read here.
+    """
+    with no_collection():
+        from sqlglot.errors import SqlglotError
+
+    if len(text) > _MAX_LENGTH:
+        raise refused(f"a text of {len(text)} characters")
+    try:
+        dialect = _dialect()
+        tokens = [_checked(token, text) for token in dialect.tokenize(text)]
+        _ensure_plain(tokens, text)
+        statements = dialect.parser().parse(tokens, text)
+        if len(statements) != 1 or statements[0] is None:
+            raise refused("a text of several statements" if statements else "an empty text")
+        tree: exp.Expr = statements[0]
+        _ensure_same_precedence(tree)
+    except SqlglotError as error:
+        raise UnsupportedFeatureError(
+            f"the stored expression {text!r} cannot be parsed: {error}", feature="expression"
+        ) from error
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+    return tree
+
+
+@functools.cache
+def _dialect() -> Any:
+    from sqlglot.dialects.spark import Spark
+
+    class StoredExpressions(Spark):
+        class Tokenizer(Spark.Tokenizer):
+            STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012 - sqlglot reads class attributes
+
+        class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+            FUNCTIONS: Any = {}  # noqa: RUF012
+            FUNCTION_PARSERS = {  # noqa: RUF012
+                "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),
+                "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
+            }
+            NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
+            NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+                "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+            }
+
+    return StoredExpressions()
+
+
+def is_suffix(node: "exp.Expr") -> bool:
+    """Whether a cast stands for the suffix of a number, as in ``1L``."""
+    return node.key in ("cast", "trycast") and node.this.key == "literal" and _WRITTEN not in node.meta
+
+
+def _marked(node: Any) -> Any:
+    node.meta[_WRITTEN] = True
+    return node
+
+
+def _checked(token: Any, text: str) -> Any:
+    """The token, a string literal with the text that Spark reads in it."""
+    raw, kind = text[token.start : token.end + 1], token.token_type.name
+    if kind == "STRING":
+        token.text = _unescaped(raw)
+    elif kind == "RAW_STRING":
+        if not _RAW_STRING.fullmatch(raw):
+            raise refused(f"the literal {raw}")
+        token.text = raw[2:-1]
+    elif kind == "HEX_STRING":
+        if not _HEX_STRING.fullmatch(raw):
+            raise refused(f"the literal {raw}")
+    elif not (kind == "IDENTIFIER" and raw[:1] == "`") and not raw.isascii():
+        raise refused(f"the character {next(each for each in raw if not each.isascii())!r} outside quotes")
+    if "\0" in token.text:
+        raise refused("the character U+0000")
+    return token
+
+
+def _unescaped(raw: str) -> str:
+    pattern = _STRING.get(raw[:1])
+    found = pattern.fullmatch(raw) if pattern else None
+    if found is None:
+        raise refused(f"the literal {raw}")
+    quote = raw[0]
+    # A doubled quote cannot begin inside an escape: those are matched first, from the left.
+    pieces = re.split(r"(\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.))", found[1], flags=re.DOTALL)
+    return "".join(
+        _unescaped_one(piece) if place % 2 else piece.replace(quote * 2, quote)
+        for place, piece in enumerate(pieces)
+    )
+
+
+def _unescaped_one(escape: str) -> str:
+    found = _ESCAPE.fullmatch(escape)
+    assert found is not None
+    code = found[1] or found[2]
+    if code is None and found[3] is None:
+        return _ESCAPED.get(found[4], found[4])
+    number = int(code, 16) if code else int(found[3], 8)
+    if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+        raise refused(f"the escape {escape}")
+    return chr(number)
+
+
+def _ensure_plain(tokens: list[Any], text: str) -> None:
+    """Between tokens are blanks alone: no comment, no character that one lexer skips and another reads."""
+    if len(tokens) > _MAX_TOKENS:
+        raise refused(f"a text of {len(tokens)} words")
+    place = depth = 0
+    before = ""
+    for token in tokens:
+        if text[token.start : token.end + 1] == "::" and before == "NUMBER":
+            raise refused("'::' after a number")
+        before = token.token_type.name
+        if text[place : token.start].strip(" \t\r\n"):
+            raise refused(f"{text[place : token.start].strip()!r} between words")
+        place = max(place, token.end + 1)
+        depth += {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}.get(token.token_type.name, 0)
+        if depth > _MAX_DEPTH:
+            raise refused("deep nesting")
+        if token.token_type.name in _REFUSED_TOKENS:
+            raise refused(token.text.upper() or "a hint")
+    if text[place:].strip(" \t\r\n"):
+        raise refused(f"{text[place:].strip()!r} at the end")
+
+
+def _ensure_same_precedence(tree: "exp.Expr") -> None:
+    """Raise where Spark would put the operators of a text together in another way than sqlglot has.
+
+    To Spark all comparisons are of one rank, tests such as IS NULL and IN rank below them, and ``||`` is of
+    the rank of ``+``.
+    """
+    for node in tree.walk():
+        below = {child.key for child in node.iter_expressions()}
+        unclear: set[str] = set()
+        if node.key in _TAKES_VALUES:
+            unclear |= below & (_COMPARISONS | _PREDICATES)
+        if node.key == "dpipe":
+            unclear |= below & _ARITHMETIC
+        elif node.key in _ARITHMETIC:
+            unclear |= below & {"dpipe"}
+        if unclear:
+            raise refused(f"{node.key.upper()} over {min(unclear).upper()} without parentheses")

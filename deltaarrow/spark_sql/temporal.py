@@ -1,0 +1,307 @@
+"""Functions over dates and timestamps, in UTC and between the years 1 and 9999."""
+
+import re
+
+from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
+from deltaarrow.spark_sql.function import (
+    Function,
+    as_date,
+    as_integer,
+    as_timestamp,
+    literal_text,
+)
+from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.types import (
+    DATE,
+    INTEGER,
+    INTEGRAL,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    type_name,
+)
+
+__all__ = ["BY_UNIT", "FUNCTIONS", "add_days", "extracted", "field"]
+
+_DATE_FIELDS = {
+    "year": "year({0})",
+    "quarter": "quarter({0})",
+    "month": "month({0})",
+    "day": "day({0})",
+    "dayofmonth": "day({0})",
+    "dayofweek": "dayofweek({0}) + 1",
+    "weekday": "isodow({0}) - 1",
+    "dayofyear": "dayofyear({0})",
+    "weekofyear": "week({0})",
+}
+_TIME_FIELDS = {"hour": "hour({0})", "minute": "minute({0})", "second": "second({0})"}
+_EXTRACTED = {
+    **{name: name for name in ("year", "quarter", "month", "day", "hour", "minute")},
+    "years": "year",
+    "months": "month",
+    "days": "day",
+    "hours": "hour",
+    "minutes": "minute",
+    "week": "weekofyear",
+    "doy": "dayofyear",
+    "dayofweek": "dayofweek",
+}
+_UNITS = {
+    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
+    "quarter": "quarter",
+    **dict.fromkeys(("month", "mm", "mon"), "month"),
+    "week": "week",
+}
+_MICROSECONDS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 7 * 86_400_000_000,
+}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MOST_MONTHS = 12 * 10_000
+_MOST_MICROSECONDS = 366 * 10_000 * _MICROSECONDS["day"]
+"""No two times between the years 1 and 9999 are as far from each other."""
+_TIME_UNITS = {
+    **dict.fromkeys(("day", "dd"), "day"),
+    **{name: name for name in ("hour", "minute", "second", "millisecond", "microsecond")},
+}
+_LETTERS = re.compile(r"'(?P<text>[^']*)'|(?P<run>([A-Za-z])\3*)|(?P<other>[^A-Za-z'#\[\]{}])")
+_FORMATS = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "M": "%-m",
+    "MM": "%m",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "d": "%-d",
+    "dd": "%d",
+    "H": "%-H",
+    "HH": "%H",
+    "h": "%-I",
+    "hh": "%I",
+    "m": "%-M",
+    "mm": "%M",
+    "s": "%-S",
+    "ss": "%S",
+    "SSS": "%g",
+    "SSSSSS": "%f",
+    "a": "%p",
+    "E": "%a",
+    "EE": "%a",
+    "EEE": "%a",
+    "EEEE": "%A",
+}
+_SEPARABLE = frozenset({"SSS", "SSSSSS"})
+
+
+def field(name: str, operand: Node) -> Node:
+    """A part of a date or of a timestamp, such as ``year`` or ``hour``, an integer."""
+    if name in _TIME_FIELDS:
+        return call(name, (as_timestamp(operand),), INTEGER, f"CAST({_TIME_FIELDS[name]} AS INTEGER)")
+    return call(name, (as_date(operand),), INTEGER, f"CAST({_DATE_FIELDS[name]} AS INTEGER)")
+
+
+def extracted(unit: str, operand: Node) -> Node:
+    """``EXTRACT(unit FROM operand)``."""
+    if unit.lower() not in _EXTRACTED:
+        raise refused(f"EXTRACT of {unit.upper()}")
+    return field(_EXTRACTED[unit.lower()], operand)
+
+
+def add_days(operand: Node, days: Node, sign: str = "+") -> Node:
+    """The date some days later, or with ``-`` earlier."""
+    later = f"({{0}} {sign} CAST({{1}} AS INTEGER))"
+    return _within_years("date_add", operand, days, later)
+
+
+def _date_sub(operand: Node, days: Node) -> Node:
+    return add_days(operand, days, "-")
+
+
+def _add_months(operand: Node, months: Node) -> Node:
+    return _within_years("add_months", operand, months, "CAST({0} + to_months({1}) AS DATE)")
+
+
+def _within_years(name: str, operand: Node, count: Node, sql: str) -> Node:
+    nodes = (as_date(operand), as_integer(count))
+    checked = (
+        f"CASE WHEN abs(CAST({{1}} AS BIGINT)) > 4000000 THEN {_OUTSIDE}"
+        f" WHEN {sql} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN {sql}"
+        f" WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL ELSE {_OUTSIDE} END"
+    )
+    return call(name, nodes, DATE, checked, fails=True)
+
+
+_OUTSIDE = "error('unsupported: a date outside the years 1 to 9999')"
+
+
+def _difference(end: Node, start: Node) -> Node:
+    return call("datediff", (as_date(end), as_date(start)), INTEGER, "CAST({0} - {1} AS INTEGER)")
+
+
+def _units_between(unit: str, start: Node, end: Node) -> Node:
+    """How many whole units lie between two times."""
+    nodes, name = (_to_timestamp(start), _to_timestamp(end)), unit.lower()
+    if name in _MICROSECONDS:
+        sql = f"(epoch_us({{1}}) - epoch_us({{0}})) // {_MICROSECONDS[name]}"
+    elif name in _MONTHS:
+        # As Java counts: a last day that is not over is left out, and then days go by their numbers.
+        first, last = "CAST({0} AS DATE)", "CAST({1} AS DATE)"
+        begun, ended = "CAST({0} AS TIME)", "CAST({1} AS TIME)"
+        cut = f"CASE WHEN {last} > {first} AND {ended} < {begun} THEN -1"
+        cut += f" WHEN {last} < {first} AND {ended} > {begun} THEN 1 ELSE 0 END"
+        days = (f"({last} + {cut})", first)
+        places = (f"((year({day}) * 12 + month({day})) * 32 + day({day}))" for day in days)
+        sql = f"({' - '.join(places)}) // {32 * _MONTHS[name]}"
+    else:
+        raise refused(f"timestampdiff by {unit.upper() or 'what is not the name of a unit'}")
+    return call("timestampdiff", nodes, LONG, f"CAST({sql} AS BIGINT)")
+
+
+def _units_later(unit: str, count: Node, start: Node) -> Node:
+    """The time some units later."""
+    if count.type not in (*INTEGRAL, VOID):
+        raise refused(f"a count of units made of {type_name(count.type)} without a cast")
+    nodes, name = (cast(count, LONG), as_timestamp(start)), unit.lower()
+    if name in _MICROSECONDS or name == "dayofyear":
+        size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
+        most, sql = _MOST_MICROSECONDS // size, f"make_timestamp(epoch_us({{1}}) + {{0}} * {size})"
+    elif name in _MONTHS:
+        size = _MONTHS[name]
+        most, sql = _MOST_MONTHS // size, f"{{1}} + to_months(CAST({{0}} * {size} AS INTEGER))"
+    else:
+        raise refused(f"timestampadd by {unit.upper() or 'what is not the name of a unit'}")
+    checked = (
+        f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL WHEN {{0}} NOT BETWEEN -{most} AND {most} THEN"
+        f" {_OUTSIDE} WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} ELSE {_OUTSIDE} END"
+    )
+    return call("timestampadd", nodes, nodes[1].type, checked, fails=True)
+
+
+BY_UNIT = {
+    **dict.fromkeys(("datediff", "date_diff", "timestampdiff"), _units_between),
+    **dict.fromkeys(("dateadd", "date_add", "timestampadd"), _units_later),
+}
+"""What functions with three arguments do whose first one is the name of a unit."""
+
+
+def _last_day(operand: Node) -> Node:
+    return call("last_day", (as_date(operand),), DATE, "last_day({0})")
+
+
+def _make_date(year: Node, month: Node, day: Node) -> Node:
+    nodes = (as_integer(year), as_integer(month), as_integer(day))
+    sql = f"CASE WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE make_date({{0}}, {{1}}, {{2}}) END"
+    return call("make_date", nodes, DATE, sql, fails=True)
+
+
+def _to_date(operand: Node) -> Node:
+    return as_date(operand)
+
+
+def _to_timestamp(operand: Node) -> Node:
+    return cast(as_timestamp(operand), TIMESTAMP)
+
+
+def _date_trunc(unit: Node, operand: Node) -> Node:
+    units = _UNITS | _TIME_UNITS
+    text = literal_text(unit, "the unit of date_trunc").lower()
+    if text not in units:
+        raise refused(f"date_trunc to {text!r}")
+    return call("date_trunc", (_to_timestamp(operand),), TIMESTAMP, f"date_trunc('{units[text]}', {{0}})")
+
+
+def _trunc(operand: Node, unit: Node) -> Node:
+    text = literal_text(unit, "the unit of trunc").lower()
+    if text not in _UNITS:
+        raise refused(f"trunc to {text!r}")
+    return call("trunc", (as_date(operand),), DATE, f"CAST(date_trunc('{_UNITS[text]}', {{0}}) AS DATE)")
+
+
+def _date_format(operand: Node, pattern: Node) -> Node:
+    text = literal_text(pattern, "the pattern of date_format")
+    sql = f"strftime({{0}}, '{_strftime(text)}')"
+    return call("date_format", (_to_timestamp(operand),), STRING, sql)
+
+
+def _strftime(pattern: str) -> str:
+    """DuckDB's format for a Java pattern, as the inside of an SQL literal in a format string."""
+    parts = []
+    place = 0
+    before = ""
+    while place < len(pattern):
+        found = _LETTERS.match(pattern, place)
+        run = found["run"] if found else None
+        if found is None or (run and run not in _FORMATS) or (run in _SEPARABLE and before == "run"):
+            raise refused(f"the date pattern {pattern!r}")
+        text = found["text"] if found["text"] is not None else found["other"]
+        if run:
+            parts.append(_FORMATS[run])
+        else:
+            # Two quotes stand for one.
+            parts.append(
+                (text or "'").replace("%", "%%").replace("'", "''").replace("{", "{{").replace("}", "}}")
+            )
+        before = "run" if run else ""
+        place = found.end()
+    return "".join(parts)
+
+
+def _current_date() -> Node:
+    return call("current_date", (), DATE, "CAST({now} AS DATE)")
+
+
+def _current_timestamp() -> Node:
+    return call("current_timestamp", (), TIMESTAMP, "{now}")
+
+
+def _local_timestamp() -> Node:
+    return call("localtimestamp", (), TIMESTAMP_NTZ, "{now}")
+
+
+def _field_function(names: tuple[str, ...], arguments: str) -> Function:
+    return Function(names, arguments, (1, 1), lambda operand: field(names[0], operand))
+
+
+FUNCTIONS = (
+    _field_function(("year",), "date"),
+    _field_function(("quarter",), "date"),
+    _field_function(("month",), "date"),
+    _field_function(("day", "dayofmonth"), "date"),
+    _field_function(("dayofweek",), "date"),
+    _field_function(("weekday",), "date"),
+    _field_function(("dayofyear",), "date"),
+    _field_function(("weekofyear",), "date"),
+    _field_function(("hour",), "timestamp"),
+    _field_function(("minute",), "timestamp"),
+    _field_function(("second",), "timestamp"),
+    Function(
+        ("date_format",),
+        "timestamp, pattern",
+        (2, 2),
+        _date_format,
+        "a literal pattern of y M d H h m s S a E",
+    ),
+    Function(("date_trunc",), "unit, timestamp", (2, 2), _date_trunc, "a literal unit"),
+    Function(("trunc",), "date, unit", (2, 2), _trunc, "a literal unit"),
+    Function(("date_add", "dateadd"), "date, days", (2, 2), add_days, "or as `timestampadd`"),
+    Function(("date_sub",), "date, days", (2, 2), _date_sub),
+    Function(("add_months",), "date, months", (2, 2), _add_months),
+    Function(("datediff", "date_diff"), "end, start", (2, 2), _difference, "or as `timestampdiff`"),
+    Function(("timestampadd",), "unit, count, timestamp", (3, 3), _units_later, "an integral count"),
+    Function(("timestampdiff",), "unit, start, end", (3, 3), _units_between),
+    Function(("last_day",), "date", (1, 1), _last_day),
+    Function(("make_date",), "year, month, day", (3, 3), _make_date),
+    Function(("to_date",), "value", (1, 1), _to_date, "without a format"),
+    Function(("to_timestamp",), "value", (1, 1), _to_timestamp, "without a format"),
+    Function(("current_date", "curdate"), "", (0, 0), _current_date, "in column defaults"),
+    Function(("current_timestamp", "now"), "", (0, 0), _current_timestamp, "in column defaults"),
+    Function(("localtimestamp",), "", (0, 0), _local_timestamp, "in column defaults"),
+)
+"""The functions of this chapter."""

@@ -1,0 +1,228 @@
+"""Functions over text. They count code points, as Spark does."""
+
+from deltaarrow.schema import ArrayType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.function import (
+    Function,
+    as_integer,
+    as_text,
+    literal_integer,
+    literal_text,
+)
+from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.patterns import is_plain_separator, like_pattern, regular_expression
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
+
+__all__ = ["FUNCTIONS", "concatenate", "like", "matches"]
+
+_MAX_PADDED = 100_000
+_CASED = (
+    "[\\x00-\\x{{7e}}\\x{{a0}}-\\x{{b4}}\\x{{b6}}-\\x{{de}}\\x{{e0}}-\\x{{fe}}"
+    "\\x{{400}}-\\x{{45f}}\\x{{3000}}-\\x{{9fff}}\\x{{ac00}}-\\x{{d7a3}}]*"
+)
+"""Text of these characters has one upper and one lower case, the same for DuckDB and Java."""
+
+
+def concatenate(*operands: Node) -> Node:
+    """``||`` and ``concat``: NULL if any is; values of other types as the text that a cast gives."""
+    if any(node.type == BINARY or isinstance(node.type, ArrayType) for node in operands):
+        raise refused("concat of what is not text")
+    nodes = tuple(cast(node, STRING) for node in operands)
+    return call("concat", nodes, STRING, "(" + " || ".join(f"{{{i}}}" for i in range(len(nodes))) + ")")
+
+
+def like(operand: Node, pattern: Node) -> Node:
+    """``LIKE`` with a literal pattern."""
+    text = Constant(like_pattern(literal_text(pattern, "a LIKE pattern")), STRING)
+    return call("like", (as_text(operand), text), BOOLEAN, "({0} LIKE {1} ESCAPE '\\')")
+
+
+def matches(operand: Node, pattern: Node) -> Node:
+    """``RLIKE`` with a literal pattern: whether it is found anywhere."""
+    text = literal_text(pattern, "a regular expression")
+    nodes = (as_text(operand), Constant(regular_expression(text), STRING))
+    if not text.endswith("$"):
+        return call("rlike", nodes, BOOLEAN, "regexp_matches({0}, {1})")
+    sql = (
+        "CASE WHEN contains({0}, chr(13)) THEN error('unsupported: a carriage return beside $ in RLIKE')"
+        " ELSE regexp_matches({0}, {1}) END"
+    )
+    return call("rlike", nodes, BOOLEAN, sql, fails=True)
+
+
+def _joined(separator: Node, *operands: Node) -> Node:
+    nodes = (as_text(separator), *map(as_text, operands))
+    if len(nodes) == 1:
+        return call("concat_ws", nodes, STRING, "CASE WHEN {0} IS NOT NULL THEN '' END")
+    return call("concat_ws", nodes, STRING, f"concat_ws({_places(nodes)})")
+
+
+def _case(name: str, operand: Node) -> Node:
+    beyond = f"error('unsupported: {name} of letters outside Latin-1, Cyrillic and CJK')"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{_CASED}')"
+        f" THEN {name}({{0}}) ELSE {beyond} END"
+    )
+    return call(name, (as_text(operand),), STRING, sql, fails=True)
+
+
+def _lower(operand: Node) -> Node:
+    return _case("lower", operand)
+
+
+def _upper(operand: Node) -> Node:
+    return _case("upper", operand)
+
+
+def _length(operand: Node) -> Node:
+    if operand.type == BINARY:
+        return call("length", (operand,), INTEGER, "CAST(octet_length({0}) AS INTEGER)")
+    return call("length", (as_text(operand),), INTEGER, "CAST(length({0}) AS INTEGER)")
+
+
+def _substring(operand: Node, start: Node, length: Node | None = None) -> Node:
+    text, first = as_text(operand), as_integer(start)
+    count = as_integer(length) if length is not None else Constant(2**31 - 1, INTEGER)
+    known = [
+        each.value for each in (first, count) if isinstance(each, Constant) and isinstance(each.value, int)
+    ]
+    if len(known) == 2 and known[0] >= 0:
+        nodes = (text, Constant(max(known[0], 1), LONG), Constant(max(known[1], 0), LONG))
+        return call("substring", nodes, STRING, "substring({0}, {1}, {2})")
+    # The places before the beginning count, as Spark has it: substring('abc', -5, 3) is 'a'.
+    begin = (
+        "CASE WHEN {1} > 0 THEN CAST({1} AS BIGINT) - 1 WHEN {1} < 0 THEN CAST({1} AS BIGINT) + length({0})"
+        " ELSE 0 END"
+    )
+    from_here = f"greatest(({begin}), 0)"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL OR {{2}} IS NULL THEN NULL"
+        f" ELSE substring({{0}}, {from_here} + 1, greatest(({begin}) + {{2}} - {from_here}, 0)) END"
+    )
+    return call("substring", (text, first, count), STRING, sql)
+
+
+def _left(operand: Node, length: Node) -> Node:
+    return _substring(operand, Constant(1, INTEGER), length)
+
+
+def _right(operand: Node, length: Node) -> Node:
+    sql = "CASE WHEN {1} <= 0 AND {0} IS NOT NULL THEN '' ELSE right({0}, {1}) END"
+    return call("right", (as_text(operand), as_integer(length)), STRING, sql)
+
+
+def _padded(name: str, operand: Node, length: Node, padding: Node | None) -> Node:
+    wanted = literal_integer(length, f"the length of {name}")
+    filling = literal_text(padding, f"the padding of {name}") if padding is not None else " "
+    if not filling or wanted > _MAX_PADDED:
+        raise refused(f"{name} to {wanted} characters with {filling!r}")
+    nodes = (as_text(operand), Constant(max(wanted, 0), INTEGER), Constant(filling, STRING))
+    return call(name, nodes, STRING, f"{name}({{0}}, {{1}}, {{2}})")
+
+
+def _left_padded(operand: Node, length: Node, padding: Node | None = None) -> Node:
+    return _padded("lpad", operand, length, padding)
+
+
+def _right_padded(operand: Node, length: Node, padding: Node | None = None) -> Node:
+    return _padded("rpad", operand, length, padding)
+
+
+def _trimmed(operand: Node) -> Node:
+    return call("trim", (as_text(operand),), STRING, "trim({0}, ' ')")
+
+
+def _left_trimmed(operand: Node) -> Node:
+    return call("ltrim", (as_text(operand),), STRING, "ltrim({0}, ' ')")
+
+
+def _right_trimmed(operand: Node) -> Node:
+    return call("rtrim", (as_text(operand),), STRING, "rtrim({0}, ' ')")
+
+
+def _replaced(operand: Node, search: Node, replacement: Node | None = None) -> Node:
+    nodes = (as_text(operand), as_text(search), as_text(replacement or Constant("", STRING)))
+    return call("replace", nodes, STRING, "replace({0}, {1}, {2})")
+
+
+def _split(operand: Node, separator: Node) -> Node:
+    text = literal_text(separator, "the separator of split")
+    if not is_plain_separator(text):
+        raise refused(f"split by the regular expression {text!r}")
+    nodes = (as_text(operand), Constant(text, STRING))
+    return call("split", nodes, ArrayType(STRING, contains_null=False), "string_split({0}, {1})")
+
+
+def _place(operand: Node, part: Node) -> Node:
+    return call("instr", (as_text(operand), as_text(part)), INTEGER, "CAST(instr({0}, {1}) AS INTEGER)")
+
+
+def _starts_with(operand: Node, part: Node) -> Node:
+    return call("startswith", (as_text(operand), as_text(part)), BOOLEAN, "starts_with({0}, {1})")
+
+
+def _ends_with(operand: Node, part: Node) -> Node:
+    return call("endswith", (as_text(operand), as_text(part)), BOOLEAN, "suffix({0}, {1})")
+
+
+def _contains(operand: Node, part: Node) -> Node:
+    return call("contains", (as_text(operand), as_text(part)), BOOLEAN, "contains({0}, {1})")
+
+
+def _digest(name: str, operand: Node) -> Node:
+    if operand.type not in (STRING, BINARY, VOID):
+        raise refused(f"{name} of {type_name(operand.type)}")
+    return call(name, (cast(operand, BINARY),), STRING, f"{name}({{0}})")
+
+
+def _md5(operand: Node) -> Node:
+    return _digest("md5", operand)
+
+
+def _sha1(operand: Node) -> Node:
+    return _digest("sha1", operand)
+
+
+def _sha2(operand: Node, bits: Node) -> Node:
+    if literal_integer(bits, "the size of sha2") not in (0, 256):
+        raise refused("sha2 of other than 256 bits")
+    return _digest("sha256", operand)
+
+
+def _places(nodes: tuple[Node, ...]) -> str:
+    return ", ".join(f"{{{place}}}" for place in range(len(nodes)))
+
+
+FUNCTIONS = (
+    Function(("concat",), "text, ...", (1, None), concatenate),
+    Function(("concat_ws",), "separator, text, ...", (1, None), _joined),
+    Function(("lower", "lcase"), "text", (1, 1), _lower, "of Latin-1, Cyrillic and CJK"),
+    Function(("upper", "ucase"), "text", (1, 1), _upper, "of Latin-1, Cyrillic and CJK"),
+    Function(("length", "len", "char_length", "character_length"), "text or binary", (1, 1), _length),
+    Function(("substring", "substr"), "text, start[, length]", (2, 3), _substring),
+    Function(("left",), "text, length", (2, 2), _left),
+    Function(("right",), "text, length", (2, 2), _right),
+    Function(("trim",), "text", (1, 1), _trimmed),
+    Function(("ltrim",), "text", (1, 1), _left_trimmed),
+    Function(("rtrim",), "text", (1, 1), _right_trimmed),
+    Function(("lpad",), "text, length[, padding]", (2, 3), _left_padded, "length and padding literals"),
+    Function(("rpad",), "text, length[, padding]", (2, 3), _right_padded, "length and padding literals"),
+    Function(("replace",), "text, search[, replacement]", (2, 3), _replaced),
+    Function(("split",), "text, separator", (2, 2), _split, "by a literal without regular expression signs"),
+    Function(("instr",), "text, part", (2, 2), _place),
+    Function(("startswith",), "text, part", (2, 2), _starts_with),
+    Function(("endswith",), "text, part", (2, 2), _ends_with),
+    Function(("contains",), "text, part", (2, 2), _contains),
+    Function(("like",), "text, pattern", (2, 2), like, "a literal pattern"),
+    Function(
+        ("rlike", "regexp", "regexp_like"),
+        "text, pattern",
+        (2, 2),
+        matches,
+        "a literal pattern that Java and RE2 read alike",
+    ),
+    Function(("md5",), "text or binary", (1, 1), _md5),
+    Function(("sha", "sha1"), "text or binary", (1, 1), _sha1),
+    Function(("sha2",), "text or binary, bits", (2, 2), _sha2, "256 bits"),
+)
+"""The functions of this chapter."""

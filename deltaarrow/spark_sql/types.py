@@ -1,0 +1,164 @@
+"""Spark's rules for the types of operands and results (its ANSI type coercion and decimal arithmetic)."""
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.nodes import refused
+
+__all__ = [
+    "BINARY",
+    "BOOLEAN",
+    "BYTE",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INTEGER",
+    "INTEGRAL",
+    "LONG",
+    "SHORT",
+    "STRING",
+    "TIMESTAMP",
+    "TIMESTAMPS",
+    "TIMESTAMP_NTZ",
+    "VARIANT",
+    "VOID",
+    "as_decimal",
+    "decimal_of",
+    "decimal_type",
+    "has_same_shape",
+    "is_numeric",
+    "sql_type",
+    "type_name",
+    "wider_type",
+]
+
+BYTE, SHORT, INTEGER, LONG = (PrimitiveType(name) for name in ("byte", "short", "integer", "long"))
+FLOAT, DOUBLE = PrimitiveType("float"), PrimitiveType("double")
+STRING, BINARY, BOOLEAN = PrimitiveType("string"), PrimitiveType("binary"), PrimitiveType("boolean")
+DATE, TIMESTAMP, TIMESTAMP_NTZ = (PrimitiveType(name) for name in ("date", "timestamp", "timestamp_ntz"))
+VOID, VARIANT = PrimitiveType("void"), PrimitiveType("variant")
+
+INTEGRAL = (BYTE, SHORT, INTEGER, LONG)
+TIMESTAMPS = (TIMESTAMP, TIMESTAMP_NTZ)
+_RANK = {data_type: rank for rank, data_type in enumerate((*INTEGRAL, FLOAT, DOUBLE))}
+_INTEGRAL_DIGITS = {BYTE: 3, SHORT: 5, INTEGER: 10, LONG: 20}
+_SQL_TYPES = {
+    BYTE: "TINYINT",
+    SHORT: "SMALLINT",
+    INTEGER: "INTEGER",
+    LONG: "BIGINT",
+    FLOAT: "FLOAT",
+    DOUBLE: "DOUBLE",
+    STRING: "VARCHAR",
+    BINARY: "BLOB",
+    BOOLEAN: "BOOLEAN",
+    DATE: "DATE",
+    TIMESTAMP: "TIMESTAMP",
+    TIMESTAMP_NTZ: "TIMESTAMP",
+    VARIANT: "STRUCT(metadata BLOB, value BLOB)",
+    VOID: "BOOLEAN",
+}
+_MAX_PRECISION = 38
+
+
+def type_name(data_type: DataType) -> str:
+    """What messages call a type."""
+    return data_type.type if isinstance(data_type, PrimitiveType) else data_type.to_json()
+
+
+def sql_type(data_type: DataType) -> str:
+    """The DuckDB type that values of a Delta type are computed in; timestamps are without a zone, in UTC."""
+    if isinstance(data_type, ArrayType):
+        return f"{sql_type(data_type.element_type)}[]"
+    if isinstance(data_type, MapType):
+        return f"MAP({sql_type(data_type.key_type)}, {sql_type(data_type.value_type)})"
+    if isinstance(data_type, StructType):
+        members = (f"{quote_identifier(each.name)} {sql_type(each.type)}" for each in data_type.fields)
+        return f"STRUCT({', '.join(members)})"
+    if isinstance(data_type, PrimitiveType):
+        digits = data_type.decimal
+        if digits is not None:
+            return f"DECIMAL({digits[0]},{digits[1]})"
+        if data_type in _SQL_TYPES:
+            return _SQL_TYPES[data_type]
+    raise refused(f"a value of type {type_name(data_type)}")
+
+
+def decimal_of(data_type: DataType) -> tuple[int, int] | None:
+    """Precision and scale of a decimal type, None for every other one."""
+    return data_type.decimal if isinstance(data_type, PrimitiveType) else None
+
+
+def decimal_type(precision: int, scale: int) -> PrimitiveType:
+    """A decimal type; refused beyond 38 digits, where Spark would give up digits of the result."""
+    if precision > _MAX_PRECISION:
+        raise refused(f"a decimal result of {precision} digits")
+    return PrimitiveType(f"decimal({precision},{scale})")
+
+
+def as_decimal(data_type: DataType) -> tuple[int, int] | None:
+    """Precision and scale of the decimals that hold a decimal or an integral type."""
+    if isinstance(data_type, PrimitiveType) and data_type in _INTEGRAL_DIGITS:
+        return _INTEGRAL_DIGITS[data_type], 0
+    return decimal_of(data_type)
+
+
+def is_numeric(data_type: DataType) -> bool:
+    """Whether arithmetic takes the type as it is."""
+    return data_type in _RANK or decimal_of(data_type) is not None
+
+
+def has_same_shape(one: DataType, other: DataType) -> bool:
+    """Whether types are the same but for what may be NULL and what is noted of members."""
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return one.names == other.names and all(
+            has_same_shape(a.type, b.type) for a, b in zip(one.fields, other.fields, strict=True)
+        )
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return has_same_shape(one.element_type, other.element_type)
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        keys = has_same_shape(one.key_type, other.key_type)
+        return keys and has_same_shape(one.value_type, other.value_type)
+    return one == other
+
+
+def wider_type(left: DataType, right: DataType) -> DataType:
+    """The least common type of two operands.
+
+    A float with an integral or a decimal makes a double; text becomes what it meets: long beside integral
+    numbers, double beside others. Refused where there is none, as between structs of other members.
+    """
+    if has_same_shape(left, right):
+        return left
+    if VOID in (left, right):
+        return right if left == VOID else left
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return ArrayType(wider_type(left.element_type, right.element_type))
+    if isinstance(left, MapType) and isinstance(right, MapType):
+        keys = wider_type(left.key_type, right.key_type)
+        return MapType(keys, wider_type(left.value_type, right.value_type))
+    if isinstance(left, StructType) and isinstance(right, StructType) and left.names == right.names:
+        pairs = zip(left.fields, right.fields, strict=True)
+        return StructType([Field(one.name, wider_type(one.type, two.type)) for one, two in pairs])
+    if STRING in (left, right):
+        other = right if left == STRING else left
+        if other in INTEGRAL:
+            return LONG
+        if is_numeric(other):
+            return DOUBLE
+        if isinstance(other, PrimitiveType) and other not in (BINARY, VARIANT):
+            return other
+    elif is_numeric(left) and is_numeric(right):
+        if left in _RANK and right in _RANK:
+            wider = max(left, right, key=lambda each: _RANK[each])
+            return DOUBLE if wider == FLOAT else wider
+        if {left, right} & {FLOAT, DOUBLE}:
+            return DOUBLE
+        one, two = as_decimal(left), as_decimal(right)
+        assert one is not None and two is not None
+        scale = max(one[1], two[1])
+        return decimal_type(max(one[0] - one[1], two[0] - two[1]) + scale, scale)
+    elif {left, right} == {DATE, TIMESTAMP_NTZ}:
+        return TIMESTAMP_NTZ
+    elif left in (DATE, *TIMESTAMPS) and right in (DATE, *TIMESTAMPS):
+        return TIMESTAMP
+    raise refused(f"{type_name(left)} beside {type_name(right)}")
