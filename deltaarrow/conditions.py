@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters, from_sql, to_arrow
+from deltaarrow.expressions import (
+    And,
+    Filters,
+    Predicate,
+    bind,
+    columns_of,
+    from_filters,
+    from_sql,
+    in_total_order,
+    to_arrow,
+)
 from deltaarrow.moments import type_name
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
@@ -34,7 +44,7 @@ def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Seq
         return bind(from_filters(filters, partition_columns, schema), schema)
     predicate = from_sql(filters)
     spark_sql.ensure_columns_unquoted(filters, [schema])
-    return bind(predicate, schema)
+    return in_total_order(bind(predicate, schema), schema)
 
 
 def _partition_predicate(snapshot: Snapshot, filters: Filters) -> Predicate:

@@ -47,6 +47,7 @@ from deltaarrow.expressions import (
     boolean_column,
     negated,
     null_safe_equal,
+    ordered,
 )
 from deltaarrow.schema import DataType, PrimitiveType
 
@@ -124,7 +125,7 @@ class Conditions:
         if found is None:
             found, other, op = self.resolve(node.expression), node.this, _MIRRORED[op]
         literal = None if found is None else self._literal(other, found[1])
-        return _OPAQUE if found is None or literal is None else Compare(op, found[0], literal)
+        return _OPAQUE if found is None or literal is None else _comparison(op, found, literal)
 
     def _same_or_both_null(self, node: "exp.Expr") -> Predicate:
         found = self.resolve(node.this)
@@ -138,8 +139,8 @@ class Conditions:
         low, high = self._literals([node.args["low"], node.args["high"]], found[1])
         return And(
             (
-                _OPAQUE if low is None else Compare(">=", found[0], low),
-                _OPAQUE if high is None else Compare("<=", found[0], high),
+                _OPAQUE if low is None else _comparison(">=", found, low),
+                _OPAQUE if high is None else _comparison("<=", found, high),
             )
         )
 
@@ -283,6 +284,13 @@ class Conditions:
             return _plus_months(time, count * _MONTHS[unit]) if unit in _MONTHS else _NOT_CONSTANT
         except (OverflowError, ValueError):
             return _NOT_CONSTANT
+
+
+def _comparison(op: CompareOp, found: Found, literal: Literal) -> Predicate:
+    """The comparison of a column, of which NaN is greater than every number."""
+    column, data_type = found
+    is_float = data_type in (PrimitiveType("float"), PrimitiveType("double"))
+    return ordered(op, column, literal) if is_float else Compare(op, column, literal)
 
 
 def _is_plain(node: "exp.Expr") -> bool:

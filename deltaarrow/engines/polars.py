@@ -23,7 +23,7 @@ from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
 from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
-from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow
+from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.optional import require
 from deltaarrow.scan import (
@@ -34,7 +34,7 @@ from deltaarrow.scan import (
     row_tracking_of,
     with_row_tracking,
 )
-from deltaarrow.schema import PrimitiveType
+from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -65,10 +65,12 @@ _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 # --- translate -------------------------------------------------------------------------------------
 
 
-def _predicate(filters: Sequence["FilterExpr"]) -> Predicate | None:
+def _predicate(filters: Sequence["FilterExpr"], schema: Schema) -> Predicate | None:
     """What can be told of the filters, for leaving out files; Polars applies them all the same."""
     expressions = [found for each in filters if (found := arrow_expression(each)) is not None]
-    return And(tuple(from_arrow(expression) for expression in expressions)) if expressions else None
+    if not expressions:
+        return None
+    return And(tuple(in_total_order(from_arrow(expression), schema) for expression in expressions))
 
 
 def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predicate | None:
@@ -159,7 +161,7 @@ class DeltaResolver(LazyFrameResolver):
         existing_resolved_version_key: str | None,
     ) -> "tuple[pl.LazyFrame, ResolvedLazyFrameProps]":
         """Return a lazy frame of the columns `projection` with all the `filters` applied."""
-        predicate = _predicate(filters)
+        predicate = _predicate(filters, self._logical)
         plan = plan_scan(self._snapshot, predicate, self._logical.names if projection is None else projection)
         by_partition, by_row = _divide(filters, plan.layout)
         # Polars drops these columns, and the filters that wanted them are done with.

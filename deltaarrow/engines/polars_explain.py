@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from deltaarrow.engines.polars import Resolution, matching_partitions, resolutions
 from deltaarrow.engines.polars_filters import arrow_expression
-from deltaarrow.expressions import And, Column, Opaque, Predicate, from_arrow
-from deltaarrow.scan import Explanation, FileTask, explain_scan, plan_scan
+from deltaarrow.expressions import And, Column, Opaque, Predicate, from_arrow, in_total_order
+from deltaarrow.scan import Explanation, FileTask, explain_scan, plan_scan, scan_schema
+from deltaarrow.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +35,9 @@ def _explained(found: Resolution) -> Explanation:
         for each in found.filters
         if (names := each.expr.meta.root_names()) and partitions.issuperset(names)
     ]
+    schema = scan_schema(found.snapshot)
     own = [each for each in by_partition if arrow_expression(each) is None]
-    predicate = And(tuple(_predicate(each) for each in found.filters if each not in own))
+    predicate = And(tuple(_predicate(each, schema) for each in found.filters if each not in own))
     explanation = explain_scan(found.snapshot, predicate, found.columns)
     left = _paths(plan_scan(found.snapshot, predicate, found.columns).tasks)
     every = _paths(everything.tasks)
@@ -52,10 +54,10 @@ def _explained(found: Resolution) -> Explanation:
     return explanation
 
 
-def _predicate(condition: "FilterExpr") -> Predicate:
+def _predicate(condition: "FilterExpr", schema: Schema) -> Predicate:
     expression = arrow_expression(condition)
     if expression is not None:
-        return from_arrow(expression)
+        return in_total_order(from_arrow(expression), schema)
     columns = tuple(Column((name,)) for name in dict.fromkeys(condition.expr.meta.root_names()))
     return Opaque(str(condition.expr), columns)
 

@@ -48,6 +48,7 @@ from deltaarrow.expressions.nodes import (
 )
 from deltaarrow.expressions.to_arrow import column_expression, to_arrow
 from deltaarrow.expressions.to_duckdb import column_sql, to_duckdb
+from deltaarrow.expressions.total_order import in_total_order, ordered
 
 __all__ = [
     "FALSE",
@@ -86,6 +87,7 @@ __all__ = [
     "from_arrow",
     "from_filters",
     "from_sql",
+    "in_total_order",
     "is_exact",
     "is_lossless_cast",
     "literal_scalar",
@@ -93,6 +95,7 @@ __all__ = [
     "literal_type",
     "negated",
     "null_safe_equal",
+    "ordered",
     "resolve_column",
     "to_arrow",
     "to_duckdb",

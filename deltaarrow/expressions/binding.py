@@ -99,12 +99,13 @@ type=DataType(date32[day])))
             assert isinstance(beside, Column | VariantGet)
             return StartsWith(beside, prefix)
         case IsNan(column):
-            column, data_type = _bind_column(column, schema)
-            if _kind(column, data_type) != "number":
+            beside, known_type = _bind_operand(column, schema)
+            assert isinstance(beside, Column | VariantGet) and known_type is not None
+            if _kind(beside, known_type) != "number":
                 raise InvalidPredicateError(
-                    f"column {_shown(column)} is {_named(data_type)}, and not a number"
+                    f"column {_shown(beside)} is {_named(known_type)}, and not a number"
                 )
-            return IsNan(column)
+            return IsNan(beside)
         case IsNull(operand):
             if isinstance(operand, Column):
                 return IsNull(_bind_column(operand, schema, comparable=False)[0])

@@ -200,7 +200,10 @@ def _is_in(operands: list[_Term], options: pa.Scalar | None) -> Predicate | None
         return None
     values, arrow_type, has_null = found
     behaviour = options["null_matching_behavior"].as_py()
-    member = IsIn(column, values, arrow_type)
+    numbers = tuple(value for value in values if value == value)
+    member: Predicate = IsIn(column, numbers, arrow_type)
+    if len(numbers) < len(values):
+        member = Or((member, IsNan(column)))  # pyarrow finds NaN in a set
     if behaviour == _EMIT_NULL or (behaviour == _INCONCLUSIVE and not has_null):
         return member
     if behaviour == _INCONCLUSIVE:

@@ -19,9 +19,9 @@ node                 value
 `Opaque`             any of the three: the part was not understood
 ===================  ==================================================================
 
-One thing is left to the engine that evaluates the tree: how NaN compares. DuckDB and Spark hold NaN
-equal to itself and greater than every number; for pyarrow every comparison with NaN is FALSE, except
-``!=``. Whoever reasons about a tree without evaluating it has to be right for both.
+`Compare` and `IsIn` compare floating point numbers as IEEE 754 and pyarrow do: every comparison with NaN is
+FALSE, except ``!=``, and the zeros are equal. What is SQL, in which NaN equals itself and is the greatest
+number, is spelled out where its tree is made (see `deltaarrow.expressions.total_order`).
 
 Nodes are frozen and hashable. A bare boolean column has no node of its own, it is
 ``Compare("=", column, Literal(True))``.
@@ -139,7 +139,7 @@ class StartsWith(Value):
 class IsNan(Value):
     """Whether a number is NaN."""
 
-    column: Column
+    column: Column | VariantGet
 
 
 class IsNull(Value):

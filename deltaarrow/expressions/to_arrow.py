@@ -1,8 +1,4 @@
-"""Predicate trees as pyarrow expressions.
-
-For pyarrow every comparison with NaN is FALSE, except ``!=``; a tree that came from SQL keeps other rows
-here than in Spark or DuckDB, where NaN is in play.
-"""
+"""Predicate trees as pyarrow expressions, which compare NaN as the tree does."""
 
 import math
 import operator
@@ -102,7 +98,7 @@ def to_arrow(
             case StartsWith(of, prefix):
                 return pc.starts_with(operand(of), prefix)
             case IsNan(of):
-                return pc.is_nan(column(of.path))
+                return pc.is_nan(operand(of))
             case IsNull(of):
                 value = operand(of) if isinstance(of, Column | VariantGet) else rendered(of, exact=True)
                 return value.is_null()
@@ -141,6 +137,8 @@ def _value_sets(values: tuple[LiteralValue, ...], arrow_type: pa.DataType | None
     """The values as arrays, one for each type that they have."""
     by_type: dict[pa.DataType, list[LiteralValue]] = {}
     for value in values:
+        if value != value:
+            continue  # pyarrow finds NaN in a set; to the tree it equals nothing
         members = by_type.setdefault(literal_type(Literal(value, arrow_type)), [])
         # pyarrow looks a zero up by its sign, and compares without.
         members += [0.0, -0.0] if isinstance(value, float) and value == 0 else [value]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltaarrow.actions import Action, DomainMetadata
 from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import Predicate, bind, from_sql, to_duckdb
+from deltaarrow.expressions import Predicate, bind, from_sql, in_total_order, to_duckdb
 from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.clustering_domain import (
@@ -171,7 +171,7 @@ class BegunWrite:
 
 def _condition(text: str, schema: Schema) -> Predicate:
     ensure_columns_unquoted(text, [schema])
-    predicate = bind(from_sql(text), schema)
+    predicate = in_total_order(bind(from_sql(text), schema), schema)
     to_duckdb(predicate)  # raises for what is not understood before anything is written
     return predicate
 

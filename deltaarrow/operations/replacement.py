@@ -12,7 +12,6 @@ from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import (
     And,
     Column,
-    Compare,
     Constant,
     IsIn,
     IsNull,
@@ -20,6 +19,8 @@ from deltaarrow.expressions import (
     Or,
     Predicate,
     bind,
+    in_total_order,
+    ordered,
     to_duckdb,
 )
 from deltaarrow.operations.deletion import Deletion
@@ -82,9 +83,9 @@ def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema
     values = tuple(value for value in parsed if value is not None)
     parts: list[Predicate] = []
     if len(values) == 1:
-        parts.append(Compare("=", column, Literal(values[0])))
+        parts.append(ordered("=", column, Literal(values[0])))
     elif values:
-        parts.append(IsIn(column, values))
+        parts.append(in_total_order(IsIn(column, values), schema))
     if len(values) < len(parsed):
         parts.append(IsNull(column))
     return bind(parts[0] if len(parts) == 1 else Or(tuple(parts)), schema)

@@ -20,6 +20,7 @@ from deltaarrow.expressions import (
     Or,
     Predicate,
     bind,
+    in_total_order,
 )
 from deltaarrow.expressions import (
     Constant as Known,
@@ -99,7 +100,7 @@ def _is_value(value: object) -> bool:
 
 def _bound(predicate: Predicate, schema: StructType) -> Predicate | None:
     try:
-        return bind(predicate, schema)
+        return in_total_order(bind(predicate, schema), schema)
     except DeltaError:
         return None
 

@@ -19,7 +19,7 @@ from deltaarrow.expressions import Column, Predicate, VariantGet
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import PrimitiveType, StructType
-from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound, upper_bound
+from deltaarrow.statistics.bounds import FileStatisticsSql, bound_arrow_type, lower_bound, upper_bound
 from deltaarrow.statistics.evidence import Asked
 from deltaarrow.statistics.skipping import may_match, statistics_asked
 
@@ -136,8 +136,11 @@ def _read_variants(
     decoded = _lazily("decode_variant_bounds")(table.column("stats"), list(paths), paths.__getitem__)
     columns, selected = [table.column(PLACE)], []
     for number, each in enumerate(asked):
-        assert each.field is not None
-        bounds = decoded[parts[each.path, each.json_path]]
+        assert each.field is not None and isinstance(each.field.type, PrimitiveType)
+        bounds = decoded.get(parts[each.path, each.json_path])
+        if bounds is None:
+            unknown = pa.nulls(len(columns[0]), bound_arrow_type(each.field.type))
+            bounds = unknown, unknown
         columns.append(bounds[0] if each.what == "lower" else bounds[1])
         bound = lower_bound if each.what == "lower" else upper_bound
         selected.append(f"{bound(each.field, f'b{number}')} AS c{number}")

@@ -9,10 +9,9 @@ This is the one place where a predicate meets what the log says of files, whoeve
 feed, a conflict check or an explanation. What differs is the evidence (`FileEvidence`): columns of a
 checkpoint, of commits or of a table of files.
 
-NaN decides comparisons one way in Spark and DuckDB and another way in pyarrow (see
-`deltaarrow.expressions.nodes`), and statistics may be silent about it (see
-`deltaarrow.statistics.bounds`). So nothing is concluded from the bounds of floating point columns
-about a comparison that NaN may satisfy.
+NaN meets no comparison but ``!=`` (see `deltaarrow.expressions.nodes`), and statistics may be silent about
+it (see `deltaarrow.statistics.bounds`). So nothing is concluded from the bounds of floating point columns
+about a comparison that NaN may satisfy, and nothing at all about whether a value is NaN.
 """
 
 import math
@@ -66,8 +65,6 @@ __all__ = ["may_match", "statistics_asked", "variant_fields"]
 _NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
-_TRUE_FOR_GREATEST = ("!=", ">", ">=")
-_TRUE_FOR_UNORDERED = ("!=",)
 
 
 def may_match(
@@ -242,9 +239,7 @@ class _Walk(NamedTuple):
 
     def _nan_may_give(self, evidence: Evidence, op: CompareOp, wanted: bool) -> bool:
         """Whether comparing NaN with a number may have that outcome, bounds or not."""
-        if evidence.field.type not in _FLOATS:
-            return False
-        return wanted in (op in _TRUE_FOR_GREATEST, op in _TRUE_FOR_UNORDERED)
+        return evidence.field.type in _FLOATS and wanted == (op == "!=")
 
     def _evidence(self, operand: Operand) -> Evidence | None:
         """What is known of a column, of whatever is cast without loss as well; None for what is not there."""

@@ -38,7 +38,7 @@ from deltaarrow.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from deltaarrow.expressions import Constant, Predicate, bind, from_sql
+from deltaarrow.expressions import Constant, Predicate, bind, from_sql, in_total_order
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
@@ -139,7 +139,7 @@ class OptimisticTransaction:
         snapshot = self._need_snapshot()
         if isinstance(predicate, str):
             ensure_columns_unquoted(predicate, [snapshot.schema])
-            predicate = bind(from_sql(predicate), snapshot.schema)
+            predicate = in_total_order(bind(from_sql(predicate), snapshot.schema), snapshot.schema)
         names = None if columns is None else list(dict.fromkeys(["path", *columns]))
         files = snapshot.files(predicate, names)
         self.read.searches.append(Search(Constant(True) if predicate is None else predicate, matcher))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.deletion_vectors import encode_z85
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions import bind, from_sql, to_arrow, to_duckdb
+from deltaarrow.expressions import bind, from_sql, in_total_order, to_arrow, to_duckdb
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import matching_rows
@@ -53,7 +53,7 @@ def is_kept(condition, *texts):
             "partition_values": pa.array([[]] * len(texts), pa.map_(pa.string(), pa.string())),
         }
     )
-    predicate = bind(from_sql(condition), SCHEMA)
+    predicate = in_total_order(bind(from_sql(condition), SCHEMA), SCHEMA)
     return bool(matching_rows(files, predicate, SCHEMA).all())
 
 

@@ -22,6 +22,7 @@ from deltaarrow.expressions import (
     columns_of,
     compares_with_literals,
     from_sql,
+    in_total_order,
     to_duckdb,
 )
 from deltaarrow.fork_safety import cached_property
@@ -133,7 +134,7 @@ class RowScope:
             return None
         schema = self.tables[self.target]
         try:
-            predicate = bind(from_sql(text), schema)
+            predicate = in_total_order(bind(from_sql(text), schema), schema)
             sql = to_duckdb(predicate, lambda path: self.column((self.target, *path)))
         except DeltaError:
             return None
