@@ -48,7 +48,7 @@ from deltaarrow.expressions.nodes import (
 )
 from deltaarrow.expressions.to_arrow import column_expression, to_arrow
 from deltaarrow.expressions.to_duckdb import column_sql, to_duckdb
-from deltaarrow.expressions.total_order import in_total_order, ordered
+from deltaarrow.expressions.total_order import in_total_order, is_in_total_order, ordered
 
 __all__ = [
     "FALSE",
@@ -89,6 +89,7 @@ __all__ = [
     "from_sql",
     "in_total_order",
     "is_exact",
+    "is_in_total_order",
     "is_lossless_cast",
     "literal_scalar",
     "literal_sql",

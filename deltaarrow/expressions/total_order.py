@@ -58,15 +58,9 @@ IsNan(column=Column(path=('d',)))))
     plain = Compare(op, left, right)
     if isinstance(right.value, float) and math.isnan(right.value):
         is_nan = IsNan(left)
-        known = Or((is_nan, Not(is_nan)))
-        return {
-            "=": is_nan,
-            ">=": is_nan,
-            "!=": Not(is_nan),
-            "<": Not(is_nan),
-            "<=": known,
-            ">": Not(known),
-        }[op]
+        found: dict[CompareOp, Predicate] = {"=": is_nan, ">=": is_nan, "!=": Not(is_nan), "<": Not(is_nan)}
+        found |= {"<=": Or((is_nan, Not(is_nan))), ">": And((is_nan, Not(is_nan)))}
+        return found[op]
     if op in (">", ">=") and right.value is not None:
         return Or((plain, IsNan(left)))
     return plain

@@ -24,6 +24,7 @@ from deltaarrow.expressions import (
     Predicate,
     StartsWith,
     VariantGet,
+    is_in_total_order,
 )
 
 __all__ = ["plain_text", "worded"]
@@ -70,6 +71,8 @@ def _worded(node: object, *, nested: bool) -> str:
             return f"{_operand(column)} NOT IN ({_members(values)})"
         case Not(operand):
             return f"NOT ({_worded(operand, nested=False)})"
+        case Or() if (compared := is_in_total_order(node)) is not None:
+            return _worded(compared, nested=nested)
         case And(operands) | Or(operands):
             connective = " AND " if isinstance(node, And) else " OR "
             text = connective.join(_worded(each, nested=True) for each in operands)
