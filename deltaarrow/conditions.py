@@ -1,4 +1,4 @@
-"""What users say of rows and files, as predicates of a table.
+"""What users say of rows and files, as conditions and predicates of a table.
 
 Conditions come as SQL text, as tuples in the notation of ``deltalake`` or as pyarrow expressions.
 """
@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING
 import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions import (
-    And,
-    Filters,
-    Predicate,
-    bind,
-    columns_of,
-    from_filters,
-    from_sql,
-    in_total_order,
-    to_arrow,
-)
+from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters
 from deltaarrow.moments import type_name
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
@@ -27,30 +17,30 @@ from deltaarrow.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-__all__ = ["file_predicate", "row_condition", "row_predicate"]
+__all__ = ["file_predicate", "row_condition", "table_conditions"]
 
 
-def row_predicate(filters: str | Filters, schema: Schema, partition_columns: Sequence[str] = ()) -> Predicate:
-    """Return the predicate of SQL text or tuples, with the names and types of a schema.
+def row_condition(
+    filters: str | Filters, schema: Schema, partition_columns: Sequence[str] = ()
+) -> scan.RowCondition:
+    """Return the condition that SQL text or tuples are, on rows with the names and types of a schema.
 
     Raises `InvalidPredicateError` for what is not understood, and for a column that is not there, and
     `TypeError` for what is neither.
     """
-    if not isinstance(filters, str | list | tuple):
+    if isinstance(filters, str):
+        return spark_sql.parse_condition(filters, schema)
+    if not isinstance(filters, list | tuple):
         raise TypeError(
             f"a condition is SQL text or (column, operator, value) tuples, not {type_name(filters)}"
         )
-    if not isinstance(filters, str):
-        return bind(from_filters(filters, partition_columns, schema), schema)
-    predicate = from_sql(filters)
-    spark_sql.ensure_columns_unquoted(filters, [schema])
-    return in_total_order(bind(predicate, schema), schema)
+    return scan.TreeCondition(bind(from_filters(filters, partition_columns, schema), schema))
 
 
 def _partition_predicate(snapshot: Snapshot, filters: Filters) -> Predicate:
     """Return the predicate of tuples that may name partition columns only; values may be texts."""
     partitions = snapshot.partition_columns
-    predicate = row_predicate(filters, snapshot.schema, partitions)
+    predicate = row_condition(filters, snapshot.schema, partitions).predicate
     if other := sorted({path[0] for path in columns_of(predicate)} - set(partitions)):
         raise InvalidPredicateError(f"{other} are not partition columns; there are {list(partitions)}")
     return predicate
@@ -64,33 +54,29 @@ def file_predicate(
     if partitions is not None:
         predicates.append(_partition_predicate(snapshot, partitions))
     if files is not None:
-        predicates.append(row_predicate(files, snapshot.schema, snapshot.partition_columns))
+        predicates.append(row_condition(files, snapshot.schema, snapshot.partition_columns).predicate)
     return And(tuple(predicates)) if predicates else None
 
 
-def row_condition(
+def table_conditions(
     snapshot: Snapshot, partitions: Filters | None, filters: "str | Filters | pc.Expression | None"
-) -> "pc.Expression | None":
-    """Return what rows must match, as a pyarrow expression: tuples on partition columns, and a condition.
+) -> tuple[scan.RowCondition, ...]:
+    """Return what rows must meet: tuples on partition columns, and a condition in any notation.
 
-    Raises what `row_predicate` raises.
+    Raises what `row_condition` raises.
     """
     import pyarrow.compute as pc
 
-    conditions = []
+    found: list[scan.RowCondition] = []
     if partitions is not None:
-        conditions.append(to_arrow(_partition_predicate(snapshot, partitions)))
+        found.append(scan.TreeCondition(_partition_predicate(snapshot, partitions)))
     if isinstance(filters, str | list | tuple):
-        conditions.append(
-            to_arrow(row_predicate(filters, scan.scan_schema(snapshot), snapshot.partition_columns))
-        )
+        found.append(row_condition(filters, scan.scan_schema(snapshot), snapshot.partition_columns))
     elif isinstance(filters, pc.Expression):
-        conditions.append(filters)
+        found.append(scan.ArrowCondition(filters))
     elif filters is not None:
         raise TypeError(
             "filters are SQL text, (column, operator, value) tuples or a pyarrow expression,"
             f" not {type_name(filters)}"
         )
-    if len(conditions) == 2:
-        return conditions[0] & conditions[1]
-    return conditions[0] if conditions else None
+    return tuple(found)

@@ -16,8 +16,8 @@ import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
 from deltaarrow.changing_table import ChangingTable, refuse_arguments
-from deltaarrow.conditions import file_predicate, row_condition, row_predicate
-from deltaarrow.expressions import Filters, to_arrow
+from deltaarrow.conditions import file_predicate, row_condition, table_conditions
+from deltaarrow.expressions import Filters
 from deltaarrow.lazy import lazy_attributes
 from deltaarrow.moments import parse_moment
 from deltaarrow.optional import require
@@ -139,9 +139,9 @@ class DeltaTable(ChangingTable):
         """
         refuse_arguments({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
         refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
-        condition = row_condition(self._snapshot, partitions, None)
+        conditions = table_conditions(self._snapshot, partitions, None)
         pruning = file_predicate(self._snapshot, None, file_pruning_predicate)
-        return engines.DeltaDataset(self._snapshot, condition, pruning)
+        return engines.DeltaDataset(self._snapshot, conditions, pruning)
 
     def to_pyarrow_table(
         self,
@@ -166,8 +166,8 @@ class DeltaTable(ChangingTable):
         refuse_arguments({"filesystem": filesystem})
         if not isinstance(columns, list | tuple | None):
             raise TypeError(f"columns is a list of names, not {type(columns).__qualname__}")
-        condition = row_condition(self._snapshot, partitions, filters)
-        return engines.DeltaDataset(self._snapshot).to_table(columns=columns, filter=condition)
+        conditions = table_conditions(self._snapshot, partitions, filters)
+        return engines.DeltaDataset(self._snapshot, conditions).to_table(columns=columns)
 
     def to_pandas(
         self,
@@ -202,8 +202,8 @@ class DeltaTable(ChangingTable):
         >>> print(DeltaTable.create(tempfile.mkdtemp(), schema).explain("id > 1").left_files)
         0
         """
-        condition = row_condition(self._snapshot, partitions, filters)
-        return engines.DeltaDataset(self._snapshot, condition).explain(columns)
+        conditions = table_conditions(self._snapshot, partitions, filters)
+        return engines.DeltaDataset(self._snapshot, conditions).explain(columns)
 
     def load_cdf(
         self,
@@ -242,7 +242,7 @@ class DeltaTable(ChangingTable):
         feed = self.change_data_feed(
             starting_version, ending_version, starting_timestamp, ending_timestamp, allow_out_of_range
         )
-        condition = None if predicate is None else to_arrow(row_predicate(predicate, feed.logical_schema))
+        condition = None if predicate is None else row_condition(predicate, feed.logical_schema)
         reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
         return reader
 

@@ -15,7 +15,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.optional import require
 from deltaarrow.redaction import redacted
-from deltaarrow.scan import ChangePlan, ChangeReader
+from deltaarrow.scan import ChangePlan, ChangeReader, Given, RowCondition
 from deltaarrow.schema import Schema
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class ChangeDataset(LogDataset):
     columns of the feed, on partition columns and on statistics leave out files.
     """
 
-    def __init__(self, plan: ChangePlan, condition: pc.Expression | None = None) -> None:
+    def __init__(self, plan: ChangePlan, conditions: Given = None) -> None:
         self._changes = plan
-        super().__init__(plan.layout.arrow_schema, condition)
+        super().__init__(plan.layout.arrow_schema, conditions)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the plan and the filter."""
-        return type(self), (self._changes, self._condition)
+        return type(self), (self._changes, self._conditions)
 
     def __repr__(self) -> str:
         return f"ChangeDataset({redacted(self._changes.store.uri)!r}, {self._changes!r})"
@@ -48,8 +48,8 @@ class ChangeDataset(LogDataset):
     def _reader(self, plan: ChangePlan, options: Mapping[str, Any]) -> ChangeReader:
         return ChangeReader(plan, **options)
 
-    def _conditioned(self, condition: pc.Expression | None) -> "ChangeDataset":
-        return ChangeDataset(self._changes, condition)
+    def _conditioned(self, conditions: tuple[RowCondition, ...]) -> "ChangeDataset":
+        return ChangeDataset(self._changes, conditions)
 
     @property
     def versions(self) -> range:

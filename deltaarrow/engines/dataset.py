@@ -18,7 +18,7 @@ from pyarrow.fs import LocalFileSystem
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow, from_arrow
+from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.redaction import redacted
 from deltaarrow.scan import (
@@ -26,8 +26,12 @@ from deltaarrow.scan import (
     ChangeReader,
     Explanation,
     FileTask,
+    Given,
+    RowCondition,
     ScanPlan,
     explain_scan,
+    joined_predicate,
+    row_conditions,
     row_tracking_of,
     with_row_tracking,
 )
@@ -47,10 +51,6 @@ _POISON = (
 # --- translate -------------------------------------------------------------------------------------
 
 
-def _predicate(condition: pc.Expression | None) -> Predicate | None:
-    return None if condition is None else from_arrow(condition)
-
-
 def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Schema) -> list[str]:
     """Return the columns to read: those asked for, then those that only expressions use."""
     if columns is None:
@@ -68,12 +68,6 @@ def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Sc
 def _shown(columns: Columns, schema: pa.Schema) -> Columns:
     """Return the columns of the result: a filter may need some that are not in the schema."""
     return schema.names if columns is None else columns
-
-
-def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second
 
 
 # --- fragments -------------------------------------------------------------------------------------
@@ -154,7 +148,7 @@ class DeltaFragment:
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
     ) -> DeltaScanner:
         """Return a scan of this file alone; the arguments are those of `DeltaDataset.scanner`."""
-        predicate = _predicate(filter)
+        predicate = joined_predicate(row_conditions(filter))
         needed = _needed_columns(columns, predicate, self.schema)
         ensure_columns(self._plan.schema, needed)
         reader = self._reader(needed, **_reader_options(predicate, options))
@@ -196,8 +190,8 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
     would go past the log are refused.
     """
 
-    def __init__(self, schema: pa.Schema, condition: pc.Expression | None) -> None:
-        self._condition = condition
+    def __init__(self, schema: pa.Schema, conditions: Given) -> None:
+        self._conditions = row_conditions(conditions)
         file_format = pads.ParquetFileFormat()
         poison = file_format.make_fragment(_POISON, LocalFileSystem())
         super().__init__([poison], schema, file_format, LocalFileSystem())
@@ -208,7 +202,7 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
     def _reader(self, plan: Any, options: Mapping[str, Any]) -> BatchReader | ChangeReader:
         raise NotImplementedError
 
-    def _conditioned(self, condition: pc.Expression | None) -> "LogDataset":
+    def _conditioned(self, conditions: tuple[RowCondition, ...]) -> "LogDataset":
         raise NotImplementedError
 
     @property
@@ -220,16 +214,12 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         """Return which files a scan with these arguments reads, without reading them."""
         return self._plan(*self._asked(columns, filter))
 
-    def _asked(
-        self, columns: Columns, filter: pc.Expression | None
-    ) -> tuple[Predicate | None, Sequence[str]]:
+    def _asked(self, columns: Columns, filter: Given) -> tuple[Predicate | None, Sequence[str]]:
         """What rows must match, and the columns to read."""
-        predicate = _predicate(_both(self._condition, filter))
+        predicate = joined_predicate((*self._conditions, *row_conditions(filter)))
         return predicate, _needed_columns(columns, predicate, self.schema)
 
-    def scanner(
-        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
-    ) -> DeltaScanner:
+    def scanner(self, columns: Columns = None, filter: Given = None, **options: Any) -> DeltaScanner:
         """Return a scan of `columns` (names, or names with expressions) of the rows that match `filter`.
 
         `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; further options of
@@ -238,8 +228,8 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         predicate, needed = self._asked(columns, filter)
         plan = self._plan(predicate, needed)
         reader = self._reader(plan, _reader_options(predicate, options))
-        condition = _both(self._condition, filter)
-        return DeltaScanner(plan, reader, _shown(columns, self.schema), condition)
+        conditions = (*self._conditions, *row_conditions(filter))
+        return DeltaScanner(plan, reader, _shown(columns, self.schema), conditions)
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that match."""
@@ -247,7 +237,7 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
 
     def filter(self, expression: pc.Expression) -> "LogDataset":
         """Return the same dataset with a further filter."""
-        return self._conditioned(_both(self._condition, expression))
+        return self._conditioned((*self._conditions, *row_conditions(expression)))
 
     def sort_by(self, sorting: Any, **options: Any) -> pads.InMemoryDataset:
         """Return the rows in order, in memory."""
@@ -274,13 +264,14 @@ class DeltaDataset(LogDataset):
     """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
 
     The columns ``_metadata.row_id`` and ``_metadata.row_commit_version`` of a table with row tracking may
-    be asked for by name, and be in filters; with `with_row_ids` they are in the schema.
+    be asked for by name, and be in filters; with `with_row_ids` they are in the schema. `conditions` are what
+    rows must meet, pyarrow expressions or others (see `deltaarrow.scan.row_condition`).
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
-        condition: pc.Expression | None = None,
+        conditions: Given = None,
         file_predicate: Predicate | None = None,
         with_row_ids: bool = False,
     ) -> None:
@@ -292,11 +283,11 @@ class DeltaDataset(LogDataset):
         if with_row_ids:
             row_tracking_of(snapshot)  # refuses a table without
             self._logical = with_row_tracking(snapshot.schema)
-        super().__init__(self._logical.to_arrow(), condition)
+        super().__init__(self._logical.to_arrow(), conditions)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the snapshot and the filters, with the `storage_options` and their secrets."""
-        return type(self), (self._snapshot, self._condition, self._file_predicate, self._with_row_ids)
+        return type(self), (self._snapshot, self._conditions, self._file_predicate, self._with_row_ids)
 
     def __repr__(self) -> str:
         return f"DeltaDataset({redacted(self._snapshot.store.uri)!r}, version={self._snapshot.version})"
@@ -320,8 +311,8 @@ class DeltaDataset(LogDataset):
     def _reader(self, plan: ScanPlan, options: Mapping[str, Any]) -> BatchReader:
         return BatchReader(plan.layout, plan.columns, kept_files=self._files, **options)
 
-    def _conditioned(self, condition: pc.Expression | None) -> "DeltaDataset":
-        found = type(self)(self._snapshot, condition, self._file_predicate, self._with_row_ids)
+    def _conditioned(self, conditions: tuple[RowCondition, ...]) -> "DeltaDataset":
+        found = type(self)(self._snapshot, conditions, self._file_predicate, self._with_row_ids)
         found._files = self._files
         return found
 

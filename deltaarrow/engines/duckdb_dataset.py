@@ -68,7 +68,7 @@ class ChangesForDuckDB(ChangeDataset):
     @classmethod
     def of(cls, feed: ChangeDataset) -> Self:
         """Return the feed for DuckDB."""
-        return cls(feed._changes, feed._condition)
+        return cls(feed._changes, feed._conditions)
 
     @property
     def schema(self) -> pa.Schema:

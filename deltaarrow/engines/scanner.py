@@ -6,6 +6,8 @@ still call Python when the interpreter is already on its way out, and take the p
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from deltaarrow.scan import ChangePlan, ChangeReader, FileTask, ScanPlan
+from deltaarrow.scan import (
+    ChangePlan,
+    ChangeReader,
+    FileTask,
+    Given,
+    RowCondition,
+    ScanPlan,
+    row_conditions,
+    undecided_conditions,
+)
 from deltaarrow.scan.batches import BatchReader
 
 __all__ = ["Columns", "DeltaScanner"]
@@ -34,19 +45,21 @@ class DeltaScanner:
         plan: ScanPlan | ChangePlan,
         reader: BatchReader | ChangeReader,
         columns: Columns,
-        condition: pc.Expression | None,
+        conditions: Given = None,
     ) -> None:
         self._plan = plan
         self._reader = reader
         self._columns = columns if columns is None or isinstance(columns, Mapping) else list(columns)
-        self._condition = condition
+        self._conditions = [part for each in row_conditions(conditions) for part in each.conjuncts]
 
-    def _scan(self, batches: Sequence[pa.RecordBatch]) -> Any:
+    def _scan(self, batches: Sequence[pa.RecordBatch], conditions: Sequence[RowCondition] = ()) -> Any:
+        """The columns that are asked for, of the rows that meet what pyarrow can evaluate of conditions."""
+        expressions = [found for each in conditions if (found := each.arrow) is not None]
         return pads.Scanner.from_batches(
             batches,
             schema=self._reader.schema,
             columns=self._columns,
-            filter=self._condition,
+            filter=reduce(and_, expressions) if expressions else None,
             use_threads=False,
         )
 
@@ -63,7 +76,7 @@ class DeltaScanner:
     @property
     def projected_schema(self) -> pa.Schema:
         """The schema of what the scan returns."""
-        schema: pa.Schema = self._scan([]).projected_schema
+        schema: pa.Schema = self._scan([], self._conditions).projected_schema
         return schema
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -74,11 +87,18 @@ class DeltaScanner:
         """Yield the rows of some of the files of the plan in batches; none of them is empty."""
         schema = self.projected_schema  # what pyarrow cannot evaluate is refused before a file is opened
         are_columns = self._are_columns(schema)
-        for batch, are_matches in self._reader.scan(tasks):
-            if are_columns and (are_matches or self._condition is None):
-                yield batch.select(schema.names)
+        for batch, decided in self._reader.scan(tasks):
+            left = undecided_conditions(self._conditions, decided)
+            if any(each.arrow is None for each in left):
+                # The cheap ones first: what may fail is computed for no other rows.
+                for each in sorted(left, key=lambda each: each.arrow is None):
+                    batch = each.select(batch)
+                left = []
+            if are_columns and not left:
+                if batch.num_rows:
+                    yield batch.select(schema.names)
                 continue
-            for part in self._scan([batch]).to_batches():
+            for part in self._scan([batch], left).to_batches():
                 if part.num_rows:
                     yield part
 
@@ -136,7 +156,7 @@ class DeltaScanner:
 
     def count_rows(self) -> int:
         """Return the number of rows."""
-        if self._condition is None:
+        if not self._conditions:
             return self._reader.count(self._plan.tasks)
         return sum(batch.num_rows for batch in self.to_batches())
 

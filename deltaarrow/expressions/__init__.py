@@ -1,6 +1,6 @@
 """Conditions on rows: one predicate tree, from the notations users have and to those engines take.
 
-`from_sql`, `from_filters` and `from_arrow` make a tree, `bind` fits it to a table's schema, `to_duckdb`
+`from_filters`, `from_arrow` and `deltaarrow.spark_sql` make a tree, `bind` fits it to a schema, `to_duckdb`
 and `to_arrow` render it.
 """
 
@@ -14,8 +14,13 @@ from deltaarrow.expressions.binding import (
 )
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
-from deltaarrow.expressions.from_sql import from_sql
-from deltaarrow.expressions.literals import literal_scalar, literal_sql, literal_type, negated
+from deltaarrow.expressions.literals import (
+    decimal_digits,
+    literal_scalar,
+    literal_sql,
+    literal_type,
+    negated,
+)
 from deltaarrow.expressions.nodes import (
     FALSE,
     NULL,
@@ -43,9 +48,11 @@ from deltaarrow.expressions.nodes import (
     compares_with_literals,
     conjuncts,
     is_exact,
+    not_on_rows,
     null_safe_equal,
     variant_paths,
 )
+from deltaarrow.expressions.temporal import parse_date, parse_timestamp
 from deltaarrow.expressions.to_arrow import column_expression, to_arrow
 from deltaarrow.expressions.to_duckdb import column_sql, to_duckdb
 from deltaarrow.expressions.total_order import in_total_order, is_in_total_order, ordered
@@ -84,9 +91,9 @@ __all__ = [
     "compares_own_types",
     "compares_with_literals",
     "conjuncts",
+    "decimal_digits",
     "from_arrow",
     "from_filters",
-    "from_sql",
     "in_total_order",
     "is_exact",
     "is_in_total_order",
@@ -95,8 +102,11 @@ __all__ = [
     "literal_sql",
     "literal_type",
     "negated",
+    "not_on_rows",
     "null_safe_equal",
     "ordered",
+    "parse_date",
+    "parse_timestamp",
     "resolve_column",
     "to_arrow",
     "to_duckdb",

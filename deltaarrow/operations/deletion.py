@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile, RemoveFile
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import properties
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.lost_rows import LostRows
 from deltaarrow.operations.row_tracking import tracking_of
 from deltaarrow.schema import ChangeType
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import Condition
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WritePlan, with_change_type, write_change_files, write_files
 
-__all__ = ["Deletion", "PlannedDeletion", "plan_deletion", "records_changes", "stage_deletion"]
+__all__ = ["Deletion", "PlannedDeletion", "plan_deletion", "records_changes"]
 
 
 @dataclass(frozen=True)
@@ -44,33 +44,23 @@ class Deletion:
     change_files: Sequence[AddCDCFile] = ()
 
 
-def stage_deletion(
-    transaction: OptimisticTransaction, snapshot: Snapshot, predicate: Predicate, write_plan: WritePlan
-) -> Deletion:
-    """Stage the deletion of every row for which `predicate` is true; NULL is not.
-
-    `write_plan` says how rows that stay are written again. All else is as in `plan_deletion`.
-    """
-    return plan_deletion(transaction, snapshot, predicate).stage(write_plan)
-
-
 def plan_deletion(
-    transaction: OptimisticTransaction, snapshot: Snapshot, predicate: Predicate
+    transaction: OptimisticTransaction, snapshot: Snapshot, condition: Condition
 ) -> "PlannedDeletion":
-    """Plan to find the rows for which `predicate` is true, and note what is read for it; nothing is staged.
+    """Plan to find the rows that meet a condition, and note what is read for it; nothing is staged.
 
-    `predicate` is bound to the schema of the snapshot that the transaction reads.
+    `condition` is on the schema of the snapshot that the transaction reads.
 
-    Raises `InvalidPredicateError` for a predicate that is not understood wholly, and
-    `UnsupportedFeatureError` where the change data feed could not tell what the transaction has done before.
+    Raises `UnsupportedFeatureError` where the change data feed could not tell what the transaction has done
+    before.
     """
-    files = transaction.read_files(predicate)
-    columns = tuple(sorted({path[0] for path in columns_of(predicate)}))
+    files = transaction.read_files(condition.predicate)
+    columns = tuple(sorted({path[0] for path in condition.columns}))
     tracking = tracking_of(snapshot)
     if tracking is not None:
         scan.ensure_recorded(files, scan.ROW_TRACKING_COLUMNS)
     plan = scan.ScanPlan(scan.table_layout(snapshot, tracking), snapshot.version, columns, files)
-    planned = PlannedDeletion(transaction, snapshot, plan, predicate)
+    planned = PlannedDeletion(transaction, snapshot, plan, condition)
     if planned.records_changes and not records_changes(transaction):
         _ensure_first_change(transaction)
     return planned
@@ -92,17 +82,17 @@ def _ensure_first_change(transaction: OptimisticTransaction) -> None:
 
 @dataclass(frozen=True)
 class PlannedDeletion:
-    """Which rows go: those of `plan` for which `predicate` is true, found when they are first asked for."""
+    """Which rows go: those of `plan` that meet the condition, found when they are first asked for."""
 
     transaction: OptimisticTransaction
     snapshot: Snapshot
     plan: scan.ScanPlan
-    predicate: Predicate
+    condition: Condition
 
     @cached_property
     def found(self) -> Sequence[scan.FileMatches]:
         """The matches by file."""
-        return tuple(scan.find_matches(self.plan, self.predicate))
+        return tuple(scan.find_matches(self.plan, self.condition))
 
     @cached_property
     def lost(self) -> LostRows:

@@ -14,7 +14,6 @@ import pyarrow as pa
 from deltaarrow.actions import Action, DomainMetadata
 from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import Predicate, bind, from_sql, in_total_order, to_duckdb
 from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.clustering_domain import (
@@ -40,7 +39,7 @@ from deltaarrow.schema import (
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.spark_sql import ensure_columns_unquoted
+from deltaarrow.spark_sql import Condition, parse_condition
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
 
@@ -94,7 +93,9 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
     plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
     numbering = plan_numbering(transaction, target, data)
     ensure_completable(plan, numbering.extended_schema(data))
-    condition = None if options.predicate is None else _condition(options.predicate, target.schema)
+    condition = None
+    if options.predicate is not None:
+        condition = _condition(options.predicate, target.schema, transaction)
     return PlannedWrite(options, target, plan, numbering, condition)
 
 
@@ -102,14 +103,14 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
 class PlannedWrite:
     """What a write does to a table, but for its rows; picklable.
 
-    `condition` is what an overwrite of a condition replaces, bound to the schema of `target`.
+    `condition` is what an overwrite of a condition replaces, on the schema of `target`.
     """
 
     options: WriteOptions
     target: WriteTarget
     plan: WritePlan
     numbering: RowNumbering
-    condition: Predicate | None
+    condition: Condition | None
 
     def begin(self, transaction: OptimisticTransaction) -> "BegunWrite":
         """Stage what the write changes beside rows, and note what it reads.
@@ -122,7 +123,7 @@ class PlannedWrite:
         snapshot = transaction.snapshot
         if self.options.predicate is not None and snapshot is not None:
             # Rows of the table as it is, which may lack columns that come with this write.
-            there = _condition(self.options.predicate, snapshot.schema)
+            there = _condition(self.options.predicate, snapshot.schema, transaction)
             deletion = plan_deletion(transaction, snapshot, there)
         return BegunWrite(transaction, self, deletion)
 
@@ -145,7 +146,6 @@ class BegunWrite:
             plan=self.planned.plan,
             moment_ms=self.transaction.clock(),
             condition=self.planned.condition,
-            condition_text=self.planned.options.predicate or "",
             records_changes=records,
         )
 
@@ -169,11 +169,10 @@ class BegunWrite:
         return stage_removal_of_all(transaction)
 
 
-def _condition(text: str, schema: Schema) -> Predicate:
-    ensure_columns_unquoted(text, [schema])
-    predicate = in_total_order(bind(from_sql(text), schema), schema)
-    to_duckdb(predicate)  # raises for what is not understood before anything is written
-    return predicate
+def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) -> Condition:
+    condition = parse_condition(text, schema, clock=transaction.clock)
+    _ = condition.arrow  # refuses parts of variants before anything is written
+    return condition
 
 
 def _new_table(data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTarget:

@@ -7,7 +7,6 @@ import pyarrow as pa
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
 from deltaarrow.arrays import integers
-from deltaarrow.compute import files_cursor
 from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import (
     And,
@@ -21,13 +20,12 @@ from deltaarrow.expressions import (
     bind,
     in_total_order,
     ordered,
-    to_duckdb,
 )
 from deltaarrow.operations.deletion import Deletion
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.schema import PrimitiveType, Schema, physical_name
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store
+from deltaarrow.spark_sql import Condition
 from deltaarrow.transaction import OptimisticTransaction
 
 __all__ = ["checked_rows", "partitions_predicate", "stage_partition_removal", "stage_removal_of_all"]
@@ -91,23 +89,16 @@ def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema
     return bind(parts[0] if len(parts) == 1 else Or(tuple(parts)), schema)
 
 
-def checked_rows(
-    store: Store, batches: Iterable[pa.RecordBatch], predicate: Predicate, text: str
-) -> Iterator[pa.RecordBatch]:
-    """Pass rows on for which the condition of an overwrite is true.
+def checked_rows(batches: Iterable[pa.RecordBatch], condition: Condition) -> Iterator[pa.RecordBatch]:
+    """Pass rows on that meet the condition of an overwrite.
 
     What replaces rows of a condition must be rows of it, or repeating the write would give another
-    table. Raises `ConstraintViolationError`, with `text`, for a row for which it is false or NULL.
+    table. Raises `ConstraintViolationError` for a row for which it is false or NULL.
     """
-    condition = to_duckdb(predicate)
-    with files_cursor(store) as cursor:
-        for batch in batches:
-            cursor.register("written_rows", pa.Table.from_batches([batch]))
-            found = cursor.sql(
-                f"SELECT count(*) FROM written_rows WHERE ({condition}) IS NOT TRUE"
-            ).fetchall()
-            if found[0][0]:
-                raise ConstraintViolationError(
-                    f"{found[0][0]} rows do not fulfil the condition of the overwrite: {text}"
-                )
-            yield batch
+    for batch in batches:
+        others = batch.num_rows - condition.select(batch).num_rows
+        if others:
+            raise ConstraintViolationError(
+                f"{others} rows do not fulfil the condition of the overwrite: {condition.text}"
+            )
+        yield batch

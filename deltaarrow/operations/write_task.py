@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.expressions import Predicate
 from deltaarrow.operations.replacement import checked_rows
+from deltaarrow.spark_sql import Condition
 from deltaarrow.write import WritePlan, complete_rows, write_files, write_inserts
 
 __all__ = ["WriteTask", "WrittenRows"]
@@ -54,15 +54,13 @@ class WriteTask:
         plan: where and how the files are written, and the rules that rows have to meet.
         moment_ms: the time, in milliseconds since the epoch, that rules take for the present one: the same
             for all rows of the write.
-        condition: what every row has to fulfil, bound to the schema of the plan; None for nothing.
-        condition_text: the same in the words of the caller, for the error.
+        condition: what every row has to fulfil, on the schema of the plan; None for nothing.
         records_changes: whether the rows are written as changes too.
     """
 
     plan: WritePlan
     moment_ms: int
-    condition: Predicate | None = None
-    condition_text: str = ""
+    condition: Condition | None = None
     records_changes: bool = False
 
     def write(self, rows: Iterable[pa.RecordBatch], *, clock: Clock = system_clock) -> WrittenRows:
@@ -76,7 +74,7 @@ class WriteTask:
             rows = complete_rows(plan, rows, clock=lambda: self.moment_ms)
             plan = plan.without_rules()
         if self.condition is not None:
-            rows = checked_rows(plan.store, rows, self.condition, self.condition_text)
+            rows = checked_rows(rows, self.condition)
         if self.records_changes:
             return WrittenRows(*write_inserts(plan, rows, clock=clock))
         return WrittenRows(write_files(plan, rows, clock=clock))

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
-from deltaarrow.expressions import Predicate, conjuncts
+from deltaarrow.expressions import Predicate
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan.binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
@@ -52,8 +52,8 @@ class Scanned(NamedTuple):
 
     batch: pa.RecordBatch
 
-    are_matches: bool
-    """Whether all of them are known to match the reader's `pushdown`."""
+    decided: frozenset[Predicate]
+    """The conjuncts of the reader's `pushdown` that all of them are known to meet."""
 
 
 class _Located(NamedTuple):
@@ -70,7 +70,7 @@ class BatchReader:
     """Reads the columns `columns` of any number of files of one table; picklable.
 
     `pushdown` is a predicate whose parts are handed to pyarrow where that is safe; it makes the scan
-    skip row groups and rows, and the caller applies the predicate to what comes out all the same. With
+    skip row groups and rows, and what comes out says which conjuncts need not be applied again. With
     `kept_files` another reader may have opened the files before.
     """
 
@@ -166,7 +166,7 @@ class BatchReader:
             binding = files[0].binding
             if not len(binding.scan_schema):
                 for batch in self._rows_without_data(files):
-                    yield Scanned(batch, not conjuncts(self._partition_filter.rest))
+                    yield Scanned(batch, self._partition_filter.decided)
             elif by_position:
                 yield from self._scan_by_position(binding, files)
             else:
@@ -231,20 +231,21 @@ class BatchReader:
             raise CorruptDataFileError(f"one of the data files {names} cannot be read: {error}") from error
 
     def _pushed(self, binding: Binding) -> Pushed:
-        return pushed_filter(self._partition_filter.rest, self._data_fields, binding)
+        expression, decided = pushed_filter(self._partition_filter.rest, self._data_fields, binding)
+        return Pushed(expression, decided | self._partition_filter.decided)
 
     def _scan_clean(self, binding: Binding, files: Sequence[DataFile]) -> Iterator[Scanned]:
         tasks = {file.fragment.path: file.task for file in files}
-        condition, is_whole = self._pushed(binding)
+        condition, decided = self._pushed(binding)
         fragments = [file.fragment for file in files]
         for tagged in self._scan(binding, files, fragments, filter=condition):
             batch = tagged.record_batch
             if batch.num_rows:
                 for part in self._logical_parts(tasks[tagged.fragment.path], binding, batch):
-                    yield Scanned(part, is_whole)
+                    yield Scanned(part, decided)
 
     def _scan_by_position(self, binding: Binding, files: Sequence[DataFile]) -> Iterator[Scanned]:
-        condition, is_whole = self._pushed(binding)
+        condition, decided = self._pushed(binding)
         by_path = {file.fragment.path: file for file in files}
         if len(by_path) < len(files):
             raise CorruptDataFileError("one data file is in the table twice, with different deletion vectors")
@@ -279,7 +280,7 @@ class BatchReader:
         workers = max(0, (os.cpu_count() or 1) - 2) if self.use_threads else 0
         for parts in mapped_in_order(self._selected, located(), workers):
             for part in parts:
-                yield Scanned(part, is_whole)
+                yield Scanned(part, decided)
 
     def _selected(self, located: "_Located") -> list[pa.RecordBatch]:
         """The logical rows of a batch that are live, and match as far as that has been evaluated."""

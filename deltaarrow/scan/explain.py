@@ -198,12 +198,12 @@ def explain_scan(
     Raises what `plan_scan` raises.
 
     >>> import deltaarrow, pyarrow as pa, tempfile
-    >>> from deltaarrow.expressions import bind, from_sql
+    >>> from deltaarrow.spark_sql import parse_condition
     >>> folder = tempfile.mkdtemp()
     >>> for numbers in ([1, 2], [30, 40]):
     ...     _ = deltaarrow.write_deltalake(folder, pa.table({"id": numbers}), mode="append")
     >>> snapshot = deltaarrow.DeltaTable(folder).snapshot
-    >>> found = explain_scan(snapshot, bind(from_sql("id > 5"), snapshot.schema))
+    >>> found = explain_scan(snapshot, parse_condition("id > 5", snapshot.schema).predicate)
     >>> found.files, found.left_files, found.parts[0].evidence
     (2, 1, ('statistics',))
     """

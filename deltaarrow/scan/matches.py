@@ -1,7 +1,7 @@
-"""Finding the rows of a table that match a predicate: which file, and where in it.
+"""Finding the rows of a table that meet a condition: which file, and where in it.
 
-A predicate on partition columns alone holds for all rows of a file or for none, so no file is read for
-it; any other is put to DuckDB over the files that may hold a match.
+A condition on partition columns alone holds for all rows of a file or for none, so no file is read for
+it where its predicate says all of it; any other is put to DuckDB over the files that may hold a match.
 """
 
 from array import array
@@ -16,7 +16,7 @@ from pyroaring import BitMap64
 from deltaarrow.arrays import integers, numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import Predicate, columns_of, to_duckdb
+from deltaarrow.expressions import Predicate, column_sql, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.scan.footers import read_row_counts
 from deltaarrow.scan.located import naming_damaged_files
@@ -25,6 +25,7 @@ from deltaarrow.scan.relation import relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import Field, PrimitiveType
+from deltaarrow.spark_sql import Condition, evaluation_error
 
 __all__ = ["FileMatches", "count_live_rows", "find_matches", "is_partition_predicate", "matching_files"]
 
@@ -78,22 +79,22 @@ def _partition_values(plan: ScanPlan, column: Field) -> pa.Array:
     return parse_partition_values(texts, column.type, column.name)
 
 
-def find_matches(plan: ScanPlan, predicate: Predicate) -> Iterator[FileMatches]:
+def find_matches(plan: ScanPlan, condition: Condition) -> Iterator[FileMatches]:
     """Yield the files of a plan that hold a matching row, each once, with the places of such rows.
 
-    `plan` has the columns of the predicate, which is bound to the schema of the table. Files are in
+    `plan` has the columns of the condition, which is on the schema of the table. Files are in
     no particular order. Memory grows with the matching rows of the files that one query reads.
 
-    Raises `InvalidPredicateError` for a predicate that is not understood wholly, and what reading the
+    Raises `InvalidPredicateError` where the condition cannot be computed for a row, and what reading the
     files raises.
     """
-    if is_partition_predicate(plan, predicate):
-        yield from (FileMatches(place, None) for place in matching_files(plan, predicate))
+    if condition.is_exact and is_partition_predicate(plan, condition.predicate):
+        yield from (FileMatches(place, None) for place in matching_files(plan, condition.predicate))
     else:
-        yield from _found_in_files(plan, predicate, 0)
+        yield from _found_in_files(plan, condition, 0)
 
 
-def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterator[FileMatches]:
+def _found_in_files(plan: ScanPlan, condition: Condition, offset: int) -> Iterator[FileMatches]:
     try:
         relation = relation_sql(plan, _PARTS, locate=True)
     except BeyondDuckDBError:
@@ -101,8 +102,8 @@ def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterat
         half = plan.files.num_rows // 2
         if not half:
             raise
-        yield from _found_in_files(replace(plan, files=plan.files.slice(0, half)), predicate, offset)
-        yield from _found_in_files(replace(plan, files=plan.files.slice(half)), predicate, offset + half)
+        yield from _found_in_files(replace(plan, files=plan.files.slice(0, half)), condition, offset)
+        yield from _found_in_files(replace(plan, files=plan.files.slice(half)), condition, offset + half)
         return
     found: dict[int, BitMap64] = {}
     with naming_damaged_files(plan), files_cursor(plan.store) as cursor:
@@ -110,9 +111,16 @@ def _found_in_files(plan: ScanPlan, predicate: Predicate, offset: int) -> Iterat
             source = f"{_PARTS}_source"
             cursor.register(source, relation.parts)
             cursor.execute(relation.create_parts(source))
-        query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({relation.select}) WHERE {to_duckdb(predicate)}"
-        for batch in cursor.sql(query).to_arrow_reader():
-            _collect(batch, found)
+        where = condition.to_duckdb(column_sql)
+        query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({relation.select}) WHERE {where}"
+        try:
+            for batch in cursor.sql(query).to_arrow_reader():
+                _collect(batch, found)
+        except Exception as error:
+            raised = evaluation_error(error, condition.text)
+            if raised is None:
+                raise
+            raise raised from error
     yield from (FileMatches(offset + place, positions) for place, positions in found.items())
 
 

@@ -59,27 +59,26 @@ class Pushed(NamedTuple):
     expression: Any | None
     """A `pyarrow.compute.Expression`; None where there is nothing to evaluate."""
 
-    is_whole: bool
-    """Whether that is all of the predicate: a row on which it is TRUE matches."""
+    decided: frozenset[Predicate]
+    """The conjuncts of the predicate that it evaluates wholly."""
 
 
 def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding: Binding) -> Pushed:
     """Return what to scan a file with, over its names."""
     if predicate is None:
-        return Pushed(None, is_whole=True)
+        return Pushed(None, frozenset())
     sources = {
         f.name: source
         for f, source in zip(fields, binding.sources, strict=True)
         if source is not None and f.name in binding.exact and isinstance(f.type, PrimitiveType)
     }
-    pushed, is_whole = None, True
+    pushed, decided = None, set[Predicate]()
     for part in conjuncts(predicate):
         expression = _pushed_part(part, fields, sources)
-        if expression is None:
-            is_whole = False
-        else:
+        if expression is not None:
+            decided.add(part)
             pushed = expression if pushed is None else pushed & expression
-    return Pushed(pushed, is_whole)
+    return Pushed(pushed, frozenset(decided))
 
 
 def _pushed_part(part: Predicate, fields: Sequence[Field], sources: Mapping[str, str]) -> Any | None:
@@ -106,6 +105,8 @@ class PartitionFilter:
         self._schema = pa.schema([(field.name, to_arrow_type(field.type)) for field in fields])
         parts = [] if predicate is None else conjuncts(predicate)
         self._parts = tuple(part for part in parts if self._decides(part))
+        self.decided = frozenset(self._parts)
+        """What rows of files that are `left` are known to meet."""
         self._fields = [field for field in fields if any((field.name,) in columns_of(p) for p in self._parts)]
         self.rest = And(tuple(part for part in parts if all(part is not own for own in self._parts)))
         """What is to be asked of the rows of files that are `left`."""

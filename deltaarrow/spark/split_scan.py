@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow import engines, scan
-from deltaarrow.expressions import columns_of, from_arrow
-from deltaarrow.scan import ChangePlan, FileTask, ScanPlan
+from deltaarrow.expressions import columns_of
+from deltaarrow.scan import ChangePlan, FileTask, RowCondition, ScanPlan
 from deltaarrow.spark.types import FrameColumns
 
 if TYPE_CHECKING:
@@ -39,10 +38,12 @@ class SplitScan:
 
     plan: ScanPlan | ChangePlan
     columns: FrameColumns
-    condition: pc.Expression | None
+    conditions: tuple[RowCondition, ...]
 
     @classmethod
-    def of(cls, plan: ScanPlan | ChangePlan, columns: FrameColumns, condition: pc.Expression | None) -> Self:
+    def of(
+        cls, plan: ScanPlan | ChangePlan, columns: FrameColumns, conditions: tuple[RowCondition, ...]
+    ) -> Self:
         """Return what reads any files of a plan.
 
         Raises the exceptions of pyarrow for a condition that it cannot evaluate.
@@ -51,31 +52,30 @@ class SplitScan:
             plan = replace(plan, files=pa.Table.from_batches([], plan.files.schema))
         else:
             plan = replace(plan, tasks=())
-        split_scan = cls(plan, columns, condition)
-        if condition is not None:
+        split_scan = cls(plan, columns, conditions)
+        if conditions:
             _ = split_scan._scanner.projected_schema
         return split_scan
 
     @property
     def _scanner(self) -> "DeltaScanner":
-        plan, pushdown = self.plan, None if self.condition is None else from_arrow(self.condition)
+        plan, pushdown = self.plan, scan.joined_predicate(self.conditions)
         reader = (
             scan.BatchReader(plan.layout, plan.columns, pushdown)
             if isinstance(plan, ScanPlan)
             else scan.ChangeReader(plan, pushdown)
         )
-        return engines.DeltaScanner(plan, reader, self.columns.schema.names, self.condition)
+        return engines.DeltaScanner(plan, reader, self.columns.schema.names, self.conditions)
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that the read asks for."""
         return map(self.columns.to_spark, self._scanner.read(tasks))
 
 
-def needed_columns(columns: FrameColumns, condition: pc.Expression | None) -> tuple[str, ...]:
-    """The names of the columns to read from files: those of a frame, and then those of its condition."""
-    own = columns.schema.names
-    asked = [] if condition is None else [path[0] for path in sorted(columns_of(from_arrow(condition)))]
-    return tuple(dict.fromkeys([*own, *asked]))
+def needed_columns(columns: FrameColumns, conditions: Sequence[RowCondition]) -> tuple[str, ...]:
+    """The names of the columns to read from files: those of a frame, and then those of its conditions."""
+    asked = {path for each in conditions for path in columns_of(each.predicate)}
+    return tuple(dict.fromkeys([*columns.schema.names, *(path[0] for path in sorted(asked))]))
 
 
 def split_tasks(tasks: Sequence[FileTask], partition_bytes: int | None) -> list[tuple[FileTask, ...]]:

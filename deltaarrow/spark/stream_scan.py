@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.actions import FILE_SCHEMA
-from deltaarrow.conditions import row_predicate
-from deltaarrow.expressions import from_arrow, to_arrow
+from deltaarrow.conditions import row_condition
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     ChangePlan,
     FileTask,
+    RowCondition,
     ScanPlan,
     TableLayout,
     feed_layout,
+    joined_predicate,
     matching_tasks,
     table_layout,
 )
@@ -41,7 +41,7 @@ class StreamScan:
     options: StreamOptions
     snapshot: Snapshot
     layout: TableLayout
-    condition: pc.Expression | None
+    conditions: tuple[RowCondition, ...]
     columns: FrameColumns
 
     @classmethod
@@ -55,11 +55,11 @@ class StreamScan:
         layout = table_layout(snapshot)
         if options.is_feed:
             layout = feed_layout(layout)
-        condition = None
+        conditions: tuple[RowCondition, ...] = ()
         if options.filter is not None:
-            condition = to_arrow(row_predicate(options.filter, layout.schema, snapshot.partition_columns))
+            conditions = (row_condition(options.filter, layout.schema, snapshot.partition_columns),)
         wanted = layout.schema.names if options.columns is None else options.columns
-        return cls(options, snapshot, layout, condition, frame_columns(layout.schema, wanted))
+        return cls(options, snapshot, layout, conditions, frame_columns(layout.schema, wanted))
 
     @property
     def version(self) -> int:
@@ -69,19 +69,19 @@ class StreamScan:
     @cached_property
     def split_scan(self) -> SplitScan:
         """What executors do."""
-        needed = needed_columns(self.columns, self.condition)
+        needed = needed_columns(self.columns, self.conditions)
         plan: ScanPlan | ChangePlan
         if self.options.is_feed:
             plan = self._change_plan(()).narrow(columns=needed)
         else:
             files = pa.Table.from_batches([], FILE_SCHEMA).select(PLAN_COLUMNS)
             plan = ScanPlan(self.layout, self.version, needed, files)
-        return SplitScan.of(plan, self.columns, self.condition)
+        return SplitScan.of(plan, self.columns, self.conditions)
 
     def splits(self, tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
         """Put the tasks whose files may hold rows of the stream into splits."""
-        if self.condition is not None:
-            predicate = from_arrow(self.condition)
+        predicate = joined_predicate(self.conditions)
+        if predicate is not None:
             if self.options.is_feed:
                 tasks = self._change_plan(tasks).narrow(predicate).tasks
             else:

@@ -4,18 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import pyarrow.compute as pc
-
-from deltaarrow.conditions import row_condition, row_predicate
+from deltaarrow.conditions import row_condition, table_conditions
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import Predicate, from_arrow, to_arrow
+from deltaarrow.expressions import Predicate
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.moments import parse_moment
 from deltaarrow.scan import (
     ChangePlan,
     FileTask,
+    RowCondition,
     ScanPlan,
     feed_layout,
+    joined_predicate,
     plan_changes,
     plan_scan,
     resolve_versions,
@@ -41,7 +41,7 @@ class TableScan:
 
     pinned: ReadOptions
     version: int
-    condition: pc.Expression | None
+    conditions: tuple[RowCondition, ...]
     columns: FrameColumns
     open_plan: Callable[[Predicate | None, Sequence[str]], ScanPlan | ChangePlan]
 
@@ -59,13 +59,14 @@ class TableScan:
 
         Raises what `DeltaTable.change_data_feed` raises for versions that cannot be read together.
         """
-        predicate = None if self.condition is None else from_arrow(self.condition)
-        return self.open_plan(predicate, needed_columns(self.columns, self.condition))
+        return self.open_plan(
+            joined_predicate(self.conditions), needed_columns(self.columns, self.conditions)
+        )
 
     @property
     def split_scan(self) -> SplitScan:
         """What executors do."""
-        return SplitScan.of(self.plan, self.columns, self.condition)
+        return SplitScan.of(self.plan, self.columns, self.conditions)
 
     def splits(self) -> list[tuple[FileTask, ...]]:
         """The files in parts of about as many bytes as the options say."""
@@ -75,11 +76,11 @@ class TableScan:
 def _table_scan(options: ReadOptions) -> TableScan:
     table = DeltaTable(options.path, options.version, dict(options.storage_options))
     snapshot = table.snapshot
-    condition = row_condition(snapshot, None, options.filter)
+    conditions = table_conditions(snapshot, None, options.filter)
     pinned = replace(options, version=table.version())
     wanted = snapshot.schema.names if options.columns is None else options.columns
     columns = frame_columns(scan_schema(snapshot), wanted)
-    return TableScan(pinned, table.version(), condition, columns, partial(plan_scan, snapshot))
+    return TableScan(pinned, table.version(), conditions, columns, partial(plan_scan, snapshot))
 
 
 def _feed_scan(options: ReadOptions) -> TableScan:
@@ -104,12 +105,12 @@ def _feed_scan(options: ReadOptions) -> TableScan:
         if versions[-1] < newest.version:
             last = Snapshot.load(newest.store, versions[-1])
     schema = feed_layout(table_layout(last)).schema
-    condition = None if options.filter is None else to_arrow(row_predicate(options.filter, schema))
+    conditions = () if options.filter is None else (row_condition(options.filter, schema),)
     wanted = schema.names if options.columns is None else options.columns
     return TableScan(
         pinned,
         last.version,
-        condition,
+        conditions,
         frame_columns(schema, wanted),
         lambda predicate, names: plan_changes(newest, versions).narrow(predicate, names),
     )

@@ -1,7 +1,9 @@
-"""Spark SQL expressions that tables store: constraints, invariants, generated columns and defaults.
+"""Spark SQL: the one place where its text is parsed, typed and evaluated, whoever has written it.
 
 `parse_expression` understands the text of a stated list of operators and functions and refuses everything
-else by name, `evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode, and
+else by name, and `evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode.
+`parse_condition` makes a `Condition` of what users say of rows: in filters, DELETE, UPDATE, MERGE and
+``replaceWhere``. Tables store expressions as constraints, invariants, generated columns and defaults;
 `TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints, computes
 generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
 Columns* and *Default Columns*). Timestamps are in UTC.
@@ -14,6 +16,7 @@ from deltaarrow.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned
     from deltaarrow.spark_sql.binding import has_text_rules, parse_column, parse_expression
+    from deltaarrow.spark_sql.condition import Condition, condition_on, evaluation_error, parse_condition
     from deltaarrow.spark_sql.declared import (
         CONSTRAINT_PREFIX,
         declared_rules,
@@ -43,6 +46,7 @@ __all__ = [
     "CONSTRAINT_PREFIX",
     "AliasScope",
     "ColumnRef",
+    "Condition",
     "Constraint",
     "DefaultColumn",
     "Equality",
@@ -55,18 +59,21 @@ __all__ = [
     "TableScope",
     "assigned",
     "check_rows",
+    "condition_on",
     "count_broken",
     "declared_rules",
     "derived_predicate",
     "ensure_columns_unquoted",
     "ensure_rules_declarable",
     "evaluate",
+    "evaluation_error",
     "generate",
     "has_same_shape",
     "has_text_rules",
     "known_equalities",
     "known_predicate",
     "parse_column",
+    "parse_condition",
     "parse_expression",
     "readme_functions",
     "to_native_sql",
@@ -80,6 +87,9 @@ __getattr__ = lazy_attributes(
         "AliasScope": "deltaarrow.spark_sql.scope",
         "CONSTRAINT_PREFIX": "deltaarrow.spark_sql.declared",
         "ColumnRef": "deltaarrow.spark_sql.nodes",
+        "Condition": "deltaarrow.spark_sql.condition",
+        "condition_on": "deltaarrow.spark_sql.condition",
+        "parse_condition": "deltaarrow.spark_sql.condition",
         "Constraint": "deltaarrow.spark_sql.rules",
         "DefaultColumn": "deltaarrow.spark_sql.rules",
         "Equality": "deltaarrow.spark_sql.known",
@@ -97,6 +107,7 @@ __getattr__ = lazy_attributes(
         "derived_predicate": "deltaarrow.spark_sql.derivation",
         "ensure_columns_unquoted": "deltaarrow.spark_sql.quoted_names",
         "ensure_rules_declarable": "deltaarrow.spark_sql.declared",
+        "evaluation_error": "deltaarrow.spark_sql.condition",
         "evaluate": "deltaarrow.spark_sql.evaluation",
         "generate": "deltaarrow.spark_sql.rules",
         "has_same_shape": "deltaarrow.spark_sql.types",

@@ -54,11 +54,12 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
+from deltaarrow.spark_sql.variants import variant_part
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["has_text_rules", "parse_column", "parse_expression"]
+__all__ = ["has_text_rules", "parse_column", "parse_expression", "parse_parts"]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -131,6 +132,39 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
         raise refused("deep nesting") from error
 
 
+def parse_parts(
+    text: str, schema: StructType | Scope, *, chooses_files: bool = False
+) -> Iterator[tuple[Node, str]]:
+    """Yield what AND joins in a condition that a user has written, each with its own words.
+
+    The text may be of any length, and have comments. With `chooses_files` it may have parts of variants,
+    which no engine computes on rows.
+
+    Raises as `parse_expression` does.
+    """
+    try:
+        tree = parse_tree(text, is_stored=False)
+        binder = _Binder(_scope(schema), chooses_files=chooses_files)
+        found = list(_joined_by_and(tree))
+        for each in found:
+            yield binder.bind(each), each.sql(dialect="spark", comments=False) if len(found) > 1 else text
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+
+
+def _joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
+    """What AND joins, from the left; however many there are, without recursion down their row."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.key == "paren" and _is_plain(each):
+            waiting.append(each.this)
+        elif each.key == "and" and _is_plain(each):
+            waiting += [each.expression, each.this]
+        else:
+            yield each
+
+
 def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
     """The path and the field of a text that is a column and nothing else, of whatever type; else None.
 
@@ -172,8 +206,9 @@ def _scope(schema: StructType | Scope) -> Scope:
 
 
 class _Binder:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, chooses_files: bool = False) -> None:
         self.scope = scope
+        self.chooses_files = chooses_files
         self.rules: dict[str, Callable[[exp.Expr], Node]] = {
             "add": lambda node: self._add(node, "+"),
             "anonymous": self._function,
@@ -188,7 +223,7 @@ class _Binder:
             "dot": self._dot,
             "dpipe": lambda node: concatenate(*self._both(node)),
             "extract": self._extract,
-            "hexstring": lambda node: Constant(bytes.fromhex(node.this), BINARY),
+            "hexstring": lambda node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
             "in": self._in,
             "intdiv": lambda node: divide_whole(*self._both(node)),
             "is": self._is,
@@ -284,6 +319,8 @@ class _Binder:
         if str(name).lower() == "struct":
             names = [each.alias if each.key == "alias" else None for each in operands]
             return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])
+        if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
+            return variant_part(*map(self.bind, operands))
         if function is not None:
             return function(name, tuple(map(self.bind, operands)))
         target = _CAST_FUNCTIONS.get(str(name).lower())
@@ -324,7 +361,12 @@ class _Binder:
 
     def _cast(self, node: "exp.Expr") -> Node:
         found = cast(self.bind(node.this), _data_type(node.args["to"]))
-        return _unfolded(found) if is_suffix(node) else found
+        if not is_suffix(node):
+            return found
+        if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):
+            wanted = node.args["to"].sql(dialect="spark")
+            raise refused(f"the literal {wanted} {node.this.this!r}, which is not a {wanted},")
+        return _unfolded(found)
 
     def _between(self, node: "exp.Expr") -> Node:
         operand, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
@@ -347,7 +389,7 @@ class _Binder:
             return is_null(operand)
         if wanted.key == "boolean" and operand.type in (BOOLEAN, VOID):
             word = "TRUE" if wanted.this else "FALSE"
-            return call("is", (cast(operand, BOOLEAN),), BOOLEAN, f"({{0}} IS {word})")
+            return call(f"is {word.lower()}", (cast(operand, BOOLEAN),), BOOLEAN, f"({{0}} IS {word})")
         raise refused(f"IS {wanted.key.upper()}")
 
     def _like(self, node: "exp.Expr") -> Node:

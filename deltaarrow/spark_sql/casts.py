@@ -10,10 +10,12 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
+from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
+    BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
@@ -33,7 +35,13 @@ __all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_pairs"]
 
 FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
 
-_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?", re.ASCII)
+_DATE_TEXT = re.compile(r"\s*(\d{4}(?:-\d{1,2}){0,2})\s*|\s*(\d{4}-\d{1,2}-\d{1,2})[T ].*", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?inf(?:inity)?|nan", re.ASCII | re.IGNORECASE)
+_TRUTHS = dict.fromkeys(("t", "true", "y", "yes", "1"), True) | dict.fromkeys(
+    ("f", "false", "n", "no", "0"), False
+)
 _BLANKS = "[ \\t\\r\\n]*"
 _TRIMMED = "trim({0}, chr(32) || chr(9) || chr(13) || chr(10))"
 _YEAR = "(?:[0-9]{{3}}[1-9]|[0-9]{{2}}[1-9]0|[0-9][1-9]00|[1-9]000)"
@@ -222,6 +230,8 @@ def _folded(value: object, source: DataType, target: DataType) -> object:
         return float(value)
     if isinstance(value, Decimal) and target == FLOAT:
         return value
+    if isinstance(value, Decimal) and decimal_of(target) is not None:
+        return _fitting(value, target)
     if isinstance(value, int):
         digits = decimal_of(target)
         if digits is not None and abs(value) < 10 ** (digits[0] - digits[1]):
@@ -230,7 +240,9 @@ def _folded(value: object, source: DataType, target: DataType) -> object:
             return value
     if isinstance(value, str):
         return _folded_text(value, target)
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) and target in TIMESTAMPS:
+    if isinstance(value, datetime.datetime):
+        return value if target in TIMESTAMPS else value.date() if target == DATE else None
+    if isinstance(value, datetime.date) and target in TIMESTAMPS:
         return datetime.datetime.combine(value, datetime.time())
     return None
 
@@ -239,13 +251,31 @@ def _bits(data_type: DataType) -> int:
     return (7, 15, 31, 63)[INTEGRAL.index(data_type)]
 
 
+def _fitting(value: Decimal, target: DataType) -> Decimal | None:
+    """The number where a decimal type holds it as it is."""
+    digits = decimal_of(target)
+    assert digits is not None
+    whole, places = decimal_digits(value)
+    return value if places <= digits[1] and whole - places <= digits[0] - digits[1] else None
+
+
 def _folded_text(text: str, target: DataType) -> object:
-    if not _PLAIN_TIME.fullmatch(text):
-        return None
     try:
-        if target == DATE and len(text) == 10:
-            return datetime.date.fromisoformat(text)
-        return datetime.datetime.fromisoformat(text) if target in TIMESTAMPS else None
+        if target == DATE:
+            found = _DATE_TEXT.fullmatch(text)
+            return None if found is None else parse_date(found[1] or found[2])
+        if target in TIMESTAMPS:
+            time = parse_timestamp(text)
+            return None if time.tzinfo is not None and target != TIMESTAMP else time.replace(tzinfo=None)
+        bare = text.strip(" \t\r\n")
+        if target == BOOLEAN:
+            return _TRUTHS.get(bare.lower())
+        if target in INTEGRAL and _WHOLE.fullmatch(bare):
+            return _folded(int(bare), LONG, target)
+        if target == DOUBLE and (_NUMBER.fullmatch(bare) or _NOT_FINITE.fullmatch(bare)):
+            return float(bare)
+        if decimal_of(target) is not None and _NUMBER.fullmatch(bare) and "e" not in bare.lower():
+            return _fitting(Decimal(bare), target)
     except ValueError:
-        # The cast itself says what is wrong, on the rows that reach it.
-        return None
+        pass  # The cast itself says what is wrong, on the rows that reach it.
+    return None

@@ -9,7 +9,7 @@ import re
 
 from deltaarrow.spark_sql.nodes import refused
 
-__all__ = ["is_plain_separator", "like_pattern", "regular_expression"]
+__all__ = ["is_plain_separator", "like_pattern", "like_prefix", "regular_expression"]
 
 _MAX_REPEAT = 1000
 _LIKE_TOKEN = re.compile(r"\\[\\%_]|[^\\]", re.DOTALL)
@@ -37,6 +37,21 @@ def like_pattern(text: str) -> str:
     if "".join(_LIKE_TOKEN.findall(text)) != text:
         raise refused(f"the LIKE pattern {text!r}")
     return text
+
+
+def like_prefix(pattern: str) -> tuple[str, bool, bool]:
+    r"""The text before the first wildcard of a pattern; whether that is all; and all but a last ``%``.
+
+    >>> like_prefix(r"50\%\_%"), like_prefix("ab"), like_prefix("a_b")
+    (('50%_', False, True), ('ab', True, False), ('a', False, False))
+    """
+    prefix = ""
+    tokens = _LIKE_TOKEN.findall(pattern)
+    for place, token in enumerate(tokens):
+        if token in ("%", "_"):
+            return prefix, False, token == "%" and place == len(tokens) - 1
+        prefix += token[-1]
+    return prefix, True, False
 
 
 def is_plain_separator(text: str) -> bool:

@@ -5,6 +5,7 @@ as Spark does: behind the alias of a table first, then as a column of whichever 
 be both.
 """
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -14,6 +15,8 @@ from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.spark_sql.nodes import Path
 
 __all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
+
+_MOST_NAMES = 30
 
 Fields: TypeAlias = tuple[Field, ...]
 """A column, and the members of structs on the way down to the last of them."""
@@ -38,6 +41,8 @@ class TableScope:
 
     def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
         """Return the path and the fields; see `Scope.resolve`."""
+        if names[0].lower() not in (name.lower() for name in self.schema.names):
+            raise SchemaMismatchError(_no_column(names[0], self.schema.names, "the table"))
         fields = resolve_path(self.schema, names)
         return tuple(each.name for each in fields), fields
 
@@ -71,8 +76,18 @@ class AliasScope:
             aliases = " and ".join(path[0] for path, _ in candidates)
             raise SchemaMismatchError(f"{written!r} is a column of {aliases}: say which is meant")
         if not candidates:
-            raise SchemaMismatchError(f"there is no column {written!r} in {' or '.join(self.tables)}")
+            known = [name for schema in self.tables.values() for name in schema.names]
+            raise SchemaMismatchError(_no_column(written, known, " or ".join(self.tables)))
         return candidates[0]
+
+
+def _no_column(name: str, known: Sequence[str], where: str) -> str:
+    """What is said of a name that is no column's: which names are close to it, and all there are."""
+    spelled = {each.lower(): each for each in known}
+    close = [f"`{spelled[each]}`" for each in difflib.get_close_matches(name.lower(), spelled)]
+    meant = f"; did you mean {' or '.join(close)}?" if close else ";"
+    more = f", and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+    return f"no column `{name}` in {where}{meant} (columns: {', '.join(known[:_MOST_NAMES])}{more})"
 
 
 def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Fields] | None:

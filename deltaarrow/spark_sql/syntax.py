@@ -16,6 +16,7 @@ from deltaarrow.spark_sql.nodes import refused
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.errors import SqlglotError
 
 __all__ = ["is_suffix", "parse_tree"]
 
@@ -33,7 +34,9 @@ _STRING = {
     '"': re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL),
 }
 _RAW_STRING = re.compile(r"[rR]('[^']*'|\"[^\"]*\")")
-_HEX_STRING = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*)'")
+_HEX_STRING = re.compile(r"[xX]'([0-9a-fA-F]*)'")
+_COMMENT = re.compile(r"--[^\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/", re.DOTALL)
+_SHOWN_BEFORE = 60
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -43,8 +46,13 @@ _ARITHMETIC = frozenset({"add", "sub", "mul", "div", "mod", "intdiv", "neg"})
 _TAKES_VALUES = _COMPARISONS | _ARITHMETIC | (_PREDICATES - {"and", "or", "not"}) | {"dpipe"}
 
 
-def parse_tree(text: str) -> "exp.Expr":
+def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
     """The tree of one expression.
+
+    Args:
+        text: the expression.
+        is_stored: whether it may be a stranger's, as what tables store: then its length is limited, and it
+            has no comments.
 
     Raises:
         UnsupportedFeatureError: the text is not one expression of the part of Spark SQL that is read here.
@@ -52,21 +60,19 @@ def parse_tree(text: str) -> "exp.Expr":
     with no_collection():
         from sqlglot.errors import SqlglotError
 
-    if len(text) > _MAX_LENGTH:
+    if is_stored and len(text) > _MAX_LENGTH:
         raise refused(f"a text of {len(text)} characters")
     try:
         dialect = _dialect()
         tokens = [_checked(token, text) for token in dialect.tokenize(text)]
-        _ensure_plain(tokens, text)
+        _ensure_plain(tokens, text, is_stored=is_stored)
         statements = dialect.parser().parse(tokens, text)
         if len(statements) != 1 or statements[0] is None:
-            raise refused("a text of several statements" if statements else "an empty text")
+            raise refused("a text of several statements" if any(statements) else "an empty text")
         tree: exp.Expr = statements[0]
         _ensure_same_precedence(tree)
     except SqlglotError as error:
-        raise UnsupportedFeatureError(
-            f"the stored expression {text!r} cannot be parsed: {error}", feature="expression"
-        ) from error
+        raise UnsupportedFeatureError(_unparsed(text, error), feature="expression") from error
     except RecursionError as error:
         raise refused("deep nesting") from error
     return tree
@@ -149,9 +155,31 @@ def _unescaped_one(escape: str) -> str:
     return chr(number)
 
 
-def _ensure_plain(tokens: list[Any], text: str) -> None:
-    """Between tokens are blanks alone: no comment, no character that one lexer skips and another reads."""
-    if len(tokens) > _MAX_TOKENS:
+def _unparsed(text: str, error: "SqlglotError") -> str:
+    """What is wrong with a text, at which character, and the line with a caret below that."""
+    found = getattr(error, "errors", None)
+    if not found or not found[0].get("line"):
+        quotes = [quote for quote in "'\"`" if text.count(quote) % 2]
+        why = f"a {quotes[0]} is not closed" if quotes else str(error)
+        return f"cannot parse the SQL expression {text!r}: {why}"
+    first = found[0]
+    lines = text.splitlines()
+    number, shown = first["line"] - 1, first["highlight"] or ""
+    line = lines[min(number, len(lines) - 1)]
+    place = max(first["col"] - len(shown), 0)
+    character = sum(len(each) + 1 for each in lines[:number]) + place + 1
+    why = first["description"] or ""
+    if why.startswith("Required keyword"):
+        why = "an operand is missing"
+    start = max(0, place - _SHOWN_BEFORE)
+    part = line[start : place + _SHOWN_BEFORE]
+    caret = f"  {part}\n  {' ' * (place - start)}^"
+    return f"cannot parse the SQL expression at character {character}: {why}\n{caret}"
+
+
+def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
+    """Between tokens are blanks alone: no character that one lexer skips and another reads."""
+    if is_stored and len(tokens) > _MAX_TOKENS:
         raise refused(f"a text of {len(tokens)} words")
     place = depth = 0
     before = ""
@@ -159,16 +187,21 @@ def _ensure_plain(tokens: list[Any], text: str) -> None:
         if text[token.start : token.end + 1] == "::" and before == "NUMBER":
             raise refused("'::' after a number")
         before = token.token_type.name
-        if text[place : token.start].strip(" \t\r\n"):
-            raise refused(f"{text[place : token.start].strip()!r} between words")
+        if between := _beside(text[place : token.start], is_stored):
+            raise refused(f"{between!r} between words")
         place = max(place, token.end + 1)
         depth += {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}.get(token.token_type.name, 0)
         if depth > _MAX_DEPTH:
             raise refused("deep nesting")
         if token.token_type.name in _REFUSED_TOKENS:
             raise refused(token.text.upper() or "a hint")
-    if text[place:].strip(" \t\r\n"):
-        raise refused(f"{text[place:].strip()!r} at the end")
+    if after := _beside(text[place:], is_stored):
+        raise refused(f"{after!r} at the end")
+
+
+def _beside(text: str, is_stored: bool) -> str:
+    """What stands between words beside blanks and, in what users write themselves, comments."""
+    return (text if is_stored else _COMMENT.sub(" ", text)).strip(" \t\r\n")
 
 
 def _ensure_same_precedence(tree: "exp.Expr") -> None:

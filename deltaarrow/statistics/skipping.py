@@ -41,6 +41,7 @@ from deltaarrow.expressions import (
     StartsWith,
     VariantGet,
     coerce_literal,
+    is_in_total_order,
     is_lossless_cast,
     resolve_column,
 )
@@ -87,13 +88,12 @@ def may_match(
     Returns:
         A mask, or a bool where nothing that is known of a file decides.
 
-    >>> from deltaarrow.expressions import from_sql
     >>> from deltaarrow.schema import Field, Schema
     >>> from deltaarrow.statistics.listed import ListedFiles
     >>> maps = pa.array([[("p", "1")], [("p", None)]], pa.map_(pa.string(), pa.string()))
     >>> files = ListedFiles.of(pa.table({"partition_values": maps, "stats": pa.array(["{}", None])}))
     >>> schema = Schema([Field("p", "long"), Field("a", "long")])
-    >>> may_match(from_sql("p IS NULL"), files, schema, "none", ["p"]).tolist()
+    >>> may_match(IsNull(Column(("p",))), files, schema, "none", ["p"]).tolist()
     [False, True]
     """
     return _Walk(schema, mapping_mode, frozenset(partition_columns), files).may_be_true(predicate)
@@ -152,6 +152,10 @@ class _Walk(NamedTuple):
         match predicate:
             case And(operands):
                 return all_of([self.may_be_true(each) for each in operands])
+            case Or() if (found := _beyond_a_number(predicate)) is not None:
+                # NaN, of which bounds say nothing, is beyond every number.
+                beside = self._evidence(found.left)
+                return ROWS_MIGHT_MATCH if beside is None else beside.may_be_known()
             case Or(operands):
                 return any_of([self.may_be_true(each) for each in operands])
             case Not(operand):
@@ -166,6 +170,8 @@ class _Walk(NamedTuple):
         match predicate:
             case And(operands):
                 return any_of([self.may_be_false(each) for each in operands])
+            case Or() if (found := _beyond_a_number(predicate)) is not None:
+                return self.may_be_true(Compare(_NEGATED[found.op], found.left, found.right))
             case Or(operands):
                 return all_of([self.may_be_false(each) for each in operands])
             case Not(operand):
@@ -276,3 +282,9 @@ def _untyped(operand: Operand) -> Operand:
 
 def _is_nan(literal: Literal) -> bool:
     return isinstance(literal.value, float) and math.isnan(literal.value)
+
+
+def _beyond_a_number(predicate: Predicate) -> Compare | None:
+    """What is greater than a number, NaN included, as a comparison of a column with it; None for all else."""
+    found = is_in_total_order(predicate)
+    return found if found is not None and isinstance(found.right, Literal) else None

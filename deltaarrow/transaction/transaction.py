@@ -38,11 +38,11 @@ from deltaarrow.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from deltaarrow.expressions import Constant, Predicate, bind, from_sql, in_total_order
+from deltaarrow.expressions import Constant, Predicate
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.redaction import redacted
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.spark_sql import ensure_columns_unquoted
+from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
 from deltaarrow.transaction.committer import FileSystemCommitter
@@ -138,8 +138,7 @@ class OptimisticTransaction:
         """
         snapshot = self._need_snapshot()
         if isinstance(predicate, str):
-            ensure_columns_unquoted(predicate, [snapshot.schema])
-            predicate = in_total_order(bind(from_sql(predicate), snapshot.schema), snapshot.schema)
+            predicate = parse_condition(predicate, snapshot.schema, clock=self.clock).predicate
         names = None if columns is None else list(dict.fromkeys(["path", *columns]))
         files = snapshot.files(predicate, names)
         self.read.searches.append(Search(Constant(True) if predicate is None else predicate, matcher))

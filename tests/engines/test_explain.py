@@ -14,8 +14,9 @@ import deltaarrow
 from deltaarrow.deletion_vectors import encode_z85
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.engines.dataset import LogDataset
-from deltaarrow.expressions import bind, from_sql, to_arrow
+from deltaarrow.expressions import to_arrow
 from deltaarrow.variant import variant_array
+from tests.support.conditions import predicate_of
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -58,7 +59,7 @@ def plan_files(plan):
 
 def by_dataset(snapshot, where, columns=None):
     """The explanation, and the files of the scan."""
-    condition = None if where is None else to_arrow(bind(from_sql(where), snapshot.schema))
+    condition = None if where is None else to_arrow(predicate_of(where, snapshot.schema))
     dataset = DeltaDataset(snapshot)
     scanned = dataset.scanner(columns, condition).plan
     return dataset.explain(columns=columns, filter=condition), len(plan_files(scanned))

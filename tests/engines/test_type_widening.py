@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from deltaarrow.expressions import bind, from_sql
+from tests.support.conditions import predicate_of
 from tests.support.delta_json import delta_schema
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
@@ -122,7 +122,7 @@ def test_statistics_of_the_old_type_leave_out_no_matching_file(tmp_path, case):
     # The statistics of the old file are texts or numbers of the old type.
     snapshot = open_snapshot(tmp_path)
     for wanted in case[3]:
-        predicate = bind(from_sql(f"c = {literal(wanted)}"), snapshot.schema)
+        predicate = predicate_of(f"c = {literal(wanted)}", snapshot.schema)
         assert "old.parquet" in snapshot.files(predicate).column("path").to_pylist()
 
 

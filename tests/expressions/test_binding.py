@@ -20,11 +20,12 @@ from deltaarrow.expressions import (
     Opaque,
     StartsWith,
     bind,
-    from_sql,
+    from_filters,
     to_arrow,
     to_duckdb,
 )
 from deltaarrow.schema import ArrayType, Field, Schema, StructType
+from tests.support.conditions import predicate_of
 
 SCHEMA = Schema(
     [
@@ -50,59 +51,60 @@ UTC = dt.UTC
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "arrow_type"),
+    ("name", "given", "value", "arrow_type"),
     [
-        ("i = 5", 5, pa.int32()),
-        ("i = '5'", 5, pa.int32()),
-        ("i = 5.0", 5, pa.int32()),
-        ("i = 5e0", 5, pa.int32()),
-        ("i < 2.5", Decimal("2.5"), None),
-        ("i < 3000000000", 3_000_000_000, None),
-        ("l < 3000000000", 3_000_000_000, pa.int64()),
-        ("l = 1e300", 1e300, None),
-        ("d = 1", 1.0, pa.float64()),
-        ("d = 0.1", 0.1, pa.float64()),
-        ("d = 'NaN'", math.nan, pa.float64()),
-        ("f = 0.1", 0.1, pa.float64()),
-        ("f = 0.5", 0.5, pa.float32()),
-        ("c = 1", Decimal(1), pa.decimal128(10, 2)),
-        ("c = 1.5", Decimal("1.5"), pa.decimal128(10, 2)),
-        ("c = 1.005", Decimal("1.005"), None),
-        ("c < 1e20", 1e20, None),
-        ("s = 'x'", "x", pa.string()),
-        ("x = 'é'", b"\xc3\xa9", pa.binary()),
-        ("b = 'TRUE'", True, pa.bool_()),
-        ("day = '2020-1-31'", dt.date(2020, 1, 31), pa.date32()),
-        ("day = TIMESTAMP_NTZ'2020-01-31 00:00:00'", dt.date(2020, 1, 31), pa.date32()),
-        ("day < TIMESTAMP_NTZ'2020-01-31 01:00:00'", dt.datetime(2020, 1, 31, 1), pa.timestamp("us")),
-        ("ts = '2020-01-31'", dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
-        ("ts = DATE'2020-01-31'", dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
-        ("ts = '2020-01-31 01:00+01:00'", dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
-        ("ntz = '2020-01-31 01:00'", dt.datetime(2020, 1, 31, 1), pa.timestamp("us")),
-        ("l = NULL", None, pa.int64()),
+        ("i", 5, 5, pa.int32()),
+        ("i", "5", 5, pa.int32()),
+        ("i", Decimal("5.0"), 5, pa.int32()),
+        ("i", 5e0, 5, pa.int32()),
+        ("i", Decimal("2.5"), Decimal("2.5"), None),
+        ("i", 3000000000, 3_000_000_000, None),
+        ("l", 3000000000, 3_000_000_000, pa.int64()),
+        ("l", 1e300, 1e300, None),
+        ("d", 1, 1.0, pa.float64()),
+        ("d", Decimal("0.1"), 0.1, pa.float64()),
+        ("d", "NaN", math.nan, pa.float64()),
+        ("f", Decimal("0.1"), 0.1, pa.float64()),
+        ("f", Decimal("0.5"), 0.5, pa.float32()),
+        ("c", 1, Decimal(1), pa.decimal128(10, 2)),
+        ("c", Decimal("1.5"), Decimal("1.5"), pa.decimal128(10, 2)),
+        ("c", Decimal("1.005"), Decimal("1.005"), None),
+        ("c", 1e20, 1e20, None),
+        ("s", "x", "x", pa.string()),
+        ("x", "é", b"\xc3\xa9", pa.binary()),
+        ("b", "TRUE", True, pa.bool_()),
+        ("day", "2020-1-31", dt.date(2020, 1, 31), pa.date32()),
+        ("day", dt.datetime(2020, 1, 31), dt.date(2020, 1, 31), pa.date32()),
+        ("day", dt.datetime(2020, 1, 31, 1), dt.datetime(2020, 1, 31, 1), pa.timestamp("us")),
+        ("ts", "2020-01-31", dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
+        ("ts", dt.date(2020, 1, 31), dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
+        ("ts", "2020-01-31 01:00+01:00", dt.datetime(2020, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC")),
+        ("ntz", "2020-01-31 01:00", dt.datetime(2020, 1, 31, 1), pa.timestamp("us")),
+        ("l", None, None, pa.int64()),
     ],
 )
-def test_literals_get_the_type_of_the_column(text, value, arrow_type):
-    literal = bind(from_sql(text), SCHEMA).right
+def test_literals_get_the_type_of_the_column(name, given, value, arrow_type):
+    literal = bind(Compare("<", Column((name,)), Literal(given)), SCHEMA).right
     assert repr(literal) == repr(Literal(value, arrow_type))
 
 
 def test_columns_get_the_spelling_of_the_schema():
-    assert bind(from_sql("S = 'x'"), SCHEMA).left == Column(("s",))
-    assert bind(from_sql("ST.inner IS NULL"), SCHEMA) == IsNull(Column(("st", "Inner")))
+    assert bind(Compare("=", Column(("S",)), Literal("x")), SCHEMA).left == Column(("s",))
+    assert bind(IsNull(Column(("ST", "inner"))), SCHEMA) == IsNull(Column(("st", "Inner")))
     assert bind(IsNull(Column(("Case",))), SCHEMA) == IsNull(Column(("Case",)))
     assert bind(Opaque("x", (Column(("S",)),)), SCHEMA) == Opaque("x", (Column(("s",)),))
 
 
 def test_the_column_comes_to_the_left():
-    assert bind(from_sql("5 < i"), SCHEMA) == Compare(">", Column(("i",)), Literal(5, pa.int32()))
+    assert bind(Compare("<", Literal(5), Column(("i",))), SCHEMA) == Compare(
+        ">", Column(("i",)), Literal(5, pa.int32())
+    )
 
 
 def test_in_keeps_the_values_that_can_be_there():
-    assert bind(from_sql("i IN (1, 2.5, 3000000000, '4')"), SCHEMA) == IsIn(
-        Column(("i",)), (1, 4), pa.int32()
-    )
-    assert bind(from_sql("i IN (2.5)"), SCHEMA) == IsIn(Column(("i",)), ())
+    listed = IsIn(Column(("i",)), (1, Decimal("2.5"), 3000000000, "4"))
+    assert bind(listed, SCHEMA) == IsIn(Column(("i",)), (1, 4), pa.int32())
+    assert bind(IsIn(Column(("i",)), (Decimal("2.5"),)), SCHEMA) == IsIn(Column(("i",)), ())
 
 
 def test_casts_that_lose_nothing_disappear():
@@ -113,7 +115,7 @@ def test_casts_that_lose_nothing_disappear():
 
 
 def test_binding_goes_everywhere():
-    tree = bind(from_sql("NOT (I = 1 AND (S LIKE 'x%' OR isnan(D)))"), SCHEMA)
+    tree = predicate_of("NOT (I = 1 AND (S LIKE 'x%' OR isnan(D)))", SCHEMA)
     assert isinstance(tree, Not)
     assert isinstance(tree.operand, And)
     assert StartsWith(Column(("s",)), "x") in tree.operand.operands[1].operands
@@ -122,7 +124,7 @@ def test_binding_goes_everywhere():
 def test_a_bound_predicate_runs_on_both_engines():
     import duckdb
 
-    tree = bind(from_sql("c > 1 AND i < 2.5 AND day >= '2020-01-01' AND f > 0 AND i NOT IN (7)"), SCHEMA)
+    tree = predicate_of("c > 1 AND i < 2.5 AND day >= '2020-01-01' AND f > 0 AND i NOT IN (7)", SCHEMA)
     rows = pa.table(
         {
             "c": pa.array([Decimal("1.00"), Decimal("1.01")], pa.decimal128(10, 2)),
@@ -138,28 +140,33 @@ def test_a_bound_predicate_runs_on_both_engines():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "value", "message"),
     [
-        ("nope = 1", "no column 'nope'"),
-        ("st.nope = 1", "no column 'nope'"),
-        ("`CASE` = 1", "no column 'CASE'"),
-        ("i.x = 1", "not a struct"),
-        ("i = 'x'", "'i' is integer and cannot be compared with 'x'"),
-        ("s = 1", "'s' is string and cannot be compared with 1"),
-        ("b = 1", "'b' is boolean"),
-        ("day = 1", "'day' is date"),
-        ("day = '2020-02-30'", "'day' is date"),
-        ("ntz = TIMESTAMP'2020-01-01'", "'ntz' is timestamp_ntz"),
-        ("st = 1", "structtype and cannot be compared"),
-        ("list = 1", "arraytype and cannot be compared"),
-        ("v = 1", "variant and cannot be compared"),
-        ("i LIKE 'x%'", "not a string"),
-        ("i IN (1, 'x')", "cannot be compared with 'x'"),
+        ("nope", 1, "no column 'nope'"),
+        (("st", "nope"), 1, "no column 'nope'"),
+        ("CASE", 1, "no column 'CASE'"),
+        (("i", "x"), 1, "not a struct"),
+        ("i", "x", "'i' is integer and cannot be compared with 'x'"),
+        ("s", 1, "'s' is string and cannot be compared with 1"),
+        ("b", 1, "'b' is boolean"),
+        ("day", 1, "'day' is date"),
+        ("day", "2020-02-30", "'day' is date"),
+        ("ntz", dt.datetime(2020, 1, 1, tzinfo=UTC), "'ntz' is timestamp_ntz"),
+        ("st", 1, "structtype and cannot be compared"),
+        ("list", 1, "arraytype and cannot be compared"),
+        ("v", 1, "variant and cannot be compared"),
     ],
 )
-def test_what_does_not_fit_is_refused(text, message):
+def test_what_does_not_fit_is_refused(name, value, message):
     with pytest.raises(InvalidPredicateError, match=message):
-        bind(from_sql(text), SCHEMA)
+        bind(from_filters([(name, "=", value)]), SCHEMA)
+
+
+def test_prefixes_and_members_have_to_fit_as_well():
+    with pytest.raises(InvalidPredicateError, match="not a string"):
+        bind(StartsWith(Column(("i",)), "x"), SCHEMA)
+    with pytest.raises(InvalidPredicateError, match="cannot be compared with 'x'"):
+        bind(from_filters([("i", "in", [1, "x"])]), SCHEMA)
 
 
 def test_null_tests_take_any_column():

@@ -16,16 +16,29 @@ from deltaarrow.expressions import (
     Or,
     columns_of,
     conjuncts,
-    from_sql,
     is_exact,
     null_safe_equal,
 )
+from deltaarrow.schema import Field, Schema, StructType
+from tests.support.conditions import predicate_of
 
 A, B = Column(("a",)), Column(("s", "b"))
+SCHEMA = Schema(
+    [
+        *(Field(name, "long") for name in "aefg"),
+        Field("b", "string"),
+        Field("c", "string"),
+        Field("d", "double"),
+        Field("day", "date"),
+        Field("s", StructType([Field("b", "long")])),
+    ]
+)
 
 
 def test_columns_of_every_node():
-    tree = from_sql("a = 1 AND (s.b IN (2) OR c LIKE 'x%' OR isnan(d) OR NOT e IS NULL OR f > g) AND TRUE")
+    tree = predicate_of(
+        "a = 1 AND (s.b IN (2) OR c LIKE 'x%' OR isnan(d) OR NOT e IS NULL OR f > g) AND TRUE", SCHEMA
+    )
     assert columns_of(tree) == {("a",), ("s", "b"), ("c",), ("d",), ("e",), ("f",), ("g",)}
     assert columns_of(Not(Opaque("x", (A, B)))) == {("a",), ("s", "b")}
 
@@ -48,11 +61,11 @@ def test_null_safe_equality():
 
 
 def test_exactness():
-    assert is_exact(from_sql("a = 1 OR NULL"))
+    assert is_exact(predicate_of("a = 1 OR NULL", SCHEMA))
     assert not is_exact(Or((NULL, Not(IsNull(Opaque("x"))))))
 
 
 def test_trees_are_values():
-    tree = from_sql("a = 1 AND b IN ('x', 'y') AND c < DATE'2020-01-01'")
+    tree = predicate_of("a = 1 AND b IN ('x', 'y') AND day < DATE'2020-01-01'", SCHEMA)
     assert pickle.loads(pickle.dumps(tree)) == tree
-    assert hash(tree) == hash(from_sql("a = 1 AND b IN ('x', 'y') AND c < DATE'2020-01-01'"))
+    assert hash(tree) == hash(predicate_of("a = 1 AND b IN ('x', 'y') AND day < DATE'2020-01-01'", SCHEMA))

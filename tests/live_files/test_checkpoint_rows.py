@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import deltaarrow as da
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.expressions import from_sql
 from deltaarrow.live_files import checkpoint_rows, listing
 from deltaarrow.live_files.checkpoint_rows import CheckpointRows
+from tests.support.conditions import predicate_of
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -110,13 +110,15 @@ def table_of(folder, kind, stats="json", count=12):
 
 def paths(snapshot, condition):
     """Sorted, as DuckDB reads several files in any order."""
-    return sorted(snapshot.files(from_sql(condition), ["path"]).column("path").to_pylist())
+    return sorted(
+        snapshot.files(predicate_of(condition, snapshot.schema), ["path"]).column("path").to_pylist()
+    )
 
 
 def of_one_table(snapshot, condition):
     """The same, by a table of all files."""
     files = snapshot.files()
-    kept = files.take(np.flatnonzero(snapshot.may_match(files, from_sql(condition))))
+    kept = files.take(np.flatnonzero(snapshot.may_match(files, predicate_of(condition, snapshot.schema))))
     return sorted(kept.column("path").to_pylist())
 
 
@@ -216,7 +218,7 @@ def test_an_add_without_a_size_is_not_left_out_in_silence(tmp_path):
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert paths(snapshot, "id = 4") == ["f4"]
     with pytest.raises(CorruptLogError, match="without a field"):
-        snapshot.files(from_sql("id = 4"), ["path", "size"])
+        snapshot.files(predicate_of("id = 4", snapshot.schema), ["path", "size"])
 
 
 PARTITIONED = pa.schema(
@@ -306,10 +308,10 @@ def test_partition_values_are_read_once_for_all_snapshots_of_a_checkpoint(tmp_pa
     )
     opened = da.DeltaTable(tmp_path)
     for condition in ("word = 'a'", "word = 'b'", "word = 'a' AND day IS NOT NULL"):
-        opened.snapshot.files(from_sql(condition))
+        opened.snapshot.files(predicate_of(condition, opened.snapshot.schema))
     table.commit([table.add_file(1, {"day": None, "word": None, "number": None})])
     opened.update_incremental()
-    assert opened.snapshot.files(from_sql("word = 'b'"), ["path"]).num_rows == 0
+    assert opened.snapshot.files(predicate_of("word = 'b'", opened.snapshot.schema), ["path"]).num_rows == 0
     assert found == ["word", "day"]
 
 
@@ -367,10 +369,12 @@ def test_what_commits_say_of_a_file_stands(table):
     names = ["path", "deletion_vector", "partition_values", "stats"]
     for condition in ON_P:
         files = snapshot.files(columns=names)
-        kept = files.take(np.flatnonzero(snapshot.may_match(files, from_sql(condition)))).to_pylist()
-        assert sorted(snapshot.files(from_sql(condition), names).to_pylist(), key=repr) == sorted(
-            kept, key=repr
-        )
+        kept = files.take(
+            np.flatnonzero(snapshot.may_match(files, predicate_of(condition, snapshot.schema)))
+        ).to_pylist()
+        assert sorted(
+            snapshot.files(predicate_of(condition, snapshot.schema), names).to_pylist(), key=repr
+        ) == sorted(kept, key=repr)
 
 
 PATHS = [

@@ -4,12 +4,13 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
-from deltaarrow.expressions import Column, Compare, Literal, from_sql
+from deltaarrow.expressions import Column, Compare, Literal
 from deltaarrow.live_files import listing
 from deltaarrow.live_files.checkpoint_rows import CheckpointRows
 from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import listed
+from tests.support.conditions import predicate_of
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -45,11 +46,13 @@ def snapshot(tmp_path, request):
 
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where, monkeypatch):
-    predicate = from_sql(where)
+    predicate = predicate_of(where, snapshot.schema)
     first = plan_scan(snapshot, predicate, ["id"]).files
     again = Snapshot(snapshot.state)
     for other in ["id = 3", "p = 1", where]:
-        plan_scan(again, from_sql(other), ["id"])  # from the second question on the files are in memory
+        plan_scan(
+            again, predicate_of(other, snapshot.schema), ["id"]
+        )  # from the second question on the files are in memory
     assert plan_scan(again, predicate, ["id"]).files.equals(first)
     monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
     assert plan_scan(Snapshot(snapshot.state), predicate, ["id"]).files.equals(first)
@@ -61,14 +64,14 @@ def test_statistics_of_a_column_are_parsed_once(snapshot, monkeypatch):
     monkeypatch.setattr(
         listed, "read_statistics", lambda *given, **named: reads.append(1) or read(*given, **named)
     )
-    assert snapshot.files(from_sql("p = 1"), ["size"]).num_rows == 1
+    assert snapshot.files(predicate_of("p = 1", snapshot.schema), ["size"]).num_rows == 1
     for where, count in [("id = 25", 1), ("id > 18 AND id <= 30", 3), ("id IN (1, 39)", 2), ("id = 99", 0)]:
-        assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == count
+        assert plan_scan(snapshot, predicate_of(where, snapshot.schema), ["id"]).files.num_rows == count
     assert len(reads) == 1
 
 
 def test_of_a_small_table_the_log_is_asked_twice_at_most(snapshot, monkeypatch):
-    predicates = [from_sql(f"p = {number}") for number in range(5)]
+    predicates = [predicate_of(f"p = {number}", snapshot.schema) for number in range(5)]
     for predicate in predicates[:2]:
         snapshot.files(predicate)
     monkeypatch.setattr(listing, "list_files", lambda *given: pytest.fail("the log was asked"))
@@ -87,14 +90,15 @@ def test_a_file_that_is_there_twice_is_refused(tmp_path):
     add = table.add_file(pa.table({"id": [1]}))
     other = {"add": add["add"] | {"path": f"{tmp_path}/{add['add']['path']}"}}
     table.commit([add, other])
+    snapshot = open_snapshot(tmp_path)
     with pytest.raises(CorruptLogError, match="twice"):
-        plan_scan(open_snapshot(tmp_path), from_sql("id = 1"), ["id"])
+        plan_scan(snapshot, predicate_of("id = 1", snapshot.schema), ["id"])
 
 
 def test_a_column_that_is_not_there_is_refused_at_every_plan(snapshot):
     for _ in range(3):
         with pytest.raises(SchemaMismatchError):
-            plan_scan(snapshot, from_sql("nowhere = 1"), ["id"])
+            plan_scan(snapshot, Compare("=", Column(("nowhere",)), Literal(1)), ["id"])
         with pytest.raises(SchemaMismatchError):
             plan_scan(snapshot, None, ["nowhere"])
 
@@ -107,7 +111,7 @@ def test_a_partition_value_that_is_none_is_left_to_who_reads_the_file(tmp_path, 
     snapshot = open_snapshot(tmp_path)
     for where, count in [("p = 1", 1), ("id = 0", 1), ("d = '2026-01-01'", 2), ("p = 2 AND d IS NULL", 0)]:
         for _ in range(2):
-            assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == count
+            assert plan_scan(snapshot, predicate_of(where, snapshot.schema), ["id"]).files.num_rows == count
 
 
 @pytest.mark.parametrize(
@@ -126,4 +130,4 @@ def test_numbers_of_unlike_types_are_not_compared_by_pyarrow(tmp_path, name, tex
     values = {"money": None, "long": None, name: text}
     table.commit([table.add_file(pa.table({"id": [1]}), values)])
     snapshot = open_snapshot(tmp_path)
-    assert plan_scan(snapshot, from_sql(where), ["id"]).files.num_rows == 1
+    assert plan_scan(snapshot, predicate_of(where, snapshot.schema), ["id"]).files.num_rows == 1

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow as da
-from deltaarrow.expressions import from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.conditions import predicate_of
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("s", pa.struct([("d", pa.decimal128(10, 2))]))])
@@ -37,9 +37,11 @@ def test_statistics_as_a_struct_prune_like_texts(tmp_path, kind):
         "at = TIMESTAMP '2022-01-01 00:00:00.123456Z'",
         "s.d = 2022.25",
     ):
-        found = snapshot.files(from_sql(condition), ["path"]).column("path").to_pylist()
+        found = snapshot.files(predicate_of(condition, snapshot.schema), ["path"]).column("path").to_pylist()
         assert found == ["2022"], condition
-    found = snapshot.files(from_sql("at >= '2022-01-01 00:00:00.123456'"), ["path", "stats"])
+    found = snapshot.files(
+        predicate_of("at >= '2022-01-01 00:00:00.123456'", snapshot.schema), ["path", "stats"]
+    )
     assert sorted(found.column("path").to_pylist()) == ["2022", "2023"]
     assert found.column("stats").null_count == 0
 

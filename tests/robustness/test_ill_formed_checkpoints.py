@@ -9,9 +9,9 @@ import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import CorruptLogError, DeltaError, VersionNotFoundError
-from deltaarrow.expressions import bind, from_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import LocalStore
+from tests.support.conditions import predicate_of
 from tests.support.exercise import refusals
 from tests.support.small_tables import write_small_table
 
@@ -279,7 +279,7 @@ def test_files_are_listed_from_the_next_checkpoint_when_theirs_is_cleaned_up(tmp
     snapshots = [Snapshot.load(LocalStore(str(builder.path)), version) for version in (4, 3)]
     clean_up(builder, 4)
     assert snapshots[0].files().num_rows == 4
-    day = bind(from_sql("day = DATE '2026-01-02'"), snapshots[0].schema)
+    day = predicate_of("day = DATE '2026-01-02'", snapshots[0].schema)
     assert snapshots[0].files(day).num_rows == 1
     assert snapshots[0].tombstones().num_rows == 2
     with pytest.raises(VersionNotFoundError, match="version 3 can no longer be read"):

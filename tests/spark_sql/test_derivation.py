@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.expressions import TRUE, bind, from_sql, to_duckdb
+from deltaarrow.expressions import TRUE, to_duckdb
 from deltaarrow.schema import Field, Schema, to_arrow_type
 from deltaarrow.spark_sql import derived_predicate, evaluate, parse_expression
+from tests.support.conditions import predicate_of
 
 pytestmark = pytest.mark.feature("generatedColumns")
 
@@ -140,7 +141,7 @@ def test_no_row_is_hidden(name, text):
     con.register("rows", rows)
     derived_some = False
     for condition in conditions:
-        predicate = bind(from_sql(condition), schema)
+        predicate = predicate_of(condition, schema)
         found = derived_predicate(predicate, schema, ["p"])
         derived_some |= found != TRUE
         hidden = con.sql(
@@ -195,7 +196,7 @@ def test_year_month_day_and_hour_are_one_condition(name, count, op, bound, other
     ]
     schema = Schema([Field(name, SOURCES[name][0]), *made])
     value = bound.date() if name == "d" else bound.replace(tzinfo=UTC) if name == "t" else bound
-    predicate = bind(from_sql(f"{name} {op} {literal(value)}"), schema)
+    predicate = predicate_of(f"{name} {op} {literal(value)}", schema)
     found = derived_predicate(predicate, schema, list(columns)[::-1])
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -227,10 +228,10 @@ def test_nothing_is_said_of_what_is_not_known():
         "a = b",
         "a != 5",
     ):
-        found = derived_predicate(bind(from_sql(condition), schema), schema, ["p", "q", "r"])
+        found = derived_predicate(predicate_of(condition, schema), schema, ["p", "q", "r"])
         assert found == TRUE, condition
-    assert derived_predicate(bind(from_sql("a = 0"), schema), schema, ["v"]) == TRUE
-    assert derived_predicate(bind(from_sql("a = 1"), schema), schema, ["v"]) != TRUE
+    assert derived_predicate(predicate_of("a = 0", schema), schema, ["v"]) == TRUE
+    assert derived_predicate(predicate_of("a = 1", schema), schema, ["v"]) != TRUE
 
 
 @pytest.mark.parametrize("mapping", ["none", "name"])
@@ -253,7 +254,7 @@ def test_files_are_left_out_without_statistics(tmp_path, mapping):
     snapshot = DeltaTable(tmp_path).snapshot
 
     def files(condition):
-        return snapshot.files(bind(from_sql(condition), snapshot.schema)).num_rows
+        return snapshot.files(predicate_of(condition, snapshot.schema)).num_rows
 
     assert files("id = 7") == 1
     assert files("id > 1") == 4
@@ -277,7 +278,7 @@ def test_year_month_and_day_leave_files_out_together(tmp_path):
     snapshot = DeltaTable(tmp_path).snapshot
 
     def files(condition):
-        return snapshot.files(bind(from_sql(condition), snapshot.schema)).num_rows
+        return snapshot.files(predicate_of(condition, snapshot.schema)).num_rows
 
     assert files("at >= TIMESTAMP '2026-01-25 00:00:00Z'") == 3
     assert files("at < TIMESTAMP '2026-01-10 00:00:00Z'") == 2

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.engines.polars import DeltaResolver
-from deltaarrow.expressions import bind, from_sql, to_arrow
+from deltaarrow.expressions import to_arrow
 from deltaarrow.scan import with_row_tracking
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.conditions import predicate_of
 
 __all__ = ["ENGINES", "open_snapshot"]
 
@@ -27,7 +28,7 @@ def _read_dataset(
 ) -> pa.Table:
     schema = with_row_tracking(snapshot.schema) if row_tracking else snapshot.schema
     # Spark quotes names otherwise than the other engines.
-    condition = None if where is None else to_arrow(bind(from_sql(where.replace('"', "`")), schema))
+    condition = None if where is None else to_arrow(predicate_of(where.replace('"', "`"), schema))
     return DeltaDataset(snapshot, with_row_ids=row_tracking).to_table(columns=columns, filter=condition)
 
 

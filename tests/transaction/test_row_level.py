@@ -20,8 +20,8 @@ from deltaarrow.errors import (
     ConcurrentDeleteReadException,
     ConcurrentWriteException,
 )
-from deltaarrow.expressions import bind, from_sql
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction, read_set
 from tests.support.row_changes import (
@@ -375,13 +375,13 @@ def test_a_matcher_is_given_the_files_that_came_and_may_match(table):
 def test_a_matcher_may_scan_the_files_that_came(table, ids, is_committed):
     transaction = table.begin()
     snapshot = transaction.snapshot
-    predicate = bind(from_sql("id = 30 AND seen = 0"), snapshot.schema)
+    condition = parse_condition("id = 30 AND seen = 0", snapshot.schema)
 
     def matcher(files: pa.Table) -> bool:
         plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, ("id", "seen"), files)
-        return any(True for _ in scan.find_matches(plan, predicate))
+        return any(True for _ in scan.find_matches(plan, condition))
 
-    transaction.read_files(predicate, row_level=True, matcher=matcher)
+    transaction.read_files(condition.predicate, row_level=True, matcher=matcher)
     add_rows(transaction, {50: 0})
     table.run(lambda other, ids: add_rows(other, dict.fromkeys(ids, 0)), *ids)
     with contextlib.nullcontext() if is_committed else pytest.raises(ConcurrentAppendException):

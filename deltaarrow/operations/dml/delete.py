@@ -13,7 +13,7 @@ from deltaarrow.operations.dml.operation import (
     times,
 )
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
-from deltaarrow.operations.dml.row_scope import ALWAYS, Condition
+from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.lost_rows import LostRows
 
@@ -54,7 +54,7 @@ def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any
     }
 
 
-def _whole_files(plan: scan.ScanPlan, condition: Condition) -> list[int] | None:
+def _whole_files(plan: scan.ScanPlan, condition: QueryCondition) -> list[int] | None:
     """The places of the files whose rows all go, where that is so of every file that has such rows."""
     if condition is ALWAYS:
         return list(range(plan.files.num_rows))
@@ -70,7 +70,7 @@ def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> 
     return StagedRows(by_clause={0: lost.lost_rows})
 
 
-def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Condition) -> StagedRows:
+def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: QueryCondition) -> StagedRows:
     # A deletion by vectors is read from these; copies of the rows that stay would be taken for new ones.
     writes_changes = operation.has_change_feed and not operation.transaction.marks_deleted_rows
     ids = scan.ROW_TRACKING_COLUMNS if writes_changes and operation.tracking is not None else ()

@@ -29,7 +29,7 @@ from deltaarrow.operations.dml.query import (
     found_columns,
     has_rows,
 )
-from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope, TopColumn
+from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
 from deltaarrow.transaction import RowMatcher
@@ -255,7 +255,7 @@ class _Merge:
 
     def _tested(self, alias: str) -> set[str]:
         """The columns of a table that conditions read."""
-        conditions: Iterable[Condition] = (self.condition, *(each.condition for each in self.clauses))
+        conditions: Iterable[QueryCondition] = (self.condition, *(each.condition for each in self.clauses))
         return {name for each in conditions for side, name in each.columns if side == alias}
 
     def _old(self) -> dict[str, str]:

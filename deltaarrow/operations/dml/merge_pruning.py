@@ -26,7 +26,7 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.query import Clause
-from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, RowScope
+from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope
 from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.spark_sql import Equality
 
@@ -43,7 +43,7 @@ def read_predicate(
     cursor: "duckdb.DuckDBPyConnection | None",
     source: str,
     statement: MergeStatement,
-    condition: Condition,
+    condition: QueryCondition,
     clauses: Sequence[Clause],
     scope: RowScope,
     schema: Schema,
@@ -71,7 +71,7 @@ def read_predicate(
 def _matching(
     cursor: "duckdb.DuckDBPyConnection | None",
     source: str,
-    condition: Condition,
+    condition: QueryCondition,
     scope: RowScope,
     schema: Schema,
 ) -> Predicate:

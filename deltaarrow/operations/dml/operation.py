@@ -25,7 +25,7 @@ from deltaarrow.operations.dml.query import (
     has_rows,
     read_changes,
 )
-from deltaarrow.operations.dml.row_scope import Condition, RowScope
+from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.lost_rows import FileLosses
 from deltaarrow.operations.row_tracking import tracking_of
@@ -164,7 +164,7 @@ class RowOperation:
         names = tuple(name for name in own.names if name in wanted)
         return scan.ScanPlan(replace(layout, schema=own), self.snapshot.version, names, files)
 
-    def matcher(self, condition: Condition) -> RowMatcher:
+    def matcher(self, condition: QueryCondition) -> RowMatcher:
         """Return what tells whether files hold a row for which a condition on the table is TRUE.
 
         A row for which it cannot be computed counts as well: the statement would have failed.
@@ -276,14 +276,14 @@ def single_scope(operation: RowOperation) -> RowScope:
     )
 
 
-def _where(condition: Condition) -> str:
+def _where(condition: QueryCondition) -> str:
     """Return a condition on the rows ``t``, which does not fail for rows that are gone."""
     if not condition.can_fail:
         return condition.sql
     return f"CASE WHEN t.{scan.ROW_COLUMN} IS NOT NULL THEN {condition.sql} END"
 
 
-def rows_sql(rows: str, condition: Condition, ids: Sequence[str], exported: Iterable[str]) -> str:
+def rows_sql(rows: str, condition: QueryCondition, ids: Sequence[str], exported: Iterable[str]) -> str:
     """Return the rows that meet a condition on the table alone, for the one clause of a `ChangeQuery`.
 
     Args:

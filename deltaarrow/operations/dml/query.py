@@ -26,7 +26,7 @@ import deltaarrow.scan as scan
 from deltaarrow.arrays import booleans
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
-from deltaarrow.operations.dml.row_scope import ALWAYS, Condition, Value
+from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
 from deltaarrow.schema import Schema
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Clause:
     """What becomes of the rows that meet a condition: `values` has the columns that it gives, by name."""
 
     kind: ClauseKind
-    condition: Condition = ALWAYS
+    condition: QueryCondition = ALWAYS
     values: Mapping[str, Value] = field(default_factory=dict)
 
 

@@ -1,30 +1,15 @@
 """Spark SQL that users write about rows, as DuckDB SQL in one query over data files and a source.
 
 Conditions and values are understood by `deltaarrow.spark_sql`, with the values and errors of Spark's
-ANSI mode. A condition on the table alone that `deltaarrow.expressions` understands is put as that does, so
-that DuckDB hands it to its reader of files. A column that is assigned as it is may be of any type.
+ANSI mode. A column that is assigned as it is may be of any type.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.errors import (
-    DeltaError,
-    InvalidPredicateError,
-    SchemaMismatchError,
-    UnsupportedFeatureError,
-)
-from deltaarrow.expressions import (
-    TRUE,
-    Predicate,
-    bind,
-    columns_of,
-    compares_with_literals,
-    from_sql,
-    in_total_order,
-    to_duckdb,
-)
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.expressions import TRUE, Predicate
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import DataType, Field, StructType, resolve_path
 from deltaarrow.spark_sql import (
@@ -35,25 +20,25 @@ from deltaarrow.spark_sql import (
     Node,
     Path,
     assigned,
+    condition_on,
     ensure_columns_unquoted,
     has_same_shape,
     has_text_rules,
     known_equalities,
-    known_predicate,
     parse_column,
     parse_expression,
     to_native_sql,
 )
 
-__all__ = ["ALWAYS", "Condition", "RowScope", "TopColumn", "Value"]
+__all__ = ["ALWAYS", "QueryCondition", "RowScope", "TopColumn", "Value"]
 
 TopColumn = tuple[str, str]
 """The alias of a table, and the name of one of its columns."""
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition as SQL, and what is known of it.
+class QueryCondition:
+    """A condition as SQL of a query, and what is known of it.
 
     `columns` are those that it reads, `pruning` what it says of the rows of the target, and `equalities` by
     which columns of the target these meet rows of the source. It `can_fail` on rows that it cannot be
@@ -68,7 +53,7 @@ class Condition:
     can_fail: bool = False
 
 
-ALWAYS = Condition("true", "true")
+ALWAYS = QueryCondition("true", "true")
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ class RowScope:
             sql = f"struct_extract({sql}, {quote_literal(name)})"
         return sql
 
-    def condition(self, text: str) -> Condition:
+    def condition(self, text: str) -> QueryCondition:
         """Return a condition on the rows.
 
         Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` and
@@ -125,37 +110,20 @@ class RowScope:
         """
         if not isinstance(text, str):
             raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
-        ensure_columns_unquoted(text, self.tables.values())
-        return self._plain(text) or self._spelled_out(text)
-
-    def _plain(self, text: str) -> Condition | None:
-        """The condition where it reads the target alone and is simple; else None."""
-        if list(self.tables) != [self.target]:
-            return None
-        schema = self.tables[self.target]
         try:
-            predicate = in_total_order(bind(from_sql(text), schema), schema)
-            sql = to_duckdb(predicate, lambda path: self.column((self.target, *path)))
-        except DeltaError:
-            return None
-        if not compares_with_literals(predicate):
-            return None  # between others DuckDB has rules of its own
-        if any(has_text_rules(resolve_path(schema, path)) for path in columns_of(predicate)):
-            return None
-        read = frozenset((self.target, path[0]) for path in columns_of(predicate))
-        return Condition(text, sql, read, predicate)
-
-    def _spelled_out(self, text: str) -> Condition:
-        expression = self._parsed(text)
-        if getattr(expression.type, "type", None) not in ("boolean", "void"):
-            raise InvalidPredicateError(f"{text!r} is no condition: its values are {expression.type!r}")
-        pruning: Predicate = TRUE
-        equalities: list[Equality] = []
-        if self.target in self.tables:
-            pruning = known_predicate(expression, self.target, self.tables[self.target])
-            equalities = known_equalities(expression, self.target)
-        sql, columns = self._sql(expression), _top(expression.columns)
-        return Condition(text, sql, columns, pruning, tuple(equalities), can_fail=True)
+            found = condition_on(text, self._scope, self.target, self.now_ms)
+            sql = found.to_duckdb(self.column)
+        except UnsupportedFeatureError as error:
+            raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
+        has_target = self.target in self.tables
+        return QueryCondition(
+            text,
+            sql,
+            _top(found.columns),
+            found.predicate if has_target else TRUE,
+            tuple(known_equalities(found.expression, self.target)) if has_target else (),
+            can_fail=not found.is_exact,
+        )
 
     def _parsed(self, text: str) -> Expression:
         try:

@@ -1,0 +1,249 @@
+"""A condition in Spark SQL as one value, from its text to the last row: `Condition`.
+
+Its text is parsed and typed once. Of each part that AND joins there is the typed expression, which decides
+on rows, and the predicate made of that, which leaves out files, row groups and rows. A part whose predicate
+is exact is decided by it, with pyarrow or in DuckDB's reader of files; the others are computed in the
+sandbox, or by DuckDB beside the rest of a query. Both come from one typed expression and say the same.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaarrow.clock import Clock, system_clock
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    InvalidPredicateError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
+from deltaarrow.expressions import (
+    And,
+    Predicate,
+    is_exact,
+    not_on_rows,
+    to_arrow,
+    to_duckdb,
+    variant_paths,
+)
+from deltaarrow.fork_safety import cached_property
+from deltaarrow.schema import StructType
+from deltaarrow.spark_sql.binding import parse_parts
+from deltaarrow.spark_sql.evaluation import evaluate
+from deltaarrow.spark_sql.known import known_predicate
+from deltaarrow.spark_sql.native import to_native_sql
+from deltaarrow.spark_sql.nodes import Expression, Path, refused
+from deltaarrow.spark_sql.operators import all_of
+from deltaarrow.spark_sql.quoted_names import ensure_columns_unquoted
+from deltaarrow.spark_sql.scope import AliasScope
+from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+__all__ = ["Condition", "condition_on", "evaluation_error", "parse_condition"]
+
+_UNSUPPORTED = "unsupported: "
+_NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
+"""How the texts of these exceptions of DuckDB begin where they come by way of an Arrow stream."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What AND joins with the other parts, as an expression and as a predicate."""
+
+    expression: Expression
+    predicate: Predicate
+
+    @cached_property
+    def is_exact(self) -> bool:
+        return is_exact(self.predicate)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on rows; picklable.
+
+    Attributes:
+        text: as the user has written it.
+        parts: what AND joins in it.
+        alias: of the table that `predicate` is on, where there are several; their columns have paths that
+            begin with an alias then.
+        moment_ms: what ``current_timestamp()`` is in it, in milliseconds since 1970.
+    """
+
+    text: str
+    parts: tuple[_Part, ...]
+    alias: str | None
+    moment_ms: int
+
+    @cached_property
+    def predicate(self) -> Predicate:
+        """The value of the condition on every row, with `Opaque` parts in the place of what it cannot say."""
+        predicates = tuple(part.predicate for part in self.parts)
+        return predicates[0] if len(predicates) == 1 else And(predicates)
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The whole condition."""
+        return _joined(self.text, self.parts)
+
+    @property
+    def columns(self) -> tuple[Path, ...]:
+        """The columns that it reads."""
+        return self.expression.columns
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `predicate` says all of it."""
+        return all(part.is_exact for part in self.parts)
+
+    @property
+    def conjuncts(self) -> Sequence["Condition"]:
+        """The parts as conditions of their own, all of which have to be met."""
+        return [Condition(self.text, (part,), self.alias, self.moment_ms) for part in self.parts]
+
+    @cached_property
+    def arrow(self) -> "pc.Expression | None":
+        """The condition for pyarrow to evaluate, where `predicate` says all of it.
+
+        Raises `InvalidPredicateError` for a part of a variant, by which files are chosen and not rows.
+        """
+        for part in variant_paths(self.predicate):
+            raise not_on_rows(part)
+        return to_arrow(self.predicate) if self.is_exact else None
+
+    def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch that meet the condition.
+
+        Raises `InvalidPredicateError` where it cannot be computed for a row.
+        """
+        exact = tuple(part.predicate for part in self.parts if part.is_exact)
+        if exact and batch.num_rows:
+            batch = batch.filter(to_arrow(And(exact)))
+        others = [part for part in self.parts if not part.is_exact]
+        if not others or not batch.num_rows:
+            return batch
+        try:
+            kept = evaluate(_joined(self.text, others), batch, clock=self._clock)
+        except ConstraintViolationError as error:
+            raise InvalidPredicateError(str(error)) from error
+        return batch.filter(kept)
+
+    def to_duckdb(self, column: Callable[[Path], str]) -> str:
+        """SQL that is TRUE for the rows that meet the condition, and for no others.
+
+        `column` gives the SQL of a column, in the type that DuckDB's reader of files shows it in. What the
+        predicate says stands alone, so that DuckDB hands it to that reader; what may fail is computed for
+        no other rows than those that meet the rest.
+        """
+        own: Path = () if self.alias is None else (self.alias,)
+        safe = [
+            to_duckdb(part.predicate, lambda path: column((*own, *path)))
+            if part.is_exact
+            else self._computed([part], column)
+            for part in self.parts
+            if part.is_exact or not part.expression.root.can_fail
+        ]
+        failing = [part for part in self.parts if not part.is_exact and part.expression.root.can_fail]
+        if failing:
+            sql = self._computed(failing, column)
+            safe.append(f"CASE WHEN {' AND '.join(safe)} THEN {sql} ELSE FALSE END" if safe else sql)
+        return f"({' AND '.join(safe)})" if safe else "TRUE"
+
+    def _computed(self, parts: Sequence[_Part], column: Callable[[Path], str]) -> str:
+        expression = _joined(self.text, parts)
+        columns = {path: column(path) for path in expression.columns}
+        return f"({to_native_sql(expression, columns, now_ms=self.moment_ms)})"
+
+    def _clock(self) -> int:
+        return self.moment_ms
+
+
+def _joined(text: str, parts: Sequence[_Part]) -> Expression:
+    if len(parts) == 1:
+        return Expression(text, parts[0].expression.root)
+    return Expression(text, all_of(tuple(part.expression.root for part in parts)))
+
+
+def evaluation_error(error: Exception, text: str) -> Exception | None:
+    """What to raise where DuckDB cannot compute a condition for a row; None for any other error of it."""
+    import duckdb
+
+    failures = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
+    is_streamed = isinstance(error, OSError) and str(error).startswith(_NOT_COMPUTED)
+    if not isinstance(error, failures) and not is_streamed:
+        return None
+    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
+    if message.startswith(_UNSUPPORTED):
+        why = message.removeprefix(_UNSUPPORTED)
+        return UnsupportedFeatureError(f"{why} is not supported in {text!r}", feature="expression")
+    return InvalidPredicateError(f"the condition {text!r} cannot be evaluated: {message}")
+
+
+def parse_condition(text: str, schema: StructType, *, clock: Clock = system_clock) -> Condition:
+    """The condition on the rows of one table that a user has written in Spark SQL.
+
+    Args:
+        text: the condition; it has Spark's values, in ANSI mode and with timestamps in UTC. Beside what
+            `parse_expression` knows it may have ``variant_get`` of a path as a type, by which files are
+            chosen and not rows.
+        schema: the logical schema of the rows.
+        clock: tells what ``current_timestamp()`` is, here and wherever the condition is evaluated.
+
+    Raises:
+        InvalidPredicateError: it is not one condition, holds what is not on the list, or names a column
+            that is not there.
+
+    >>> from deltaarrow.schema import Field, Schema
+    >>> schema = Schema([Field("s", "string"), Field("i", "long")])
+    >>> condition = parse_condition("upper(s) = 'A' AND i > 2", schema)
+    >>> condition.select(pa.record_batch({"s": ["a", "a", "b"], "i": [1, 3, 5]})).to_pylist()
+    [{'s': 'a', 'i': 3}]
+    """
+    try:
+        return _parsed(text, schema, None, schema, clock(), chooses_files=True)
+    except (UnsupportedFeatureError, SchemaMismatchError) as error:
+        raise InvalidPredicateError(str(error)) from error
+
+
+def condition_on(text: str, scope: AliasScope, alias: str, moment_ms: int) -> Condition:
+    """The condition on the rows of several tables of which one, with an alias, is to be read from files.
+
+    Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` raises.
+    """
+    tables: dict[str, Any] = dict(scope.tables)
+    return _parsed(text, scope, alias, tables.get(alias), moment_ms, chooses_files=False)
+
+
+def _parsed(
+    text: str,
+    scope: StructType | AliasScope,
+    alias: str | None,
+    schema: StructType | None,
+    moment_ms: int,
+    *,
+    chooses_files: bool,
+) -> Condition:
+    ensure_columns_unquoted(text, scope.tables.values() if isinstance(scope, AliasScope) else [scope])
+    found = list(_parts(text, scope, alias, schema, chooses_files))
+    return Condition(text, tuple(found), alias, moment_ms)
+
+
+def _parts(
+    text: str,
+    scope: StructType | AliasScope,
+    alias: str | None,
+    schema: StructType | None,
+    chooses_files: bool,
+) -> Iterator[_Part]:
+    for node, words in parse_parts(text, scope, chooses_files=chooses_files):
+        if node.type not in (BOOLEAN, VOID):
+            raise InvalidPredicateError(f"{words!r} is no condition: its values are {type_name(node.type)}")
+        expression = Expression(text, all_of((node,)) if node.type == VOID else node)
+        known = StructType([]) if schema is None else schema
+        yield _Part(expression, known_predicate(expression, alias, known, words))
+    if not text.strip():
+        raise refused("an empty text")
