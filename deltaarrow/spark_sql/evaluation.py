@@ -204,8 +204,8 @@ def _ensure_within_years(array: pa.Array, node: ColumnRef, least: int, most: int
     found = pc.min_max(numbers).as_py()
     if found["min"] is not None and (found["min"] < least or found["max"] > most):
         raise UnsupportedFeatureError(
-            f"column {'.'.join(node.path)!r} holds a time outside the years 1 to 9999, which stored"
-            " expressions are not evaluated for",
+            f"column {'.'.join(node.path)!r} holds a time outside the years 1 to 9999, for which SQL"
+            " expressions are not computed",
             feature="expression",
         )
 
@@ -234,7 +234,7 @@ def _raised(error: Exception, expressions: Sequence[Expression]) -> Exception:
     texts = repr("; ".join(each.text for each in expressions))
     if message.startswith(_RAISED):
         return UnsupportedFeatureError(
-            f"{message.removeprefix(_RAISED)} is not supported in the stored expression {texts}",
+            f"{message.removeprefix(_RAISED)} is not supported in the SQL expression {texts}",
             feature="expression",
         )
-    return ConstraintViolationError(f"the stored expression {texts} cannot be evaluated: {message}")
+    return ConstraintViolationError(f"the SQL expression {texts} cannot be evaluated: {message}")

@@ -126,4 +126,4 @@ def valued(node: Node) -> Iterator[ColumnRef]:
 
 def refused(what: str) -> UnsupportedFeatureError:
     """The error of an expression that holds what is not on the list."""
-    return UnsupportedFeatureError(f"{what} is not supported in a stored expression", feature=what)
+    return UnsupportedFeatureError(f"{what} is not supported in a SQL expression", feature=what)

@@ -4,6 +4,7 @@ Numbers overflow with an error, and so does a division by zero, as in Spark's AN
 compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is spelled out in the SQL.
 """
 
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
@@ -233,8 +234,14 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
     one_decimal = (decimal_of(left.type) is None) != (decimal_of(right.type) is None)
     if one_decimal and (left.type in INTEGRAL or right.type in INTEGRAL):
         left, right = _as_decimal(left), _as_decimal(right)
-    common = wider_type(left.type, right.type)
-    _ensure_comparable(common)
+    try:
+        common = wider_type(left.type, right.type)
+        _ensure_comparable(common)
+    except UnsupportedFeatureError as error:
+        names = [f"`{'.'.join(each.path)}`" for each in (left, right) if isinstance(each, ColumnRef)]
+        if not names:
+            raise
+        raise refused(f"{error.feature}, of the column {' and '.join(names)},") from error
     return cast(left, common), cast(right, common)
 
 

@@ -145,7 +145,7 @@ def wider_type(left: DataType, right: DataType) -> DataType:
             return LONG
         if is_numeric(other):
             return DOUBLE
-        if isinstance(other, PrimitiveType) and other not in (BINARY, VARIANT):
+        if isinstance(other, PrimitiveType) and other != VARIANT:
             return other
     elif is_numeric(left) and is_numeric(right):
         if left in _RANK and right in _RANK:

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.modules import modules
 
-LIMIT = 500
-"""Lines a module may have: the next concern gets a home of its own first."""
+LIMIT = 600
+"""Lines a module may have; at about 500 ask whether a second concern has moved in."""
 
 BARRED_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
