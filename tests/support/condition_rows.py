@@ -85,7 +85,8 @@ ROWS = pa.Table.from_pylist(
         ),
         _row(
             8, 0.0, -0.0, 2.5, 3, 3, _decimal("2.55"), " b ", " 7 ", None,
-            dt.datetime(2020, 1, 31, tzinfo=UTC), dt.datetime(2020, 1, 31, 13), DAY, _struct(-1, "b", INF), b"b", "z", -1.5, DAY,
+            dt.datetime(2020, 1, 31, tzinfo=UTC), dt.datetime(2020, 1, 31, 13), DAY,
+            _struct(-1, "b", INF), b"b", "z", -1.5, DAY,
         ),
     ],
     schema=SCHEMA,
