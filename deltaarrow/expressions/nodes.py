@@ -63,7 +63,6 @@ __all__ = [
     "VariantGet",
     "boolean_column",
     "columns_of",
-    "compares_with_literals",
     "conjuncts",
     "is_exact",
     "not_on_rows",
@@ -217,15 +216,6 @@ def columns_of(predicate: Predicate) -> set[tuple[str, ...]]:
 def variant_paths(predicate: Predicate) -> set[VariantGet]:
     """The parts of variants that the predicate reads."""
     return {node for node in _nodes(predicate) if isinstance(node, VariantGet)}
-
-
-def compares_with_literals(predicate: Predicate) -> bool:
-    """Whether every comparison is of a column with a literal, which `bind` gives the column's type."""
-    return all(
-        isinstance(node.left, Column) and isinstance(node.right, Literal)
-        for node in _nodes(predicate)
-        if isinstance(node, Compare)
-    )
 
 
 def not_on_rows(part: VariantGet) -> InvalidPredicateError:

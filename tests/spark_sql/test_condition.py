@@ -308,6 +308,13 @@ def test_a_text_that_cannot_be_parsed_says_where(text, message):
     assert message in str(raised.value)
 
 
+def test_text_that_spark_pads_or_collates_is_not_compared_by_its_bytes():
+    padded = Field("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(5)"})
+    with pytest.raises(InvalidPredicateError, match="compared by rules of its own"):
+        predicate_of("c = 'a'", Schema([padded]))
+    assert predicate_of("c IS NULL", Schema([padded])) == IsNull(Column(("c",)))
+
+
 def test_an_unknown_column_is_answered_with_names_that_are_close():
     schema = Schema([Field("id", "long"), Field("day", "date"), Field("price", "double")])
     with pytest.raises(InvalidPredicateError) as raised:
