@@ -82,7 +82,6 @@ def read_by_spark(path, condition):
     return pa.Table.from_batches(batch for tasks in scan.splits() for batch in scan.split_scan.read(tasks))
 
 
-@pytest.mark.xfail(raises=InvalidPredicateError, reason="filters have a grammar of their own, without casts")
 @pytest.mark.parametrize("way", READS)
 def test_what_is_read_goes_by_the_same_casts(tmp_path, way):
     feed = {"delta.enableChangeDataFeed": "true"}
@@ -90,7 +89,6 @@ def test_what_is_read_goes_by_the_same_casts(tmp_path, way):
     assert ids(READS[way](DeltaTable(tmp_path))) == [1, 3]
 
 
-@pytest.mark.xfail(raises=InvalidPredicateError, reason="filters have a grammar of their own, without casts")
 def test_files_go_by_the_same_casts(table):
     assert len(table.file_uris(file_pruning_predicate="p = 1")) in (2, 3)
     write_deltalake(table.table_uri, ROWS.slice(0, 1), mode="overwrite", predicate="p = 1")
