@@ -75,7 +75,7 @@ class FileSystemCommitter:
                 return Conflict(version, present)
             if not (self.store.is_local and isinstance(failure, StorageError)):
                 return Committed(version)
-            why = f"{failure}; the version is there, but may not survive a failure of the machine"
+            why = str(failure)  # which says that the file is there, but may not last
         ids = (action.txn_id for action in actions if isinstance(action, CommitInfo))
         raise _unknown(self.store.uri, version, next(ids, None) or "", why) from failure
 

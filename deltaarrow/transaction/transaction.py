@@ -330,8 +330,9 @@ class OptimisticTransaction:
         """Commit what is staged and return the version that was made.
 
         Raises `VersionExistsError` when a new table exists already, the exception of a conflict when
-        another writer got in the way, `ConcurrentWriteException` when the retries are used up, and
-        `DeltaProtocolError` when what is staged may not stand in one commit.
+        another writer got in the way, `ConcurrentWriteException` when the retries are used up,
+        `DeltaProtocolError` when what is staged may not stand in one commit, and `CommitStateUnknownError`
+        when nobody can tell whether the version was made: look at it before you commit the same again.
         """
         self._ensure_open()
         loop = CommitLoop(
