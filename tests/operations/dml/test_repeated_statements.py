@@ -1,0 +1,35 @@
+"""What many statements in one process leave in memory: nothing that grows with their number."""
+
+import gc
+import tracemalloc
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, write_deltalake
+
+CALLS = 40
+BYTES_A_CALL = 8_000
+
+
+@pytest.mark.parametrize("configuration", [{}, {"delta.enableDeletionVectors": "true"}], ids=str)
+def test_deletions_keep_no_objects_and_next_to_no_memory(tmp_path, configuration):
+    write_deltalake(tmp_path, pa.table({"id": range(200)}), configuration=configuration)
+
+    def delete(ids: range) -> None:
+        for number in ids:
+            DeltaTable(tmp_path).delete(f"id = {number}")
+
+    delete(range(20))
+    gc.collect()
+    objects, arrow = len(gc.get_objects()), pa.total_allocated_bytes()
+    tracemalloc.start()
+    try:
+        delete(range(20, 20 + CALLS))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < CALLS * BYTES_A_CALL
+    assert len(gc.get_objects()) - objects < CALLS
+    assert pa.total_allocated_bytes() <= arrow
