@@ -84,10 +84,6 @@ class Footer(NamedTuple):
         """Return the numbers of the leaves of a column."""
         return [number for number, leaf in enumerate(self.leaves) if leaf.path[0] == column]
 
-    def null_counts(self, leaf: int) -> list[int | None]:
-        """Return how many NULLs a leaf has in each row group, where that is told."""
-        return [group.chunks[leaf].null_count for group in self.row_groups]
-
     def metadata(self) -> Any:
         """Return the footer as a `pyarrow.parquet.FileMetaData`."""
         import pyarrow.parquet as pq

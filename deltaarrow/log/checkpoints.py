@@ -319,7 +319,8 @@ def _is_text_map(data_type: pa.DataType) -> bool:
 
 
 def _is_text_list(data_type: pa.DataType) -> bool:
-    return pa.types.is_list(data_type) and _is_text(data_type.value_type)
+    is_list = pa.types.is_list(data_type) or pa.types.is_large_list(data_type)
+    return is_list and _is_text(data_type.value_type)
 
 
 # What a column has to be like; the members of a struct, with whether they have to be there.
