@@ -90,7 +90,7 @@ def test_what_is_read_goes_by_the_same_casts(tmp_path, way):
 
 
 def test_files_go_by_the_same_casts(table):
-    assert len(table.file_uris(file_pruning_predicate="p = 1")) in (2, 3)
+    assert len(table.file_uris(file_pruning_predicate="p = 1")) >= 2
     write_deltalake(table.table_uri, ROWS.slice(0, 1), mode="overwrite", predicate="p = 1")
     assert ids(DeltaTable(table.table_uri)) == [1, 2, 4]
 
