@@ -8,8 +8,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deltaarrow.collection import no_collection
 from deltaarrow.fork_safety import before_forks
+from deltaarrow.gc_pause import gc_paused
 
 __all__ = ["lazy_attributes"]
 
@@ -26,7 +26,7 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         # A child that begins during an import would wait for its end forever.
-        with before_forks(), no_collection():
+        with before_forks(), gc_paused():
             module = importlib.import_module(names[name])
         return getattr(module, name)
 

@@ -56,9 +56,6 @@ class Chunk(NamedTuple):
 
     num_values: int
     null_count: int | None
-    lower: int | None
-    """The least value, where the leaf is an integer or stored as one."""
-    upper: int | None
 
     @property
     def is_null(self) -> bool:
@@ -390,23 +387,24 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
     if values:
         spans.append((min(found[_DATA_PAGE], found.get(_DICTIONARY_PAGE) or found[_DATA_PAGE]), stored))
     statistics = found.get(_STATISTICS, {})
-    nulls, (lower, upper) = statistics.get(_NULL_COUNT), _bounds(leaf, statistics)
+    nulls = statistics.get(_NULL_COUNT)
+    _ensure_bounds(leaf, statistics)
     if nulls is not None and not 0 <= nulls <= values:
         raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs among {values} values")
     if (sizes := found.get(_SIZES)) is not None:
         _ensure_levels(leaf, sizes, values, nulls)
-    return Chunk(values, nulls, lower, upper)
+    return Chunk(values, nulls)
 
 
-def _bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> tuple[int | None, int | None]:
+def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:
+    """Raise where bounds are in the wrong order, or two spellings of one differ."""
     lower, upper = statistics.get(_MIN), statistics.get(_MAX)
     if leaf.physical_type == _BYTE_ARRAY and lower is not None and upper is not None and lower > upper:
         raise ValueError(f"the bounds of its column {'.'.join(leaf.path)} are in the wrong order")
     if lower is None or upper is None or leaf.physical_type not in (_INT32, _INT64):
-        return None, None
+        return
     if lower != statistics.get(_OLD_MIN, lower) or upper != statistics.get(_OLD_MAX, upper):
         raise ValueError(f"its column {'.'.join(leaf.path)} has two bounds that contradict each other")
-    return int.from_bytes(lower, "little", signed=True), int.from_bytes(upper, "little", signed=True)
 
 
 def _ensure_levels(leaf: Leaf, sizes: Mapping[int, Any], values: int, nulls: int | None) -> None:

@@ -22,10 +22,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.collection import no_collection
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.fork_safety import cached_property
+from deltaarrow.gc_pause import gc_paused
 from deltaarrow.schema import DataType, Field, StructType
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def parse_statement(text: str) -> Statement | None:
     offset = 0 if question is None else question.end()
     if _BEGINNING.match(text, offset) is None:
         return None
-    with no_collection():
+    with gc_paused():
         from sqlglot.errors import SqlglotError
 
     dialect = _dialect()()
@@ -296,7 +296,7 @@ def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
     That is where such a name comes before a dot, or a text has one: DuckDB's ``query`` takes statements.
     A statement that has no tokens may name each at its start.
     """
-    with no_collection():
+    with gc_paused():
         from sqlglot.errors import SqlglotError
         from sqlglot.tokenizer_core import TokenType
     try:

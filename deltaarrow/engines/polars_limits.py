@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from deltaarrow.redaction import redacted
 from deltaarrow.scan import FileTask, TableLayout
-from deltaarrow.scan.binding import bind_columns, schema_key
+from deltaarrow.scan.column_binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, reading
 from deltaarrow.schema import (
     ArrayType,

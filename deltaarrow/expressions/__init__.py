@@ -5,13 +5,6 @@ and `to_arrow` render it.
 """
 
 from deltaarrow.expressions.arrow_tokens import columns_of_arrow
-from deltaarrow.expressions.binding import (
-    bind,
-    coerce_literal,
-    compares_own_types,
-    is_lossless_cast,
-    resolve_column,
-)
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
 from deltaarrow.expressions.literals import (
@@ -50,6 +43,13 @@ from deltaarrow.expressions.nodes import (
     not_on_rows,
     null_safe_equal,
     variant_paths,
+)
+from deltaarrow.expressions.predicate_binding import (
+    bind,
+    coerce_literal,
+    compares_own_types,
+    is_lossless_cast,
+    resolve_column,
 )
 from deltaarrow.expressions.temporal import parse_date, parse_timestamp
 from deltaarrow.expressions.to_arrow import column_expression, to_arrow

@@ -20,7 +20,6 @@ Each has the value of the SQL on every row, NULL included, so NOT of it has as w
 import math
 
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions.binding import is_lossless_cast, resolve_column
 from deltaarrow.expressions.nodes import (
     And,
     Cast,
@@ -37,6 +36,7 @@ from deltaarrow.expressions.nodes import (
     Predicate,
     VariantGet,
 )
+from deltaarrow.expressions.predicate_binding import is_lossless_cast, resolve_column
 from deltaarrow.schema import PrimitiveType, StructType, to_arrow_type
 
 __all__ = ["in_total_order", "is_in_total_order", "ordered"]

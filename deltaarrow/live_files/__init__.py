@@ -7,6 +7,6 @@ and those of a checkpoint stay in the cache of the process. `deltaarrow.statisti
 only the rows that are left are read.
 """
 
-from deltaarrow.live_files.listing import LiveFiles
+from deltaarrow.live_files.file_list import LiveFiles
 
 __all__ = ["LiveFiles"]

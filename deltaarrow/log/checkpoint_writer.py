@@ -30,12 +30,12 @@ from deltaarrow.arrays import numbers_of
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.features import is_supported, properties
-from deltaarrow.log.carried_rows import carried_adds
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.checkpoint_losses import ensure_nothing_is_lost
 from deltaarrow.log.checkpoint_rows import action_rows, add_rows, file_rows, remove_rows
 from deltaarrow.log.checksums import ensure_counted
 from deltaarrow.log.file_sources import FileSources
+from deltaarrow.log.incremental_checkpoint import incremental_adds
 from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, schema_json, write_hint
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
 from deltaarrow.log.replay import LogState
@@ -113,7 +113,7 @@ def _files(
     state: LogState, layout: CheckpointLayout, schema: pa.Schema, at_once: int, tombstones_since: int
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of file actions, about so many `at_once`, with the kind of action."""
-    carried = carried_adds(state, layout, schema.field(AddFile.KEY).type)
+    carried = incremental_adds(state, layout, schema.field(AddFile.KEY).type)
     if carried is not None:
         yield AddFile.KEY, file_rows(AddFile.KEY, carried, schema)
         return

@@ -17,8 +17,8 @@ from deltaarrow.actions import (
     SetTransaction,
     parse_fields,
 )
-from deltaarrow.collection import no_collection
 from deltaarrow.errors import CorruptLogError
+from deltaarrow.gc_pause import gc_paused
 from deltaarrow.log.commits import ReadCommits, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.storage.store import Store
@@ -30,10 +30,6 @@ JsonAction = dict[str, Any]
 _ACTION_KEYS = frozenset(
     cls.KEY for cls in (AddFile, RemoveFile, SetTransaction, DomainMetadata, Protocol, Metadata)
 )
-
-
-_MANY = 1 << 20
-"""So many bytes of JSON are some thousands of actions."""
 
 
 @dataclass(slots=True)
@@ -117,7 +113,7 @@ def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
 def read_tail(store: Store, deltas: Sequence[LogFile], read: ReadCommits = read_commits) -> LogTail:
     """Read and reconcile commits and log compactions, given in ascending order."""
     tail = LogTail()
-    with no_collection(of_many=sum(file.entry.size for file in deltas) > _MANY):
+    with gc_paused():
         contents = read(store, [file.name for file in deltas])
         for file, actions in zip(reversed(deltas), reversed(contents), strict=True):
             if not actions and file.kind is LogFileKind.COMMIT:

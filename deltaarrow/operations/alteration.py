@@ -32,7 +32,7 @@ from deltaarrow.features import (
 )
 from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.row_tracking import backfill_row_ids, enablement_tags, enables_row_tracking
+from deltaarrow.operations.row_id_assignment import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.snapshot import Snapshot

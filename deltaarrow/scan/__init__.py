@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         row_conditions,
         undecided_conditions,
     )
-    from deltaarrow.scan.row_tracking import (
+    from deltaarrow.scan.row_id_columns import (
         ROW_COMMIT_VERSION,
         ROW_ID,
         ROW_TRACKING_COLUMNS,
@@ -110,9 +110,9 @@ __getattr__ = lazy_attributes(
         "FILE_COLUMN": "deltaarrow.scan.tasks",
         "PLAN_COLUMNS": "deltaarrow.scan.plan",
         "ROW_COLUMN": "deltaarrow.scan.tasks",
-        "ROW_COMMIT_VERSION": "deltaarrow.scan.row_tracking",
-        "ROW_ID": "deltaarrow.scan.row_tracking",
-        "ROW_TRACKING_COLUMNS": "deltaarrow.scan.row_tracking",
+        "ROW_COMMIT_VERSION": "deltaarrow.scan.row_id_columns",
+        "ROW_ID": "deltaarrow.scan.row_id_columns",
+        "ROW_TRACKING_COLUMNS": "deltaarrow.scan.row_id_columns",
         "ArrowCondition": "deltaarrow.scan.row_condition",
         "BatchReader": "deltaarrow.scan.batches",
         "Given": "deltaarrow.scan.row_condition",
@@ -126,7 +126,7 @@ __getattr__ = lazy_attributes(
         "Explanation": "deltaarrow.scan.explain",
         "FileMatches": "deltaarrow.scan.matches",
         "FileTask": "deltaarrow.scan.tasks",
-        "RowTracking": "deltaarrow.scan.row_tracking",
+        "RowTracking": "deltaarrow.scan.row_id_columns",
         "ScanPlan": "deltaarrow.scan.plan",
         "TableLayout": "deltaarrow.scan.tasks",
         "TableShape": "deltaarrow.scan.compatibility",
@@ -135,7 +135,7 @@ __getattr__ = lazy_attributes(
         "count_live_rows": "deltaarrow.scan.matches",
         "count_rows": "deltaarrow.scan.count",
         "ensure_distinct_files": "deltaarrow.scan.plan",
-        "ensure_recorded": "deltaarrow.scan.row_tracking",
+        "ensure_recorded": "deltaarrow.scan.row_id_columns",
         "explain_scan": "deltaarrow.scan.explain",
         "feed_layout": "deltaarrow.scan.feed_tasks",
         "feed_values": "deltaarrow.scan.feed_tasks",
@@ -154,6 +154,6 @@ __getattr__ = lazy_attributes(
         "row_tracking_of": "deltaarrow.scan.plan",
         "scan_schema": "deltaarrow.scan.plan",
         "table_layout": "deltaarrow.scan.plan",
-        "with_row_tracking": "deltaarrow.scan.row_tracking",
+        "with_row_tracking": "deltaarrow.scan.row_id_columns",
     },
 )

@@ -1,7 +1,7 @@
 """Reading data files as Arrow batches in the logical schema of the table.
 
 Files go through pyarrow's own dataset scanner, in parallel, under the names that a
-`deltaarrow.scan.binding.Binding` found. On the way out rows that a deletion vector removes are masked,
+`deltaarrow.scan.column_binding.Binding` found. On the way out rows that a deletion vector removes are masked,
 partition values are added from the log (they win over a column of that name in the file) and physical
 names become logical ones without a copy. Files with a deletion vector, and all where row ids are wanted,
 are scanned one row group a fragment, because only then is the position of a batch inside its file known.
@@ -22,15 +22,15 @@ from deltaarrow.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.fork_safety import cached_property
-from deltaarrow.scan.binding import Binding, bind_columns, schema_key
+from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
 from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
+from deltaarrow.scan.row_id_columns import ROW_ID, filled, may_hold
 from deltaarrow.scan.row_selection import kept_rows
-from deltaarrow.scan.row_tracking import ROW_ID, filled, may_hold
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
 from deltaarrow.scan.threads import mapped_in_order
-from deltaarrow.scan.variants import unshredded
+from deltaarrow.scan.variant_unshredding import unshredded
 from deltaarrow.schema import Field, to_arrow_type
 
 __all__ = ["DEFAULT_BATCH_SIZE", "BatchReader", "Scanned"]

@@ -40,7 +40,7 @@ from deltaarrow.scan.feed_tasks import (
     render_instant,
 )
 from deltaarrow.scan.plan import ensure_columns, table_layout
-from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
+from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import CHANGE_TYPE, COMMIT_VERSION, Schema
 from deltaarrow.snapshot import Snapshot

@@ -11,7 +11,7 @@ from typing import Any
 from deltaarrow.cache import CacheSpace
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.fork_safety import cached_property
-from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.scan.tasks import FileTask
 from deltaarrow.storage import Store

@@ -35,7 +35,7 @@ from deltaarrow.expressions import (
 from deltaarrow.notebook import html_rows, html_table
 from deltaarrow.redaction import redacted
 from deltaarrow.scan.plan import plan_scan, scan_schema
-from deltaarrow.scan.row_tracking import ROW_TRACKING_COLUMNS
+from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.wording import plain_text, worded
 from deltaarrow.schema import PrimitiveType, physical_name
 from deltaarrow.snapshot import Snapshot

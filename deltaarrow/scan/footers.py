@@ -10,19 +10,18 @@ zone and an annotated variant, shredded or not, is the struct of an unshredded o
 `PROVEN` where the footer proves that DuckDB shows it as it is.
 """
 
-import collections
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
+from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.fork_safety import Lock
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
@@ -36,7 +35,6 @@ ANNOTATED, PROVEN = b"annotated", b"proven"
 """Its values."""
 
 _FIELD_ID = b"PARQUET:field_id"
-_CACHED_FILES = 200_000
 _FILES_AT_A_TIME = 256
 
 _TYPES: dict[str, pa.DataType] = {
@@ -157,26 +155,11 @@ def _proves_all(task: FileTask, physical: Sequence[Field]) -> bool:
 # --- footers ---------------------------------------------------------------------------------------
 
 
-class _Cache:
-    """The schemas of files, by store and name; the oldest are forgotten."""
+_schemas = CacheSpace()
+"""The schemas of files, by store, place and size."""
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._found: collections.OrderedDict[Hashable, pa.Schema] = collections.OrderedDict()
-        self._distinct: dict[str, pa.Schema] = {}
-
-    def get(self, keys: Sequence[Hashable]) -> list[pa.Schema | None]:
-        with self._lock:
-            return [self._found.get(key) for key in keys]
-
-    def put(self, found: Mapping[Hashable, pa.Schema]) -> None:
-        with self._lock:
-            self._found.update(found)
-            while len(self._found) > _CACHED_FILES:
-                self._found.popitem(last=False)
-
-
-_cache = _Cache()
+_ENTRY_BYTES = 512
+"""What a schema that files share takes for each of them, with its key."""
 
 
 class _Nodes:
@@ -313,8 +296,8 @@ def _proven(store: Store, paths: Sequence[str], variants: Sequence[tuple[int, pa
 def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schema]:
     """The schema in the footer of every file, by path."""
     keys = {task.path: (store.filesystem_key, store.location(task.path), task.size) for task in tasks}
-    cached = zip(keys, _cache.get(list(keys.values())), strict=True)
-    found = {path: schema for path, schema in cached if schema is not None}
+    cached = {path: _schemas.get(key) for path, key in keys.items()}
+    found = {path: schema for path, schema in cached.items() if schema is not None}
     missing = _by_location(store, [path for path in keys if path not in found])
     if missing:
         read: dict[str, pa.Schema] = {}
@@ -330,7 +313,8 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
             if nodes.variants:
                 proven = _schema(_Nodes(described, PROVEN))
                 read |= dict.fromkeys(_proven(store, paths, nodes.variants), proven)
-        _cache.put({keys[path]: schema for path, schema in read.items()})
+        for path, schema in read.items():
+            _schemas.put(keys[path], schema, _ENTRY_BYTES)
         found |= read
     return found
 

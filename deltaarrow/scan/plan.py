@@ -17,7 +17,7 @@ from deltaarrow.features import is_supported, properties
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.notebook import html_table
 from deltaarrow.redaction import redacted
-from deltaarrow.scan.row_tracking import (
+from deltaarrow.scan.row_id_columns import (
     ROW_TRACKING_COLUMNS,
     RowTracking,
     ensure_recorded,
@@ -174,7 +174,7 @@ def plan_scan(
 ) -> ScanPlan:
     """Plan reading `columns` (None: all) of the rows that may match `predicate`.
 
-    The columns of row tracking may be among them; see `deltaarrow.scan.row_tracking`.
+    The columns of row tracking may be among them; see `deltaarrow.scan.row_id_columns`.
 
     Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
     `CorruptLogError` when a data file is live twice, or row tracking is wanted and a file has no row ids.

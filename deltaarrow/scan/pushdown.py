@@ -30,7 +30,7 @@ from deltaarrow.expressions import (
     conjuncts,
     to_arrow,
 )
-from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import Field, PrimitiveType, to_arrow_type
 

@@ -41,10 +41,10 @@ from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
-from deltaarrow.scan.binding import bind_columns
+from deltaarrow.scan.column_binding import bind_columns
 from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.plan import ScanPlan
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType

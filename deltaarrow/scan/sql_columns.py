@@ -79,7 +79,7 @@ def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Fi
     Args:
         column: the column as an SQL expression, such as ``f."c1"``.
         wanted: its logical type.
-        scanned: the same under the names of the file, from `deltaarrow.scan.binding`.
+        scanned: the same under the names of the file, from `deltaarrow.scan.column_binding`.
         found: what the file holds, from `deltaarrow.scan.footers`.
 
     Raises:

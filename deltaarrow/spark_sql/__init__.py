@@ -15,7 +15,6 @@ from deltaarrow.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned
-    from deltaarrow.spark_sql.binding import has_text_rules, parse_column, parse_expression
     from deltaarrow.spark_sql.condition import Condition, condition_on, evaluation_error, parse_condition
     from deltaarrow.spark_sql.declared import (
         CONSTRAINT_PREFIX,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.spark_sql.derivation import derived_predicate
     from deltaarrow.spark_sql.evaluation import evaluate
+    from deltaarrow.spark_sql.expression_binding import has_text_rules, parse_column, parse_expression
     from deltaarrow.spark_sql.known import Equality, known_equalities, known_predicate
     from deltaarrow.spark_sql.native import to_native_sql
     from deltaarrow.spark_sql.nodes import ColumnRef, Expression, Node, Path
@@ -111,11 +111,11 @@ __getattr__ = lazy_attributes(
         "evaluate": "deltaarrow.spark_sql.evaluation",
         "generate": "deltaarrow.spark_sql.rules",
         "has_same_shape": "deltaarrow.spark_sql.types",
-        "has_text_rules": "deltaarrow.spark_sql.binding",
+        "has_text_rules": "deltaarrow.spark_sql.expression_binding",
         "known_equalities": "deltaarrow.spark_sql.known",
         "known_predicate": "deltaarrow.spark_sql.known",
-        "parse_column": "deltaarrow.spark_sql.binding",
-        "parse_expression": "deltaarrow.spark_sql.binding",
+        "parse_column": "deltaarrow.spark_sql.expression_binding",
+        "parse_expression": "deltaarrow.spark_sql.expression_binding",
         "readme_functions": "deltaarrow.spark_sql.registry",
         "to_native_sql": "deltaarrow.spark_sql.native",
         "to_sandbox_sql": "deltaarrow.spark_sql.rendering",

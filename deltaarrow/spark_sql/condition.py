@@ -30,8 +30,8 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema import StructType
-from deltaarrow.spark_sql.binding import parse_parts
 from deltaarrow.spark_sql.evaluation import evaluate
+from deltaarrow.spark_sql.expression_binding import parse_parts
 from deltaarrow.spark_sql.known import known_predicate
 from deltaarrow.spark_sql.native import to_native_sql
 from deltaarrow.spark_sql.nodes import Expression, Path, refused

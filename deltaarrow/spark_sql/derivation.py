@@ -45,9 +45,9 @@ from deltaarrow.expressions import (
     columns_of,
 )
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
-from deltaarrow.spark_sql.binding import parse_expression
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.evaluation import evaluate
+from deltaarrow.spark_sql.expression_binding import parse_expression
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, Path, walk
 from deltaarrow.spark_sql.types import (
     BOOLEAN,

@@ -55,7 +55,7 @@ def evaluate(expression: Expression, batch: pa.RecordBatch, *, clock: Clock = sy
         UnsupportedFeatureError: a value is one for which the result of Spark is not certain.
 
     >>> from deltaarrow.schema import Schema
-    >>> from deltaarrow.spark_sql.binding import parse_expression
+    >>> from deltaarrow.spark_sql.expression_binding import parse_expression
     >>> batch = pa.record_batch({"name": ["Ada", None, "Grace"]})
     >>> expression = parse_expression("substring(name, -2)", Schema.from_arrow(batch.schema))
     >>> evaluate(expression, batch).to_pylist()

@@ -1,6 +1,6 @@
 """The one list of the functions that stored expressions may call, and the part of the README made of it."""
 
-from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variants
+from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variant_functions
 from deltaarrow.spark_sql.casts import cast_pairs
 from deltaarrow.spark_sql.function import Function
 
@@ -13,7 +13,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Choices, arrays, maps, structs and variants": (
         *conditionals.FUNCTIONS,
         *constructors.FUNCTIONS,
-        *variants.FUNCTIONS,
+        *variant_functions.FUNCTIONS,
     ),
 }
 """The functions by chapter of the README."""

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
-from deltaarrow.spark_sql.binding import parse_expression
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.evaluation import compute, evaluate, values_at
+from deltaarrow.spark_sql.expression_binding import parse_expression
 from deltaarrow.spark_sql.nodes import ColumnRef, Expression, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.text_limits import TextLimit

@@ -10,8 +10,8 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.collection import no_collection
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.gc_pause import gc_paused
 from deltaarrow.spark_sql.nodes import refused
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
     Raises:
         UnsupportedFeatureError: the text is not one expression of the part of Spark SQL that is read here.
     """
-    with no_collection():
+    with gc_paused():
         from sqlglot.errors import SqlglotError
 
     if is_stored and len(text) > _MAX_LENGTH:

@@ -31,7 +31,7 @@ __all__ = ["PLACE", "ListedFiles", "OpenCursor", "matching_rows", "read_statisti
 PLACE = "place"
 """The column of a source by which it numbers its files."""
 
-_lazily = lazy_attributes(__name__, {"decode_variant_bounds": "deltaarrow.statistics.variants"})
+_lazily = lazy_attributes(__name__, {"decode_variant_bounds": "deltaarrow.statistics.variant_bounds"})
 
 OpenCursor = Callable[[], AbstractContextManager["duckdb.DuckDBPyConnection"]]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
     from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
-    from deltaarrow.write.variants import read_variants
+    from deltaarrow.write.variant_encoding import read_variants
 
 __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
@@ -70,7 +70,7 @@ __getattr__ = lazy_attributes(
         "ensure_completable": "deltaarrow.write.completion",
         "ensure_identity_columns_declarable": "deltaarrow.write.identity",
         "identity_column": "deltaarrow.write.identity",
-        "read_variants": "deltaarrow.write.variants",
+        "read_variants": "deltaarrow.write.variant_encoding",
         "to_reader": "deltaarrow.write.data",
         "with_change_type": "deltaarrow.write.change_files",
         "with_marks": "deltaarrow.write.identity",

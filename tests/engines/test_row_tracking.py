@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, IsIn, Literal, Or
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID, may_hold
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID, may_hold
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.row_tracking import TRACKED, tracked_table
 from tests.support.tables import TableBuilder

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.expressions import And, Or, bind, to_duckdb
-from deltaarrow.live_files import checkpoint_rows, listing
+from deltaarrow.live_files import checkpoint_source, file_list
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.statistics import matching_rows, parse_statistics
 from tests.support.engines import open_snapshot
@@ -42,7 +42,7 @@ def limits(*, in_memory):
     """Read small checkpoints into memory, or none; list the files of small ones in memory, or of none."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
-        patch.setattr(listing, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
+        patch.setattr(file_list, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
         yield patch
 
 
@@ -139,9 +139,9 @@ def test_no_file_with_a_matching_row_is_left_out(seed):
         assert paths(listed) == {f"f {number}" for number in range(10)}
         expected = [left_of(listed, predicate) for predicate in asked]
         with limits(in_memory=False) as patch:
-            patch.setattr(listing, "_SELECTIVE", random.choice([0, 1 / 2, 1]))
-            patch.setattr(checkpoint_rows, "_MOST_NUMBERED", random.choice([0, 256]))
-            patch.setattr(checkpoint_rows, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
+            patch.setattr(file_list, "_SELECTIVE", random.choice([0, 1 / 2, 1]))
+            patch.setattr(checkpoint_source, "_MOST_NUMBERED", random.choice([0, 256]))
+            patch.setattr(checkpoint_source, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
             snapshot = open_snapshot(folder)
             for _ in range(2):
                 found = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow as da
-from deltaarrow.live_files import listing
-from deltaarrow.live_files.checkpoint_rows import CheckpointRows
+from deltaarrow.live_files import file_list
+from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder
 
@@ -21,7 +21,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 @pytest.fixture(autouse=True)
 def every_checkpoint_is_large(monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
 
 
 def table_of(folder, stats="json", **kind):

@@ -10,7 +10,7 @@ from deltaarrow import DeltaTable
 from deltaarrow.cache import set_cache_limit
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.batches import BatchReader
-from deltaarrow.scan.binding import Binding
+from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.data_files import DataFiles
 from deltaarrow.scan.plan import plan_scan
 from tests.support.engines import open_snapshot

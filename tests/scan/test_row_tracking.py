@@ -11,7 +11,7 @@ from deltaarrow.engines import DeltaDataset
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.plan import plan_scan
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.engines import open_snapshot
 from tests.support.row_tracking import COMMIT_VERSIONS, PROPERTIES, ROW_IDS, TRACKED, tracked_table
 from tests.support.tables import TableBuilder

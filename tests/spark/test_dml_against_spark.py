@@ -15,7 +15,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import DeltaError
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.commits import commit
 from tests.support.dml import (
     COLUMNS,

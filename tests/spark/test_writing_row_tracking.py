@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.scan.row_tracking import ROW_COMMIT_VERSION, ROW_ID
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.commits import commit, comparable
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.rows import assert_same_rows

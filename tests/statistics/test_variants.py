@@ -17,7 +17,7 @@ from deltaarrow.expressions import to_arrow, to_duckdb
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import matching_rows
-from deltaarrow.statistics.variants import normalized_path
+from deltaarrow.statistics.variant_bounds import normalized_path
 from deltaarrow.storage import open_store
 from deltaarrow.variant import variant_array, variant_get
 from tests.support.conditions import predicate_of

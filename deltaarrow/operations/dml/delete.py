@@ -15,7 +15,7 @@ from deltaarrow.operations.dml.operation import (
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
-from deltaarrow.operations.lost_rows import LostRows
+from deltaarrow.operations.mark_or_rewrite import LostRows
 
 __all__ = ["delete_rows"]
 

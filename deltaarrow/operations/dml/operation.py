@@ -27,8 +27,8 @@ from deltaarrow.operations.dml.query import (
 )
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.lost_rows import FileLosses
-from deltaarrow.operations.row_tracking import tracking_of
+from deltaarrow.operations.mark_or_rewrite import FileLosses
+from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction, is_replay
 from deltaarrow.schema import Schema

@@ -1,8 +1,9 @@
 """What an operation does with the rows that it has found: new files, change data, and files that lose rows.
 
 The rows come as a stream, once. Those that are to be written go to new files while the stream is read, and
-the places of those that go are kept, a bitmap a file. After the last one `deltaarrow.operations.lost_rows`
-deals with the files that they were in. Chapters "Add CDC File" and "Row Tracking" of the protocol.
+the places of those that go are kept, a bitmap a file. After the last one
+`deltaarrow.operations.mark_or_rewrite` deals with the files that they were in. Chapters "Add CDC File" and
+"Row Tracking" of the protocol.
 """
 
 import time
@@ -18,7 +19,7 @@ from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows
-from deltaarrow.operations.lost_rows import FileLosses, LostRows, hidden_columns_of
+from deltaarrow.operations.mark_or_rewrite import FileLosses, LostRows, hidden_columns_of
 from deltaarrow.schema import ChangeType, Field
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import (

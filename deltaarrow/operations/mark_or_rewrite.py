@@ -20,7 +20,7 @@ from deltaarrow.actions import Action, AddFile, RemoveFile
 from deltaarrow.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
 from deltaarrow.fork_safety import cached_property
-from deltaarrow.operations.row_tracking import hidden_columns
+from deltaarrow.operations.row_id_assignment import hidden_columns
 from deltaarrow.schema import Field
 from deltaarrow.statistics import with_num_records
 from deltaarrow.transaction import OptimisticTransaction

@@ -54,7 +54,7 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variants import variant_part
+from deltaarrow.spark_sql.variant_functions import variant_part
 
 if TYPE_CHECKING:
     from sqlglot import exp

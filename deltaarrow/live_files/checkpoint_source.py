@@ -175,7 +175,9 @@ class CheckpointRows:
         count = 0
         for footer, rows in zip(self._footers, self._counts, strict=True):
             paths = [number for number, leaf in enumerate(footer.leaves) if leaf.path == ("add", "path")]
-            nulls = footer.null_counts(paths[0]) if len(paths) == 1 else [None]
+            if len(paths) != 1:
+                return None
+            nulls = [group.chunks[paths[0]].null_count for group in footer.row_groups]
             if None in nulls:
                 return None
             count += rows - sum(each for each in nulls if each is not None)

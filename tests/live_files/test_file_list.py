@@ -5,8 +5,8 @@ import pytest
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, Literal
-from deltaarrow.live_files import listing
-from deltaarrow.live_files.checkpoint_rows import CheckpointRows
+from deltaarrow.live_files import file_list
+from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import listed
@@ -54,7 +54,7 @@ def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where,
             again, predicate_of(other, snapshot.schema), ["id"]
         )  # from the second question on the files are in memory
     assert plan_scan(again, predicate, ["id"]).files.equals(first)
-    monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
     assert plan_scan(Snapshot(snapshot.state), predicate, ["id"]).files.equals(first)
 
 
@@ -74,7 +74,7 @@ def test_of_a_small_table_the_log_is_asked_twice_at_most(snapshot, monkeypatch):
     predicates = [predicate_of(f"p = {number}", snapshot.schema) for number in range(5)]
     for predicate in predicates[:2]:
         snapshot.files(predicate)
-    monkeypatch.setattr(listing, "list_files", lambda *given: pytest.fail("the log was asked"))
+    monkeypatch.setattr(file_list, "list_files", lambda *given: pytest.fail("the log was asked"))
     monkeypatch.setattr(CheckpointRows, "table", lambda *given: pytest.fail("the log was asked"))
     assert [snapshot.files(predicate).num_rows for predicate in predicates] == [0, 1, 2, 0, 0]
 

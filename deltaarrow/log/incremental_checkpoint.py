@@ -15,14 +15,14 @@ from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.replay import LogState
 from deltaarrow.storage.store import Store
 
-__all__ = ["carried_adds"]
+__all__ = ["incremental_adds"]
 
 _SMALL_CHECKPOINT = 256 * 1024
 _FEW_COMMITTED = 200
 _REQUIRED = ("path", "size", "partitionValues")
 
 
-def carried_adds(state: LogState, layout: CheckpointLayout, add_type: pa.StructType) -> pa.Array | None:
+def incremental_adds(state: LogState, layout: CheckpointLayout, add_type: pa.StructType) -> pa.Array | None:
     """Return the live files of a version as the column `add`, of this type, of a checkpoint.
 
     None says that a query has to find them: there are many, some were removed, or the older checkpoint holds

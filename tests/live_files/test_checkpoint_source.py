@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import deltaarrow as da
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.live_files import checkpoint_rows, listing
-from deltaarrow.live_files.checkpoint_rows import CheckpointRows
+from deltaarrow.live_files import checkpoint_source, file_list
+from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from tests.support.conditions import predicate_of
 from tests.support.tables import TableBuilder
 
@@ -62,7 +62,7 @@ replay = importlib.import_module("deltaarrow.log.replay")
 @pytest.fixture(autouse=True)
 def no_file_is_listed_in_memory(monkeypatch):
     monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(listing, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_the_files_are_those_of_one_table(tmp_path, kind, stats, reads, monkeypa
     expected = [of_one_table(snapshot, condition) for condition in conditions]
     assert not reads
     for numbered in (256, 1):
-        monkeypatch.setattr(checkpoint_rows, "_MOST_NUMBERED", numbered)
+        monkeypatch.setattr(checkpoint_source, "_MOST_NUMBERED", numbered)
         snapshot = da.DeltaTable(tmp_path).snapshot
         assert [paths(snapshot, condition) for condition in conditions] == expected
     reads.clear()
@@ -292,7 +292,7 @@ def rows(optional):
 )
 def test_whatever_the_texts_of_partition_values_are(values, conditions, kind, at_once):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_rows, "_ROWS_AT_ONCE", at_once)
+        patch.setattr(checkpoint_source, "_ROWS_AT_ONCE", at_once)
         partitioned(Path(folder), values, **kind)
         snapshot = da.DeltaTable(folder).snapshot
         for condition in conditions:
