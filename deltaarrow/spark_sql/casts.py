@@ -15,6 +15,7 @@ from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, Struc
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -267,6 +268,8 @@ def _folded_text(text: str, target: DataType) -> object:
         if target in TIMESTAMPS:
             time = parse_timestamp(text)
             return None if time.tzinfo is not None and target != TIMESTAMP else time.replace(tzinfo=None)
+        if target == BINARY:
+            return text.encode()
         bare = text.strip(" \t\r\n")
         if target == BOOLEAN:
             return _TRUTHS.get(bare.lower())

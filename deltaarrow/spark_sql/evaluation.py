@@ -1,4 +1,4 @@
-"""Stored expressions over batches: one query in the sandbox for all expressions of a table together.
+"""SQL expressions over batches: one query in the sandbox for all expressions of a table together.
 
 DuckDB is given the columns that the expressions read and nothing else, the fields of structs as columns of
 their own, timestamps as UTC without a zone. Of an array, a map, a struct or a variant it learns only which

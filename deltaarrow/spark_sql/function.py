@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that stored expressions may call.
+    """A function that SQL expressions may call.
 
     Args:
         names: in lower case; the first is the usual one.

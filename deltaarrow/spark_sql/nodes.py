@@ -1,4 +1,4 @@
-"""The typed tree of a stored expression: what it reads, what it computes, which Delta type comes out.
+"""The typed tree of a SQL expression: what it reads, what it computes, which Delta type comes out.
 
 Every implicit cast of Spark is a node here, so a node's SQL depends on nothing but its operands. A `Call`
 carries its SQL as a format string over them: text of the expression itself is only ever in a `Constant` or
@@ -74,7 +74,7 @@ _NOT_DETERMINISTIC = frozenset({"current_date", "current_timestamp", "localtimes
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A stored expression that is understood: its text, its tree and what follows from them."""
+    """A SQL expression that is understood: its text, its tree and what follows from them."""
 
     text: str
     root: Node

@@ -1,4 +1,4 @@
-"""The one list of the functions that stored expressions may call, and the part of the README made of it."""
+"""The one list of the functions that SQL expressions may call, and the part of the README made of it."""
 
 from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variant_functions
 from deltaarrow.spark_sql.casts import cast_pairs
@@ -37,7 +37,7 @@ def find_function(name: str) -> Function | None:
 
 
 def readme_functions() -> str:
-    """The part of the README about stored expressions, in Markdown."""
+    """The part of the README about SQL expressions, in Markdown."""
     lines = ["Operators: " + ", ".join(f"`{each}`" for each in OPERATORS) + "."]
     targets: dict[str, list[str]] = {}
     for source, target in cast_pairs():

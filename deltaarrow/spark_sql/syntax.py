@@ -1,4 +1,4 @@
-r"""Text of a stored expression to sqlglot's tree, with the lexical rules of Spark and nothing beyond them.
+r"""Text of a SQL expression to sqlglot's tree, with the lexical rules of Spark and nothing beyond them.
 
 sqlglot only parses here: every call of a function stays a name with arguments. String literals are read
 again by Spark's own rules (``\n``, ``\u00e9``, ``\101``, ``\%``, doubled quotes), and outside quotes a text

@@ -99,6 +99,7 @@ def test_columns(text, path):
         ("s", r"r'a\nb'", r"a\nb", TEXT),
         ("x", "X'1F00'", b"\x1f\x00", pa.binary()),
         ("x", "X'F00'", b"\x0f\x00", pa.binary()),
+        ("x", "'é'", b"\xc3\xa9", pa.binary()),
         ("ok", "TRUE", True, pa.bool_()),
         ("ok", "'true'", True, pa.bool_()),
         ("day", "DATE'2020-01-31'", dt.date(2020, 1, 31), pa.date32()),
