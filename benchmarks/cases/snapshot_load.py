@@ -23,7 +23,6 @@ __all__ = ["cases"]
 
 _POLARS = "polars, deltalake"
 _BY_HAND = "duckdb, by hand"
-_MEMORY = 160_000_000
 
 
 @dataclass(frozen=True)
@@ -79,14 +78,14 @@ def _few_files(adds: int) -> list[Case]:
         f"{shape}_classic_checkpoint_struct_statistics", partial(write, has_struct_statistics=True)
     )
     partition, ids = _partition(307), _id_range(adds // 2 * 1_000)
-    memory = Target(plus=_MEMORY, of="peak")
-    fifteen = _beside(EXTENSION, 0.15)
+    by_partition = (*_beside(EXTENSION, 0.2), Target(plus=160e6, of="peak"))
+    by_statistics = (*_beside(EXTENSION, 0.35), Target(plus=400e6, of="peak"))
     return [
-        _opening(classic, partition, (*_beside("deltalake", 0.04), *_beside(EXTENSION, 0.2), memory)),
-        _opening(classic, ids, (*_beside("deltalake", 0.1), *_beside(EXTENSION, 0.35))),
-        _opening(sidecars, partition, fifteen, without=(_BY_HAND, _POLARS)),
-        _opening(struct, partition, fifteen),
-        _opening(struct, ids, fifteen),
+        _opening(classic, partition, by_partition),
+        _opening(classic, ids, by_statistics),
+        _opening(sidecars, partition, by_partition, without=(_BY_HAND, _POLARS)),
+        _opening(struct, partition, by_partition),
+        _opening(struct, ids, by_statistics),
         _second_query(classic, [_partition(number) for number in range(307, 407)]),
         _second_query(classic, [_id_range((adds // 2 + number) * 1_000) for number in range(100)]),
     ]
@@ -110,7 +109,7 @@ def _without_checkpoint(scale: Scale) -> list[Case]:
     commits = min(200, scale.tail_adds)
     shape = f"adds_{short(scale.tail_adds)}_commits_{commits}_no_checkpoint"
     log = Dataset(shape, partial(write_log_of_commits, adds=scale.tail_adds, commits=commits))
-    return [_opening(log, _partition(307), _beside("deltalake", 0.6))]
+    return [_opening(log, _partition(307), _beside("deltalake", 0.5))]
 
 
 def _beside(engine: str, times: float) -> tuple[Target, ...]:
@@ -135,7 +134,7 @@ def _opening(
 def _second_query(log: Dataset, wanted: list[_Wanted]) -> Case:
     """The table is open, and no two runs ask for the same."""
     engines = {OURS: _ours_open(wanted), "deltalake": _deltalake_open(wanted), EXTENSION: _attached(wanted)}
-    targets = (Target(plus=0.010, of="cold"), Target(plus=0.010))
+    targets = (Target(plus=0.040, of="cold"), Target(plus=0.040))
     name = f"{log.name}_{wanted[0].name}_second_query"
     return Case(name, log, engines, _describe_paths, targets=targets)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
 _PARTITION_VALUES = "partitionValues"
-_ROWS_AT_ONCE = 1 << 16
+_ROWS_AT_ONCE = 1 << 14
 """Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
 
 _MOST_NUMBERED = 256
