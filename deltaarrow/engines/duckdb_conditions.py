@@ -29,6 +29,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.expressions import (
+    MIRRORED,
     NULL,
     And,
     Column,
@@ -65,7 +66,6 @@ _NOT_CONSTANT: Any = object()
 _OPAQUE = Opaque("a condition")
 
 _COMPARISONS: dict[str, CompareOp] = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
-_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _USUAL_PARTS = {"this", "expression"}
 _PARTS = {
     "between": {"this", "low", "high"},
@@ -123,7 +123,7 @@ class Conditions:
         op = _COMPARISONS[node.key]
         found, other = self.resolve(node.this), node.expression
         if found is None:
-            found, other, op = self.resolve(node.expression), node.this, _MIRRORED[op]
+            found, other, op = self.resolve(node.expression), node.this, MIRRORED[op]
         literal = None if found is None else self._literal(other, found[1])
         return _OPAQUE if found is None or literal is None else _comparison(op, found, literal)
 

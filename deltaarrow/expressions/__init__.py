@@ -16,6 +16,8 @@ from deltaarrow.expressions.literals import (
 )
 from deltaarrow.expressions.nodes import (
     FALSE,
+    MIRRORED,
+    NEGATED,
     NULL,
     TRUE,
     And,
@@ -58,6 +60,8 @@ from deltaarrow.expressions.total_order import in_total_order, is_in_total_order
 
 __all__ = [
     "FALSE",
+    "MIRRORED",
+    "NEGATED",
     "NULL",
     "TRUE",
     "And",

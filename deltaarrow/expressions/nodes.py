@@ -41,6 +41,8 @@ from deltaarrow.values import Value
 
 __all__ = [
     "FALSE",
+    "MIRRORED",
+    "NEGATED",
     "NULL",
     "TRUE",
     "And",
@@ -76,6 +78,27 @@ LiteralValue: TypeAlias = (
 """What a literal can hold; a `datetime` with a time zone is a point in time, one without is not."""
 
 CompareOp: TypeAlias = OneOf["=", "!=", "<", "<=", ">", ">="]
+
+
+MIRRORED: Final[dict[CompareOp, CompareOp]] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+"""The comparison of the operands the other way round."""
+
+NEGATED: Final[dict[CompareOp, CompareOp]] = {
+    "=": "!=",
+    "!=": "=",
+    "<": ">=",
+    "<=": ">",
+    ">": "<=",
+    ">=": "<",
+}
+"""The comparison that is TRUE where one of values in an order is FALSE."""
 
 
 class Column(Value):

@@ -15,11 +15,11 @@ import pyarrow as pa
 from deltaarrow.errors import InvalidPredicateError, SchemaMismatchError
 from deltaarrow.expressions.literals import decimal_digits
 from deltaarrow.expressions.nodes import (
+    MIRRORED,
     And,
     Cast,
     Column,
     Compare,
-    CompareOp,
     IsIn,
     IsNan,
     IsNull,
@@ -38,7 +38,6 @@ from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolv
 
 __all__ = ["bind", "coerce_literal", "compares_own_types", "is_lossless_cast", "resolve_column"]
 
-_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _FLOATS = ("float", "double")
 _EXACT_IN_DOUBLE = 2**53
@@ -72,7 +71,7 @@ type=DataType(date32[day])))
     """
     match predicate:
         case Compare(op, Literal() as left, (Column() | Cast() | VariantGet()) as right):
-            return bind(Compare(_MIRRORED[op], right, left), schema)
+            return bind(Compare(MIRRORED[op], right, left), schema)
         case Compare(op, left, right):
             left_operand, left_type = _bind_operand(left, schema)
             right_operand, right_type = _bind_operand(right, schema)

@@ -21,6 +21,8 @@ import math
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.nodes import (
+    MIRRORED,
+    NEGATED,
     And,
     Cast,
     Column,
@@ -41,8 +43,6 @@ from deltaarrow.schema import PrimitiveType, StructType, to_arrow_type
 
 __all__ = ["in_total_order", "is_in_total_order", "ordered"]
 
-_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 
@@ -70,7 +70,7 @@ def _of_columns(op: CompareOp, left: Column | VariantGet, right: Column | Varian
     if op == "!=":
         return Not(_of_columns("=", left, right))
     if op in ("<", "<="):
-        return _of_columns(_MIRRORED[op], right, left)
+        return _of_columns(MIRRORED[op], right, left)
     plain = Compare(op, left, right)
     beside: dict[str, Predicate] = {"=": IsNan(right), ">": Not(IsNan(right)), ">=": Not(IsNull(right))}
     return Or((plain, And((IsNan(left), beside[op]))))
@@ -94,13 +94,13 @@ def in_total_order(predicate: Predicate, schema: StructType) -> Predicate:
             return type(predicate)(tuple(in_total_order(each, schema) for each in operands))
         case Not(Compare(op, left, right)) if _float_column(left, schema) and isinstance(right, Literal):
             # In an order that every value has its place in, NOT turns a comparison round.
-            return in_total_order(Compare(_NEGATED[op], left, right), schema)
+            return in_total_order(Compare(NEGATED[op], left, right), schema)
         case Not(operand):
             return Not(in_total_order(operand, schema))
         case IsNull(operand) if isinstance(operand, Predicate):
             return IsNull(in_total_order(operand, schema))
         case Compare(op, Literal() as left, (Column() | Cast()) as right):
-            return in_total_order(Compare(_MIRRORED[op], right, left), schema)
+            return in_total_order(Compare(MIRRORED[op], right, left), schema)
         case Compare(op, left, right):
             column = _float_column(left, schema)
             other = right if isinstance(right, Literal) else _float_column(right, schema)

@@ -19,6 +19,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import (
+    MIRRORED,
     NULL,
     And,
     Column,
@@ -64,7 +65,6 @@ from deltaarrow.spark_sql.types import (
 __all__ = ["Equality", "known_equalities", "known_predicate"]
 
 _COMPARISONS: dict[str, CompareOp] = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BITS = {BYTE: 7, SHORT: 15, INTEGER: 31, LONG: 63}
 _EXACT_IN_DOUBLE = 2**53
 _LEAST_FLOAT, _GREATEST_FLOAT = 2.0**-126, 2.0**127
@@ -205,7 +205,7 @@ class _Reader:
         self, op: CompareOp, left: Node, right: Node, *, is_negated: bool = False
     ) -> Predicate | None:
         if isinstance(left, Constant):
-            left, right, op = right, left, _MIRRORED[op]
+            left, right, op = right, left, MIRRORED[op]
         found = self._operand(left)
         if found is None:
             return None

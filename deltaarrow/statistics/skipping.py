@@ -24,6 +24,8 @@ import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
+    MIRRORED,
+    NEGATED,
     And,
     Cast,
     Column,
@@ -63,8 +65,6 @@ from deltaarrow.statistics.evidence import (
 
 __all__ = ["may_match", "statistics_asked", "variant_fields"]
 
-_NEGATED: dict[CompareOp, CompareOp] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_MIRRORED: dict[CompareOp, CompareOp] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 
@@ -171,7 +171,7 @@ class _Walk(NamedTuple):
             case And(operands):
                 return any_of([self.may_be_false(each) for each in operands])
             case Or() if (found := _beyond_a_number(predicate)) is not None:
-                return self.may_be_true(Compare(_NEGATED[found.op], found.left, found.right))
+                return self.may_be_true(Compare(NEGATED[found.op], found.left, found.right))
             case Or(operands):
                 return all_of([self.may_be_false(each) for each in operands])
             case Not(operand):
@@ -208,7 +208,7 @@ class _Walk(NamedTuple):
             # A comparison with NULL is NULL.
             return ROWS_CANNOT_MATCH
         if isinstance(left, Literal):
-            left, right, op = right, left, _MIRRORED[op]
+            left, right, op = right, left, MIRRORED[op]
         evidence = self._evidence(left)
         if evidence is None:
             return ROWS_MIGHT_MATCH
@@ -221,7 +221,7 @@ class _Walk(NamedTuple):
             return ROWS_MIGHT_MATCH
         if self._nan_may_give(evidence, op, wanted):
             return evidence.may_be_known()
-        return evidence.may_compare(op if wanted else _NEGATED[op], literal)
+        return evidence.may_compare(op if wanted else NEGATED[op], literal)
 
     def _is_in(self, column: Column, values: list[Literal], wanted: bool) -> Verdicts:
         evidence = self._evidence(column)
