@@ -1,7 +1,7 @@
-"""What stays in memory of logs and data files for the next question, within one budget of bytes.
+"""The caches of the process: what was read of logs and data files, within one budget of bytes.
 
-Every cache of the process is a `CacheSpace`; together they hold at most `set_cache_limit`. What was asked for
-least recently goes first.
+Every cache is a `CacheSpace`. Together they hold what `set_cache_limit` allows; the least recently used entry
+goes first.
 """
 
 import itertools
@@ -92,7 +92,8 @@ class CacheSpace:
 def set_cache_limit(limit: int | str = _DEFAULT_LIMIT) -> None:
     """Set how many bytes all caches of the process may hold together: ``100_000_000``, ``"512MiB"``.
 
-    The default is 256 MiB; 0 keeps nothing. What is held now is let go. `ValueError` if it is no size.
+    They hold encoded partition values, bounds, listings, footers and deletion vectors. The default is
+    256 MiB; 0 keeps nothing. What is held now is let go. `ValueError` if it is no size.
 
     >>> set_cache_limit("1GB")
     >>> set_cache_limit()

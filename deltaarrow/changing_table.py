@@ -58,8 +58,10 @@ class ChangingTable(OpenedTable):
 
         Raises:
             SchemaMismatchError: the condition names a column that is not there.
+            InvalidPredicateError: it is no condition, or has a text in double quotes for a column.
             UnsupportedFeatureError: the condition is not understood, or the table has a feature that is not
                 supported; one is ``delta.appendOnly``.
+            ConstraintViolationError: the condition cannot be computed for a row.
             CommitFailedError: another writer got in the way.
 
         >>> import tempfile, pyarrow as pa
@@ -115,7 +117,7 @@ class ChangingTable(OpenedTable):
         Raises:
             SchemaMismatchError: a column is not there, or a value does not fit.
             ConstraintViolationError: a row breaks a rule of the table, or a value cannot be computed.
-            UnsupportedFeatureError: as for `delete`.
+            InvalidPredicateError, UnsupportedFeatureError: as for `delete`.
             CommitFailedError: another writer got in the way.
 
         >>> import tempfile, pyarrow as pa

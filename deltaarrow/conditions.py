@@ -1,6 +1,7 @@
 """What users say of rows and files, as conditions and predicates of a table.
 
-Conditions come as SQL text, as tuples in the notation of ``deltalake`` or as pyarrow expressions.
+Conditions come as SQL text with Spark's meaning, as tuples with that of ``deltalake`` or as pyarrow
+expressions with that of pyarrow.
 """
 
 from collections.abc import Sequence

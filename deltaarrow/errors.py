@@ -1,6 +1,7 @@
-"""Every exception that the package raises on purpose.
+"""The exceptions of the package.
 
-All of them are `DeltaError`s, so one ``except`` clause catches whatever the engine refuses. Where
+All of them are `DeltaError`s, so one ``except`` clause catches whatever the engine refuses; arguments of a
+wrong type or value are Python's `TypeError` and `ValueError`. Where
 ``deltalake`` has a name for a case, the name here is the same; conflicts have Spark's names, since
 that is what their users search for. The tree::
 
@@ -10,13 +11,13 @@ that is what their users search for. The tree::
     ├── ChangeDataNotRecordedError    the change data feed was off in a wanted version
     ├── DeltaProtocolError            what the log says breaks the protocol
     │   ├── CorruptLogError           a gap, a torn file, no protocol or metadata
-    │   ├── CorruptDeletionVectorError
-    │   ├── CorruptDataFileError      a data file contradicts the log or its format
+    │   ├── CorruptDeletionVectorError  a deletion vector fails one of its checks
+    │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself
     │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
     ├── SchemaMismatchError           data or columns do not fit the table's schema
-    ├── ConstraintViolationError      a row breaks NOT NULL or another constraint
-    ├── InvalidPredicateError         a filter that cannot be understood
-    ├── InvalidCommitMetadataError    metadata that a commit cannot have (also a ValueError)
+    ├── ConstraintViolationError      a row breaks a constraint, or a value cannot be computed for it
+    ├── InvalidPredicateError         a condition is not understood, or cannot be computed for a row
+    ├── InvalidCommitMetadataError    a commit cannot have such metadata (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
     │   ├── VersionExistsError        the version that a commit was to make is there already
@@ -30,7 +31,7 @@ that is what their users search for. The tree::
     ├── CommitStateUnknownError       nobody can tell whether the commit was made
     ├── StorageError                  a store cannot do what is asked
     │   └── StorageSystemError        the operating system refuses it (also an OSError)
-    ├── ExpressionLimitError          an expression that a table stores takes too long or too much memory
+    ├── ExpressionLimitError          a SQL expression takes too much time or memory
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
@@ -102,7 +103,7 @@ class CorruptDeletionVectorError(DeltaProtocolError):
 
 
 class CorruptDataFileError(DeltaProtocolError):
-    """A data file contradicts what the log says of it, or its own format."""
+    """A data file contradicts what the log says of it, its own format, or itself."""
 
 
 class UnsupportedFeatureError(DeltaProtocolError):
@@ -126,11 +127,11 @@ class SchemaMismatchError(DeltaError):
 
 
 class ConstraintViolationError(DeltaError):
-    """A row breaks a constraint of the table, such as NOT NULL."""
+    """A row breaks a constraint of the table, such as NOT NULL, or a value cannot be computed for it."""
 
 
 class InvalidPredicateError(DeltaError):
-    """A filter is not understood, or names what the table does not have."""
+    """A condition is not understood, names what is not there, or cannot be computed for a row."""
 
 
 class InvalidCommitMetadataError(DeltaError, ValueError):
@@ -214,7 +215,7 @@ class StorageSystemError(StorageError, OSError):
 
 
 class ExpressionLimitError(DeltaError):
-    """An expression that a table stores takes more time or memory than `set_expression_limits` allows."""
+    """A SQL expression takes more time or memory than `set_expression_limits` allows."""
 
 
 class MemoryLimitError(DeltaError, MemoryError):

@@ -1,4 +1,4 @@
-"""What a forked child can use whatever the threads of its parent were doing: a cached property, a lock.
+"""A cached property and a lock that work in a forked child, whatever the threads of its parent were doing.
 
 A child has the memory of its parent but only the thread that forked. A lock that another thread held at that
 moment is never released there. `functools.cached_property` has such a lock, one for each property of a

@@ -1,12 +1,12 @@
-"""Parquet footers, checked before anything is believed: Thrift's compact protocol, and what is told twice.
+"""Parquet footers, parsed from Thrift's compact protocol and checked for contradictions.
 
-A footer has no checksum. What protects it is that much of it is told twice: the names and types of the
+A footer has no checksum, but it says most things twice: the names and types of the
 schema once more in every column chunk, the number of rows in the file, its row groups and its chunks, the
 NULLs in the statistics and in the histogram of levels, a logical type and its older spelling. A flipped bit
-makes the two accounts differ, and such a footer is refused here.
+makes the two differ, and such a footer is refused here.
 
 pyarrow's `RowGroupMetaData.column` and `ColumnChunkMetaData.statistics` end the process where a chunk
-contradicts the schema. So nothing is asked of a chunk of a foreign file but through this module.
+contradicts the schema. So the chunks of foreign files are read through this module alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Secrets taken out of texts that people read: errors, logs, the `repr` of objects, explanations of scans.
+"""Redaction of secrets in texts that people read: errors, logs, the `repr` of objects, explanations of scans.
 
-A place may hold them: ``https://user:password@host/t``, ``https://host/t?sig=...``. Objects keep the place as
-it is, and with it what it takes to read there; what is shown of it goes through `redacted`.
+The URI of a table may hold secrets: ``https://user:password@host/t``, ``https://host/t?sig=...``. Objects
+keep the URI whole, since it takes the secrets to read there; texts that show it go through `redacted`.
 """
 
 import re

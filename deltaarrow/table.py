@@ -136,6 +136,7 @@ class DeltaTable(ChangingTable):
             schema: refused; cast what is read.
             as_large_types: refused; Polars takes the types as they are.
             file_pruning_predicate: SQL text or tuples; files that cannot hold a matching row are left out.
+                The SQL may have ``variant_get`` of a path as a type.
         """
         refuse_arguments({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
         refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
@@ -156,11 +157,13 @@ class DeltaTable(ChangingTable):
             partitions: tuples on partition columns that rows must match.
             columns: the columns, in the wanted order; all if None.
             filesystem: refused; `storage_options` say how files are reached.
-            filters: SQL text, tuples, lists of tuples (an OR of ANDs) or a pyarrow expression that rows
-                must match.
+            filters: what rows must match: SQL text, which means what it means in Spark; tuples or lists of
+                tuples (an OR of ANDs), as in ``deltalake``; or a pyarrow expression, which means what it
+                means in pyarrow. They differ where values are NaN.
 
         Raises:
-            InvalidPredicateError: a condition is not understood, or names what the table does not have.
+            InvalidPredicateError: a condition is not understood, names what the table does not have, or
+                cannot be computed for a row.
             TypeError: `filters` or `columns` are something else.
         """
         refuse_arguments({"filesystem": filesystem})
@@ -229,7 +232,8 @@ class DeltaTable(ChangingTable):
                 `load_as_version`.
             ending_timestamp: versions that were committed later are left out.
             columns: the columns, in the wanted order; all if None.
-            predicate: SQL text or tuples that rows must match; the three columns may be in it.
+            predicate: what rows must match, as SQL text or tuples (see `to_pyarrow_table`); the three
+                columns may be in it.
             allow_out_of_range: whether a range that begins after the newest version, or ends before it
                 begins, is empty instead of refused.
 
@@ -237,6 +241,7 @@ class DeltaTable(ChangingTable):
             VersionNotFoundError: the log does not reach the range.
             ChangeDataNotRecordedError: ``delta.enableChangeDataFeed`` was not set in all of it.
             SchemaMismatchError: columns were dropped, renamed, retyped or repartitioned meanwhile.
+            InvalidPredicateError: as for `to_pyarrow_table`.
             ValueError: the range has no beginning, or ends before it begins.
         """
         feed = self.change_data_feed(
@@ -317,9 +322,9 @@ class DeltaTable(ChangingTable):
     def verify(self, *, deep: bool = False) -> "VerifyReport":
         """Look for what is wrong with the open version, and report it; nothing is changed.
 
-        The log is held against itself (checkpoints, version checksum), against storage (files, deletion
-        vectors, row counts) and its statistics against the data. `deltaarrow.verify.Check` says what
-        each check means; ``table.verify().ok`` whether there is no error.
+        The log is held against itself (hint, checkpoints, version checksum, what commits say of themselves),
+        against storage (files, footers, deletion vectors, row counts), and its statistics against the data.
+        `deltaarrow.verify.Check` says what each check means; ``table.verify().ok`` whether there is no error.
 
         Args:
             deep: read every checkpoint and every row too, not only the footer of every file.

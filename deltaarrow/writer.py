@@ -67,8 +67,8 @@ def write_deltalake(
         schema_mode: ``merge`` adds the columns that the table lacks; ``overwrite`` gives the table the
             schema of the data, together with mode ``overwrite``; None refuses data with other columns.
         storage_options: as for `DeltaTable`.
-        predicate: the rows that mode ``overwrite`` replaces, as SQL; all of them if None. Every row of
-            the data must fulfil it.
+        predicate: the rows that mode ``overwrite`` replaces, as a condition in Spark SQL; all of them if
+            None. Every row of the data must fulfil it.
         target_file_size: bytes after which a file is closed and another begun; 128 MiB if None.
         writer_properties: how Parquet is written.
         commit_properties: what else goes into the commit. With `app_transactions`, a write that the
@@ -90,7 +90,7 @@ def write_deltalake(
         SchemaMismatchError: columns or types do not fit the table.
         ConstraintViolationError: a NULL for a column that is NOT NULL, or a row that does not fulfil
             `predicate`.
-        InvalidPredicateError: `predicate` is not understood.
+        InvalidPredicateError: `predicate` is not understood, or cannot be computed for a row.
         UnsupportedFeatureError: the table needs a feature that this release does not write.
         InvalidTablePropertyError: a property is unknown, or differs from that of the table.
         CommitFailedError: the table exists and `mode` is ``error``, or another writer got in the way.

@@ -1,7 +1,8 @@
-"""The *sandbox* databases: where SQL expressions run that are stored in tables, by whomever.
+"""The *sandbox* databases: where the SQL expressions of tables and users run on Arrow batches.
 
-They have no access to files, network, extensions or Python variables, and their configuration is locked. Data
-comes in as Arrow registered on the cursor and goes out as Arrow.
+Whoever made a table wrote those that it stores. So these databases have no access to files, network,
+extensions or Python variables, and their configuration is locked. Data comes in as Arrow registered on the
+cursor and goes out as Arrow.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ExpressionLimits:
-    """What the stored expressions of a table may take on one batch of rows; see `set_expression_limits`."""
+    """What SQL expressions may take on one batch of rows; see `set_expression_limits`."""
 
     seconds: float = 120.0
     memory: str = "2GB"
@@ -43,9 +44,11 @@ def set_expression_limits(
     memory: str = ExpressionLimits.memory,
     value_bytes: int = ExpressionLimits.value_bytes,
 ) -> None:
-    """Set what CHECK constraints, generated columns and defaults may take; whoever made the table wrote them.
+    """Set what CHECK constraints, invariants, generated columns and defaults may take.
 
-    An expression that takes more is refused with `ExpressionLimitError`. Work under way keeps its limits.
+    Whoever made the table wrote these. Conditions in SQL text have the same limits where rows are read; those
+    of DELETE, UPDATE and MERGE have ``memory_limit``. An expression that takes more is refused with
+    `ExpressionLimitError`. Work under way keeps its limits.
 
     Args:
         seconds: for one batch of rows, some 100,000 of them.
@@ -63,7 +66,7 @@ def set_expression_limits(
 
 
 def expression_limits() -> ExpressionLimits:
-    """Return the limits of stored expressions."""
+    """Return the limits of SQL expressions."""
     return _limits
 
 
@@ -81,7 +84,7 @@ def sandbox_cursor() -> "Iterator[duckdb.DuckDBPyConnection]":
 
 @contextlib.contextmanager
 def limited_cursor(what: str) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Yield a cursor like `sandbox_cursor`, within the limits of stored expressions.
+    """Yield a cursor like `sandbox_cursor`, within the limits of SQL expressions.
 
     Raises `ExpressionLimitError`, which says `what` was computed, where the block takes more.
     """

@@ -16,7 +16,7 @@ node                 value
 `Or`                 TRUE where an operand is TRUE, else NULL where one is NULL
 `Not`                NULL where the operand is NULL
 `Constant`           the value given
-`Opaque`             any of the three: the part was not understood
+`Opaque`             any of the three: a part that no other node says
 ===================  ==================================================================
 
 `Compare` and `IsIn` compare floating point numbers as IEEE 754 and pyarrow do: every comparison with NaN is
@@ -195,7 +195,7 @@ class Constant(Value):
 
 
 class Opaque(Value):
-    """A part that was not understood: what it is, and the columns it reads."""
+    """A part that no other node says: its text, and the columns it reads."""
 
     reason: str
     columns: tuple[Column, ...] = ()
@@ -232,7 +232,7 @@ def conjuncts(predicate: Predicate) -> list[Predicate]:
 
 
 def columns_of(predicate: Predicate) -> set[tuple[str, ...]]:
-    """The paths of all columns that the predicate reads, those of parts not understood included."""
+    """The paths of all columns that the predicate reads, those of `Opaque` parts included."""
     return {node.path for node in _nodes(predicate) if isinstance(node, Column)}
 
 
@@ -250,7 +250,7 @@ def not_on_rows(part: VariantGet) -> InvalidPredicateError:
 
 
 def is_exact(predicate: Predicate) -> bool:
-    """Whether every part was understood, so that the tree can stand for the original filter."""
+    """Whether no part is `Opaque`, so that the tree can stand for the original filter."""
     return not any(isinstance(node, Opaque) for node in _nodes(predicate))
 
 

@@ -62,11 +62,11 @@ def to_arrow(
     because pyarrow prunes fragments by a plain ``is_in`` better than by the one that knows NULL.
 
     Args:
-        predicate: a tree without parts that were not understood.
+        predicate: a tree without `Opaque` parts.
         column: the expression of a column, given its path.
 
     Raises:
-        InvalidPredicateError: a part was not understood, or is a `VariantGet`.
+        InvalidPredicateError: a part is `Opaque`, or a `VariantGet`.
     """
     import pyarrow.compute as pc
 

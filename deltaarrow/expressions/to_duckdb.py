@@ -59,11 +59,11 @@ def to_duckdb(predicate: Predicate, column: Callable[[tuple[str, ...]], str] = c
     Literals are compared as they are typed, so bind the predicate to the table's schema first.
 
     Args:
-        predicate: a tree without parts that were not understood.
+        predicate: a tree without `Opaque` parts.
         column: the SQL of a column, given its path.
 
     Raises:
-        InvalidPredicateError: a part was not understood, is a `VariantGet`, or is a cast (`bind` removes
+        InvalidPredicateError: a part is `Opaque`, is a `VariantGet`, or is a cast (`bind` removes
             those that lose nothing).
 
     >>> print(to_duckdb(Not(Compare("=", Column(("a",)), Literal("x")))))

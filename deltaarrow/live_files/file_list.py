@@ -1,4 +1,4 @@
-"""Which live files may hold a row that matches a predicate: what a snapshot asks its log."""
+"""The live files that may hold a row which matches a predicate, for a snapshot."""
 
 import itertools
 from collections.abc import Iterator, Sequence

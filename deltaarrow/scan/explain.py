@@ -338,7 +338,7 @@ def _conditions(node: Predicate) -> Iterable[Predicate]:
 def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
     """Why the log does not decide one condition; None where it does, one way or the other."""
     if isinstance(condition, Opaque):
-        return "it is not understood"
+        return "neither partition values nor statistics can decide it"
     if _is_decided(snapshot, condition):
         return None
     if variant_paths(condition):

@@ -105,11 +105,15 @@ class TreeCondition:
 
 
 def row_conditions(given: Given) -> tuple[RowCondition, ...]:
-    """Return conditions as a scan takes them."""
+    """Return conditions as a scan takes them; `TypeError` for SQL text and tuples, which need a schema."""
     import pyarrow.compute as pc
 
     if given is None:
         return ()
+    if isinstance(given, str):
+        raise TypeError(
+            "the filter of a dataset is a pyarrow expression; SQL text and tuples are for a table's `filters`"
+        )
     if isinstance(given, pc.Expression):
         return (ArrowCondition(given),)
     if isinstance(given, Iterable):

@@ -1,12 +1,12 @@
-"""Spark SQL: the one place where its text is parsed, typed and evaluated, whoever has written it.
+"""Spark SQL: the one package that parses, types and evaluates its text, of users and of tables.
 
-`parse_expression` understands the text of a stated list of operators and functions and refuses everything
-else by name, and `evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode.
-`parse_condition` makes a `Condition` of what users say of rows: in filters, DELETE, UPDATE, MERGE and
-``replaceWhere``. Tables store expressions as constraints, invariants, generated columns and defaults;
-`TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints, computes
-generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
-Columns* and *Default Columns*). Timestamps are in UTC.
+`parse_expression` understands a stated list of operators and functions and refuses everything else by name;
+`evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode. `parse_condition`
+makes a `Condition` of what users say of rows: in filters of tables and change feeds, in DELETE, UPDATE and
+MERGE, and in ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns and
+defaults; `TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints,
+computes generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*,
+*Generated Columns* and *Default Columns*). Timestamps are in UTC.
 """
 
 from typing import TYPE_CHECKING

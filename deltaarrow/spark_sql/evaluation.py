@@ -94,7 +94,7 @@ def compute(
         for place, each in enumerate(expressions)
     )
     try:
-        with limited_cursor(f"the stored expression {'; '.join(shown)}") as cursor:
+        with limited_cursor(f"the SQL expression {'; '.join(shown)}") as cursor:
             tables = [
                 cursor.register("batch", rows) and cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
                 for rows in _bounded(
@@ -138,7 +138,7 @@ def _bounded(
 
             if length_of(each.root, value, most) > most:
                 raise ExpressionLimitError(
-                    f"the stored expression {shown} makes a text of more than {most} bytes: raise"
+                    f"the SQL expression {shown} makes a text of more than {most} bytes: raise"
                     " the limit with deltaarrow.compute.set_expression_limits(value_bytes=...), or drop the"
                     " expression"
                 )

@@ -1,4 +1,4 @@
-"""How long texts may get on the way to the values of stored expressions, told before anything is computed.
+"""Bounds on the length of the texts inside SQL expressions, known before anything is computed.
 
 Eleven calls of ``replace``, one inside the other, make gigabytes out of one letter, and DuckDB can neither
 be interrupted within a value nor counts its bytes. So each row has a bound, from the lengths of its texts.

@@ -1,4 +1,4 @@
-"""What of an expression a predicate can say: which rows of a table may meet it, by which values they join.
+"""The predicate that says of the rows of one table what an expression says, and the equalities of a MERGE.
 
 A predicate is made of the typed tree, after Spark's casts, so that it says what the expression says: it has
 the value of the expression on every row, with `Opaque` parts for what it cannot say. A comparison is said

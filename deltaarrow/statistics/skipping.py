@@ -3,7 +3,7 @@
 Implements *Per-file Statistics* and *Partition Value Serialization* of PROTOCOL.md for readers, after
 the example of Delta's ``DataSkippingReader``. A predicate is taken apart with two questions that call
 each other: may it be TRUE on some row, and may it be FALSE? NOT swaps them. What both leave undecided
-may match: a part that was not understood, a comparison of columns, a column without statistics.
+may match: an `Opaque` part, a comparison of columns, a column without statistics.
 
 This is the one place where a predicate meets what the log says of files, whoever asks: a scan, a change
 feed, a conflict check or an explanation. What differs is the evidence (`FileEvidence`): columns of a

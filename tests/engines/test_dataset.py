@@ -45,6 +45,13 @@ def test_to_table_has_columns_in_the_wanted_order(dataset):
     ]
 
 
+@pytest.mark.parametrize("text", ["id > 2", [("id", ">", 2)]])
+def test_a_filter_of_a_dataset_is_no_sql_text(dataset, text):
+    for use in (dataset.count_rows, dataset.filter, dataset.explain):
+        with pytest.raises(TypeError, match="is a pyarrow expression"):
+            use(**({"expression": text} if use == dataset.filter else {"filter": text}))
+
+
 def test_columns_may_be_expressions(dataset):
     table = dataset.to_table(columns={"twice": pc.field("id") * 2, "where": pc.field("p")})
     assert sorted(table["twice"].to_pylist()) == [2, 4, 6, 8, 10]

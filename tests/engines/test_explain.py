@@ -325,7 +325,7 @@ def test_what_polars_decides_by_itself(path):
     (found,) = deltaarrow.explain(frame.head(12))
     assert [(part.condition, part.skipped_files) for part in found.parts] == [("LIMIT 12", 5)]
     (found,) = deltaarrow.explain(frame.filter(pl.col("name").str.contains("a")))
-    assert found.parts[0].reason == "it is not understood"
+    assert found.parts[0].reason == "neither partition values nor statistics can decide it"
 
 
 def test_a_query_that_has_run_is_explained_all_the_same(path):

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow.log.checkpoint_writer as checkpoint_writer
-import deltaarrow.log.incremental_checkpoint as carried_rows
+import deltaarrow.log.incremental_checkpoint as incremental_checkpoint
 from deltaarrow import DeltaTable, PostCommitHookProperties, write_deltalake
 from deltaarrow.log import list_segment, replay, write_checkpoint
 from deltaarrow.storage import open_store
@@ -29,7 +29,7 @@ def carried(monkeypatch):
     answers = []
 
     def noted(*arguments):
-        found = carried_rows.incremental_adds(*arguments)
+        found = incremental_checkpoint.incremental_adds(*arguments)
         answers.append(found is not None)
         return found
 

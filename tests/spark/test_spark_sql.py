@@ -1,4 +1,4 @@
-"""Every operator, cast and function of stored expressions, in Spark and here, over edge values.
+"""Every operator, cast and function of SQL expressions, in Spark and here, over edge values.
 
 Spark computes all of it in one query, in which an expression that raises is NULL and any other a struct.
 """

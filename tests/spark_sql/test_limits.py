@@ -47,7 +47,7 @@ def test_a_constraint_that_explodes_is_refused_by_its_name(tmp_path):
     da.write_deltalake(tmp_path, pa.table({"text": ["b"]}))
     bomb = f"length({BOMBS['replace'].replace(chr(39) + 'aaaa' + chr(39), 'text')}) > 0"
     da.DeltaTable(tmp_path).alter.add_constraint({"bomb": bomb})
-    with pytest.raises(ExpressionLimitError, match=r"the stored expression bomb \(length\(replace\("):
+    with pytest.raises(ExpressionLimitError, match=r"the SQL expression bomb \(length\(replace\("):
         da.write_deltalake(tmp_path, pa.table({"text": ["aaaa"]}), mode="append")
     assert da.DeltaTable(tmp_path).version() == 1
 
