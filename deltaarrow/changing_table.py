@@ -63,6 +63,7 @@ class ChangingTable(OpenedTable):
                 supported; one is ``delta.appendOnly``.
             ConstraintViolationError: the condition cannot be computed for a row.
             CommitFailedError: another writer got in the way.
+            CommitStateUnknownError: the store does not tell whether the commit was made.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -119,6 +120,7 @@ class ChangingTable(OpenedTable):
             ConstraintViolationError: a row breaks a rule of the table, or a value cannot be computed.
             InvalidPredicateError, UnsupportedFeatureError: as for `delete`.
             CommitFailedError: another writer got in the way.
+            CommitStateUnknownError: the store does not tell whether the commit was made.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake

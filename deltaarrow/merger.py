@@ -130,10 +130,12 @@ class TableMerger:
 
         Raises:
             SchemaMismatchError: a column is not there, or does not fit.
+            InvalidPredicateError: a predicate is no condition, or has a text in double quotes for a column.
             UnsupportedFeatureError: several rows of the source match one row of the table, an expression is
                 not supported, or the table has a feature that is not.
             ConstraintViolationError: a row breaks a rule of the table, or a value cannot be computed.
             CommitFailedError: another writer got in the way.
+            CommitStateUnknownError: the store does not tell whether the commit was made.
             ValueError: there is no clause, or one behind another that leaves it no rows.
         """
         statement = self._statement()

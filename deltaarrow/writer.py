@@ -94,6 +94,7 @@ def write_deltalake(
         UnsupportedFeatureError: the table needs a feature that this release does not write.
         InvalidTablePropertyError: a property is unknown, or differs from that of the table.
         CommitFailedError: the table exists and `mode` is ``error``, or another writer got in the way.
+        CommitStateUnknownError: the store does not tell whether the commit was made.
 
     >>> import tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()

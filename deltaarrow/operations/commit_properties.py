@@ -28,6 +28,10 @@ class CommitProperties:
         max_commit_retries: how often a commit is tried again after another writer was first; 15 if None.
         app_transactions: how far applications have got. A write whose transactions the table has already
             is not repeated.
+
+    Raises:
+        InvalidCommitMetadataError: `commitInfo` has a meaning for a key, or a value is no JSON.
+        ValueError: `max_commit_retries` is negative.
     """
 
     custom_metadata: Mapping[str, Any] | None = None

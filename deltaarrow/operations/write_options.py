@@ -36,7 +36,7 @@ class WriteOptions:
             too, but for an overwrite of all rows, which leaves the table none.
         schema_mode: ``merge`` adds columns that the table lacks and widens types where it may,
             ``overwrite`` gives the table the schema of the data; None keeps the schema.
-        predicate: the rows that an overwrite replaces, as SQL; all of them if None.
+        predicate: the rows that an overwrite replaces, in Spark SQL; all of them if None.
         partition_overwrite_mode: ``dynamic`` replaces the partitions that rows are written to and no
             others, ``static`` all rows.
         target_file_size: bytes after which a file is closed and another begun.

@@ -28,7 +28,7 @@ def register(spark: "SparkSession") -> None:
         spark.read.format("deltaarrow").option("versionAsOf", 3).load(path)
 
         versionAsOf, timestampAsOf    the version, or a time; the newest version without
-        filter                        SQL that rows must match; files are left out by it
+        filter                        Spark SQL that rows must match; files are left out by it
         columns                       the columns, in the wanted order
         readChangeFeed                "true" for the changes of versions:
         startingVersion, startingTimestamp, endingVersion, endingTimestamp
