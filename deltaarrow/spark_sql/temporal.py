@@ -300,8 +300,8 @@ FUNCTIONS = (
     Function(("make_date",), "year, month, day", (3, 3), _make_date),
     Function(("to_date",), "value", (1, 1), _to_date, "without a format"),
     Function(("to_timestamp",), "value", (1, 1), _to_timestamp, "without a format"),
-    Function(("current_date", "curdate"), "", (0, 0), _current_date, "in column defaults"),
-    Function(("current_timestamp", "now"), "", (0, 0), _current_timestamp, "in column defaults"),
-    Function(("localtimestamp",), "", (0, 0), _local_timestamp, "in column defaults"),
+    Function(("current_date", "curdate"), "", (0, 0), _current_date, "not in generated columns"),
+    Function(("current_timestamp", "now"), "", (0, 0), _current_timestamp, "not in generated columns"),
+    Function(("localtimestamp",), "", (0, 0), _local_timestamp, "not in generated columns"),
 )
 """The functions of this chapter."""
