@@ -114,8 +114,8 @@ def with_recorded_row_ids(
     """Return actions in which files that are live in `newest` have the ids that they have there.
 
     For a commit that goes after another than it has read, which may have given ids to files that had none:
-    see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are the names of files that are as they are to
-    be, such as new ones.
+    see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are the names of files that are as
+    they are to be, such as new ones.
     """
     lacking = {
         path
