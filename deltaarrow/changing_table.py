@@ -50,8 +50,8 @@ class ChangingTable(OpenedTable):
             writer_properties: how Parquet is written.
             commit_properties: what else goes into the commit.
             post_commithook_properties: whether checkpoints are written.
-            memory_limit: what the search may take before it spills, such as ``"1GB"``; half of the machine's
-                memory if None.
+            memory_limit: what the search may take before it spills, such as ``"1GB"``; what
+                `deltaarrow.compute.set_memory_limit` says if None.
 
         Returns:
             ``num_deleted_rows`` and other counts, by the names of ``deltalake``.
