@@ -178,8 +178,7 @@ class ChangingTable(OpenedTable):
             max_temp_directory_size: refused.
             commit_properties: what else goes into the commit.
             post_commithook_properties: whether checkpoints are written.
-            memory_limit: what the join may take before it spills, such as ``"1GB"``; half of the machine's
-                memory if None.
+            memory_limit: what the join may take before it spills, as for `delete`.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
