@@ -122,10 +122,10 @@ class OpenedTable:
         self._snapshot = self._snapshot.update()
 
     def follow_commit(self) -> None:
-        """Move to the newest version after a commit of this table.
+        """Move to the newest version after a statement on this table that has succeeded.
 
-        The commit is made, so nothing here may fail it: where the newest version cannot be read now, a
-        warning is logged, and the table moves when it is used next.
+        Its commit, if it made one, is made, so nothing here may fail it: where the newest version cannot be
+        read now, a warning is logged, and the table moves when it is used next.
         """
         self._is_behind = True
         try:
@@ -134,7 +134,7 @@ class OpenedTable:
             import logging  # loaded by tables that are written to anyway, and by no other
 
             logging.getLogger(__name__).warning(
-                "a commit to %s is made, and the new version could not be opened yet",
+                "a statement on %s has succeeded, and the newest version could not be opened yet",
                 self._store.uri,
                 exc_info=True,
             )

@@ -56,7 +56,7 @@ USES = {
     "arrow": lambda table: table.to_pyarrow_table(),
     "connect": fetch,
     "query": lambda table: query(table, "SELECT sum(id), max(text) FROM t").read_all(),
-    "delete": lambda table: table.delete("id > 4000 AND text LIKE 'text%'"),
+    "delete": lambda table: table.delete("id % 2 = 1 AND text LIKE 'text%'"),
     "update": lambda table: table.update({"text": "'new'"}, predicate="id > 4000"),
     "merge": merge,
 }

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import DeltaError
+from deltaarrow.errors import CorruptLogError, DeltaError
 from deltaarrow.verify import Check, Severity
 from tests.support.tables import TableBuilder
 
@@ -209,12 +209,26 @@ def test_a_checkpoint_without_a_file_of_the_commits_is_an_error(case):
 
 def test_a_checkpoint_with_another_schema_is_an_error(case):
     table, kept = case.table, case.table.commits[0]
+    (table.log / f"{table.version:020d}.crc").unlink()
     changed = [json.loads(json.dumps(line).replace('\\"id\\"', '\\"ID\\"')) for line in kept]
     table.commits[0] = changed
     table.checkpoint(1)
     found = [f.what for f in case.verify() if f.check is Check.CHECKPOINT]
     assert len(found) == 1
     assert found[0].startswith("the schema is")
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7}}, "another protocol"),
+        ({"metadata": {"id": "x", "schemaString": "{}"}}, "another table id or partitioning"),
+    ],
+)
+def test_a_table_whose_checkpoint_and_checksum_contradict_each_other_is_not_opened(case, changes, what):
+    case.checksum(**changes)
+    with pytest.raises(CorruptLogError, match=what):
+        DeltaTable(case.table.path)
 
 
 def test_only_a_deep_run_examines_checkpoints_that_are_not_read(case):
@@ -256,8 +270,6 @@ def test_a_checkpoint_whose_commits_are_gone_has_nothing_to_be_compared_with(cas
         ({"numDeletionVectorsOpt": 2}, "numDeletionVectorsOpt is 2"),
         ({"setTransactions": []}, "'etl' is None, by the commits it is 3"),
         ({"domainMetadata": []}, "'delta.rowTracking' is None"),
-        ({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7}}, "readerFeatures is []"),
-        ({"metadata": {"id": "x", "schemaString": "{}"}}, "id is 'x'"),
         ({"allFiles": []}, "allFiles and the log do not agree on"),
         (
             {
