@@ -246,8 +246,8 @@ def _contradiction(segment: LogSegment, what: str, version: int | None = None) -
     base = "" if segment.checkpoint is None else f", read from {segment.checkpoint.files[0].name} on"
     name = checksum_name(segment.version if version is None else version)
     return CorruptLogError(
-        f"{name} says {what} the log{base}: one of them is damaged; the checksum is"
-        " advisory, and the table is read without it once it is deleted"
+        f"{name} says {what} the log{base}: one of them is damaged. Compare both with the commits that are"
+        " there; the checksum is advisory, and the table is read without it once it is deleted"
     )
 
 

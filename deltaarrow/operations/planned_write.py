@@ -170,6 +170,8 @@ class BegunWrite:
 
 
 def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) -> Condition:
+    if not isinstance(text, str):
+        raise TypeError(f"a predicate of rows to replace is SQL text, not {type(text).__qualname__}")
     condition = parse_condition(text, schema, clock=transaction.clock)
     _ = condition.arrow  # refuses parts of variants before anything is written
     return condition

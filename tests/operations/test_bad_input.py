@@ -253,3 +253,9 @@ def test_a_transaction_that_has_added_rows_cannot_overwrite(table):
         write_deltalake(transaction, ROWS, mode="overwrite")
         write_deltalake(transaction, ROWS, mode="append")
     assert DeltaTable(table).count() == 4
+
+
+def test_rows_to_replace_are_told_by_sql_text(tmp_path):
+    write_deltalake(tmp_path, pa.table({"p": [1]}))
+    with pytest.raises(TypeError, match="is SQL text, not list"):
+        write_deltalake(tmp_path, pa.table({"p": [1]}), mode="overwrite", predicate=[("p", "=", 1)])
