@@ -76,16 +76,18 @@ class CacheSpace:
         return value
 
     def put(self, key: Hashable, value: Any, nbytes: int) -> None:
-        """Keep a value of so many bytes under a key, if it fits."""
-        with _cache.lock:
-            if nbytes <= _cache.entries.maxsize * _MOST_OF_LIMIT:
-                _cache.entries[self._number, key] = _Entry(value, nbytes)
+        """Keep a value of so many bytes, at least one, under a key, if it fits."""
+        cache, entry = _cache, _Entry(value, max(nbytes, 1))
+        with cache.lock:
+            if entry.nbytes <= cache.entries.maxsize * _MOST_OF_LIMIT:
+                cache.entries[self._number, key] = entry
 
     def get(self, key: Hashable) -> Any:
         """Return what stands under a key; None where nothing does."""
-        with _cache.lock:
-            _let_go_of_closed()
-            entry = _cache.entries.get((self._number, key))
+        cache = _cache
+        with cache.lock:
+            _let_go_of_closed(cache)
+            entry = cache.entries.get((self._number, key))
         return None if entry is None else entry.value
 
 
@@ -114,13 +116,13 @@ def _parsed(limit: int | str) -> int:
     return limit
 
 
-def _let_go_of_closed() -> None:
+def _let_go_of_closed(cache: _Cache) -> None:
     closed = set()
     while _closed:
         closed.add(_closed.popleft())
     if closed:
-        for key in [key for key in _cache.entries if key[0] in closed]:
-            del _cache.entries[key]
+        for key in [key for key in cache.entries if key[0] in closed]:
+            del cache.entries[key]
 
 
 def _start_anew_after_fork() -> None:

@@ -28,6 +28,9 @@ memory: 200,000 files at most."""
 _SELECTIVE = 1 / 8
 """Where partition values leave no more than this share of rows, the statistics of those alone are read."""
 
+_COLUMN_BYTES = 2 << 10
+"""What Python and Arrow take for a column of a table, however few rows it has."""
+
 _TRIES = 3
 
 
@@ -57,7 +60,12 @@ class LiveFiles:
         """
         names = list(FILE_SCHEMA.names if columns is None else columns)
         # Equal predicates may have values of unlike types: 1, 1.0 and true.
-        return self._cache.find((*names, repr(predicate)), lambda: self._left(predicate, names))
+        question = repr(predicate)
+        return self._cache.find(
+            (*names, question),
+            lambda: self._left(predicate, names),
+            nbytes=lambda table: table.nbytes + len(question) + len(names) * _COLUMN_BYTES,
+        )
 
     def _left(self, predicate: Predicate | None, columns: Sequence[str]) -> pa.Table:
         if predicate is None:

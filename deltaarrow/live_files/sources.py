@@ -14,7 +14,7 @@ from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.replay import LogState
 from deltaarrow.statistics import Asked, FileEvidence, ListedFiles
 
-__all__ = ["CommitRows", "FileRows", "LoadedEvidence", "TableRows", "rows_at"]
+__all__ = ["CommitRows", "FileRows", "LoadedEvidence", "TableRows"]
 
 
 class LoadedEvidence(FileEvidence, Protocol):
@@ -87,13 +87,6 @@ class TableRows:
 
     def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
         """As `FileRows`."""
-        return rows_at(self._files.select(columns), rows)
-
-
-def rows_at(table: pa.Table, rows: np.ndarray | None) -> pa.Table:
-    """Return ascending rows of a table; a slice where they are next to each other."""
-    if rows is None or len(rows) == table.num_rows:
-        return table
-    if len(rows) and rows[-1] - rows[0] < len(rows):
-        return table.slice(rows[0], len(rows))
-    return table.take(integers(rows))
+        files = self._files.select(columns)
+        # A slice would keep all files in memory for as long as itself is kept.
+        return files if rows is None or len(rows) == len(self) else files.take(integers(rows))

@@ -54,6 +54,25 @@ def test_one_large_thing_does_not_drive_out_all_others():
     assert space.get("small") is not None
 
 
+def test_nothing_is_kept_where_nothing_may_be():
+    set_cache_limit(0)
+    space = CacheSpace()
+    space.put("empty", array(0), 0)
+    assert space.get("empty") is None
+
+
+def test_what_waits_for_a_cache_does_not_change_the_one_after_it():
+    """Its entries are of another lock."""
+    space = CacheSpace()
+    waiting = threading.Thread(target=space.put, args=("a", array(10), 10))
+    with cache._cache.lock:
+        waiting.start()
+        waiting.join(0.1)
+        set_cache_limit(4000)
+    waiting.join()
+    assert cache._cache.entries.currsize == 0
+
+
 def test_what_a_space_holds_goes_with_its_owner():
     space, other = CacheSpace(), CacheSpace()
     space.put("a", array(900), 900)
