@@ -96,6 +96,7 @@ type=DataType(date32[day])))
                     f"column {_shown(beside)} is {_named(known_type)}, and not a string"
                 )
             assert isinstance(beside, Column | VariantGet)
+            _bound_literal(Literal(prefix), known_type, beside)
             return StartsWith(beside, prefix)
         case IsNan(column):
             beside, known_type = _bind_operand(column, schema)
@@ -329,12 +330,22 @@ def _as_decimal(literal: Literal, data_type: PrimitiveType) -> Literal | None:
 
 
 def _as_string(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
-    return Literal(literal.value, pa.string()) if isinstance(literal.value, str) else None
+    if not isinstance(literal.value, str) or _utf8(literal.value) is None:
+        return None
+    return Literal(literal.value, pa.string())
 
 
 def _as_binary(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
-    value = literal.value.encode() if isinstance(literal.value, str) else literal.value
+    value = _utf8(literal.value) if isinstance(literal.value, str) else literal.value
     return Literal(value, pa.binary()) if isinstance(value, bytes) else None
+
+
+def _utf8(text: str) -> bytes | None:
+    """The bytes of a text; None for one with half of a surrogate pair, which no column holds."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
 
 
 def _as_boolean(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
@@ -359,7 +370,10 @@ def _as_timestamp(literal: Literal, _data_type: PrimitiveType) -> Literal | None
         literal.type is not None and pa.types.is_timestamp(literal.type) and not literal.type.tz
     ):
         return None
-    utc = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
+    try:
+        utc = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
+    except OverflowError:  # outside of the years 1 to 9999 in UTC
+        return None
     return Literal(utc, pa.timestamp("us", "UTC"))
 
 

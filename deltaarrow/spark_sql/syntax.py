@@ -38,6 +38,7 @@ _HEX_STRING = re.compile(r"[xX]'([0-9a-fA-F]*)'")
 _COMMENT = re.compile(r"--[^\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/", re.DOTALL)
 _SHOWN_BEFORE = 60
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 _COMPARISONS = frozenset({"eq", "neq", "lt", "lte", "gt", "gte", "nullsafeeq", "nullsafeneq"})
@@ -62,6 +63,8 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
 
     if is_stored and len(text) > _MAX_LENGTH:
         raise refused(f"a text of {len(text)} characters")
+    if _SURROGATE.search(text):
+        raise refused("half of a surrogate pair")
     try:
         dialect = _dialect()
         tokens = [_checked(token, text) for token in dialect.tokenize(text)]

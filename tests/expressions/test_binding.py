@@ -152,6 +152,9 @@ def test_a_bound_predicate_runs_on_both_engines():
         ("day", 1, "'day' is date"),
         ("day", "2020-02-30", "'day' is date"),
         ("ntz", dt.datetime(2020, 1, 1, tzinfo=UTC), "'ntz' is timestamp_ntz"),
+        ("ts", dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=5))), "'ts' is timestamp"),
+        ("s", "half of a pair: \ud83d", "'s' is string and cannot be compared"),
+        ("x", "half of a pair: \ud83d", "'x' is binary and cannot be compared"),
         ("st", 1, "structtype and cannot be compared"),
         ("list", 1, "arraytype and cannot be compared"),
         ("v", 1, "variant and cannot be compared"),
@@ -165,6 +168,8 @@ def test_what_does_not_fit_is_refused(name, value, message):
 def test_prefixes_and_members_have_to_fit_as_well():
     with pytest.raises(InvalidPredicateError, match="not a string"):
         bind(StartsWith(Column(("i",)), "x"), SCHEMA)
+    with pytest.raises(InvalidPredicateError, match="'s' is string and cannot be compared"):
+        bind(StartsWith(Column(("s",)), "\udfff"), SCHEMA)
     with pytest.raises(InvalidPredicateError, match="cannot be compared with 'x'"):
         bind(from_filters([("i", "in", [1, "x"])]), SCHEMA)
 

@@ -282,6 +282,7 @@ def test_what_may_fail_is_computed_for_no_other_rows_than_those_that_meet_the_re
         ("DROP TABLE x", "DROP"),
         ("a = 1; DROP TABLE x", ";"),
         ("", "an empty text"),
+        ("s = '\ud800'", "half of a surrogate pair"),
         ("a = 'x", "a ' is not closed"),
         ("(" * 3000 + "ok" + ")" * 3000, "deep nesting"),
         ("variant_get(s, '$.a', 'int') = 1", "variant"),
