@@ -15,6 +15,7 @@ import pyarrow as pa
 __all__ = [
     "array_of",
     "booleans",
+    "in_order",
     "integers",
     "numbers_of",
     "raw_numbers",
@@ -127,6 +128,16 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     if len(found) == 1:
         return found[0]
     return np.concatenate(found) if found else np.empty(0, column.type.to_pandas_dtype())
+
+
+def in_order(table: pa.Table, name: str) -> pa.Table:
+    """Return the rows of a table by the ascending integers in a column; the table itself if they are so.
+
+    >>> in_order(pa.table({"place": [3, 1], "path": ["b", "a"]}), "place").column("path").to_pylist()
+    ['a', 'b']
+    """
+    numbers = numbers_of(table.column(name))
+    return table if (numbers[1:] > numbers[:-1]).all() else table.take(integers(np.argsort(numbers)))
 
 
 def raw_numbers(array: pa.Array) -> np.ndarray:

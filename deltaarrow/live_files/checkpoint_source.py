@@ -25,10 +25,10 @@ from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
 from deltaarrow.log.replay import LogState
-from deltaarrow.log.row_numbers import ROW_BITS
+from deltaarrow.log.row_numbers import PLACE, numbered_from
 from deltaarrow.parquet_footers import Footer, read_footer
 from deltaarrow.partitions import EncodedPartitionValues
-from deltaarrow.statistics import PLACE, Asked, read_statistics
+from deltaarrow.statistics import Asked, read_statistics
 
 if TYPE_CHECKING:
     import duckdb
@@ -190,8 +190,7 @@ class CheckpointRows:
         columns = [PLACE] + ["stats"] * has_json + ["stats_parsed"] * has_struct
         with FileSources(self._state).open(AddFile.KEY) as sources:
             selects = [
-                # Each SELECT numbers its files from 0 on.
-                f"SELECT * REPLACE ({PLACE} + ({number}::BIGINT << {ROW_BITS}) AS {PLACE}) FROM ({sql})"
+                numbered_from(number, sql)
                 for part, among, number in self._among(sources, rows)
                 if (sql := part.sql(self._state.store, AddFile.KEY, columns, sources.schema, among=among))
             ]
@@ -212,11 +211,8 @@ class CheckpointRows:
         with FileSources(self._state).open(AddFile.KEY) as sources:
             parts = self._among(sources, rows) if rows is not None else [(self._files, None, 0)]
             # Writers may leave an empty struct where others leave none.
-            selects = [
-                sources.select(part, columns, among and f"{among} AND add.path IS NOT NULL")
-                for part, among, _ in parts
-            ]
-            return sources.table([sql for sql in selects if sql is not None], columns)
+            found = [(part, among and f"{among} AND add.path IS NOT NULL") for part, among, _ in parts]
+            return sources.table(found, columns)
 
     def _among(
         self, sources: OpenSources, rows: np.ndarray | None

@@ -6,7 +6,7 @@ read by SQL, which leaves out what the commits have decided.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
+from deltaarrow.arrays import in_order
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
 from deltaarrow.log.replay import LogState
+from deltaarrow.log.row_numbers import PLACE, numbered_from
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,16 +51,20 @@ class OpenSources:
         """All columns: `FILE_SCHEMA` or `REMOVE_SCHEMA`."""
         return FILE_SCHEMA if self.action == AddFile.KEY else REMOVE_SCHEMA
 
+    @property
+    def _has_newer(self) -> bool:
+        tail = self.state.file_actions[0]
+        return bool(tail.adds or tail.removes)
+
     def select(self, files: CheckpointFiles, columns: Sequence[str], among: str | None = None) -> str | None:
         """Return a SELECT of those actions in files of the checkpoint of which the commits say nothing.
 
         `columns` and `among` are as for `CheckpointFiles.sql`; None where there are no such actions.
         """
-        tail = self.state.file_actions[0]
-        is_newer = bool(tail.adds or tail.removes)
-        names = [*dict.fromkeys([*columns, *(KEY_COLUMNS if is_newer else ())])]
+        has_newer = self._has_newer
+        names = [*dict.fromkeys([*columns, *(KEY_COLUMNS if has_newer else ())])]
         sql = files.sql(self.state.store, self.action, names, self.schema, among=among)
-        if sql is None or not is_newer:
+        if sql is None or not has_newer:
             return sql
         return f"SELECT {', '.join(map(quote_identifier, columns))} FROM ({sql}) older WHERE {_UNSEEN}"
 
@@ -82,15 +88,25 @@ class OpenSources:
             sources.append(("FROM tail", None))
         return sources
 
-    def table(self, selects: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        """Return the rows of SELECTs of these columns, one after the other.
+    def table(self, parts: Iterable[tuple[CheckpointFiles, str | None]], columns: Sequence[str]) -> pa.Table:
+        """Return what `select` gives of parts of the checkpoint, in the order of their files and rows.
 
-        Raises `CorruptLogError`, naming the file of the log, where an action lacks a field that it must have.
+        Each part has its condition `among`. Raises `CorruptLogError`, naming the file of the log, where an
+        action lacks a field that it must have.
         """
         schema = pa.schema([self.schema.field(name) for name in columns])
+        # A join may give the rows in any order.
+        names = [*columns, PLACE] if self._has_newer else columns
+        selects, first = [], 0
+        for files, among in parts:
+            if (sql := self.select(files, names, among)) is not None:
+                selects.append(numbered_from(first, sql) if self._has_newer else sql)
+            first += len(files.names)
         if not selects:
             return schema.empty_table()
         table = self.cursor.sql(" UNION ALL ".join(selects)).to_arrow_table()
+        if self._has_newer:
+            table = in_order(table, PLACE).select(columns)
         if not is_complete(table, self.action):
             self.state.blame_checkpoint(self.action)
             raise CorruptLogError(f"a file action of {self.state.store.uri} lacks a field that it must have")
@@ -168,5 +184,5 @@ def _listed(state: LogState, action: str, columns: Sequence[str]) -> pa.Table:
     if not any(files.holds(action) for files in parts):
         return of_commits
     with FileSources(state).open(action) as sources:
-        selects = [sql for files in parts if (sql := sources.select(files, columns)) is not None]
-        return pa.concat_tables([sources.table(selects, columns), of_commits])
+        of_checkpoint = sources.table([(files, None) for files in parts], columns)
+        return pa.concat_tables([of_checkpoint, of_commits])

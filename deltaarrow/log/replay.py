@@ -125,11 +125,16 @@ class LogState:
             return self._tail, parts
         tail = LogTail(adds=dict(self._tail.adds), removes=dict(self._tail.removes))
         known: set[tuple[str, FileActionKey]] = set()
-        for files in parts:
-            for name in files.names:
-                actions = read_file_actions(self.store, name, files.schema)
+        for files in reversed(parts):
+            for name in reversed(files.names):
+                # The last one first, as in commits.
+                actions = read_file_actions(self.store, name, files.schema)[::-1]
                 # A live file is one whatever tombstone is left of it.
                 actions.sort(key=lambda action: AddFile.KEY not in action)
+                adds = [action[AddFile.KEY] for action in actions if AddFile.KEY in action]
+                if files.stats_parsed_type is not None and any("stats" not in add for add in adds):
+                    # Only SQL turns a struct into a text.
+                    return self._tail, parts
                 tail.take_older(name, actions)
                 for kind, body in (each for action in actions for each in action.items()):
                     key = kind, FileActionKey.from_json(body)

@@ -5,15 +5,27 @@ import pyarrow as pa
 
 from deltaarrow.arrays import validity
 
-__all__ = ["ROW_BITS", "place_sql", "present_rows"]
+__all__ = ["PLACE", "numbered_from", "place_sql", "present_rows"]
 
-ROW_BITS = 40
+PLACE = "place"
+"""The column with the numbers of rows."""
+
+_ROW_BITS = 40
 """More rows than that, as a power of two, no file has."""
 
 
 def place_sql() -> str:
     """Return the SQL of a number that ascends with the files and the rows of ``read_parquet``."""
-    return f"(file_index::BIGINT << {ROW_BITS}) + file_row_number"
+    return f"(file_index::BIGINT << {_ROW_BITS}) + file_row_number"
+
+
+def numbered_from(file: int, select: str) -> str:
+    """Return a SELECT whose files are numbered from a number on, and not from 0.
+
+    >>> numbered_from(2, "FROM rows")
+    'SELECT * REPLACE (place + (2::BIGINT << 40) AS place) FROM (FROM rows)'
+    """
+    return f"SELECT * REPLACE ({PLACE} + ({file}::BIGINT << {_ROW_BITS}) AS {PLACE}) FROM ({select})"
 
 
 def present_rows(array: pa.Array) -> list[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.arrays import integers, numbers_of
+from deltaarrow.arrays import in_order, integers
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.expressions import Column, Predicate, VariantGet
 from deltaarrow.lazy import lazy_attributes
@@ -113,10 +113,8 @@ def _sql(asked: Asked, statistics: FileStatisticsSql) -> str:
 
 def _ordered(table: pa.Table) -> pa.RecordBatch:
     """The rows in the order of their places, each column in one piece."""
-    places = numbers_of(table.column(PLACE))
-    if not (places[1:] > places[:-1]).all():
-        # Several files are read in parallel, and come in any order.
-        table = table.take(integers(np.argsort(places)))
+    # Several files are read in parallel, and come in any order.
+    table = in_order(table, PLACE)
     arrays = [_one_piece(column) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
 

@@ -1,10 +1,16 @@
 """A condition leaves the same files, in the same order, from the log and from memory."""
 
+import importlib
+import json
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from deltaarrow import cache
+from deltaarrow.cache import set_cache_limit
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
-from deltaarrow.expressions import Column, Compare, Literal
+from deltaarrow.expressions import Column, Compare, IsIn, Literal
 from deltaarrow.live_files import file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.scan import plan_scan
@@ -13,6 +19,8 @@ from deltaarrow.statistics import listed
 from tests.support.conditions import predicate_of
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
+
+replay = importlib.import_module("deltaarrow.log.replay")
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("p", pa.int32()), ("s", pa.string()), ("d", pa.date32()), ("x", pa.float64())]
@@ -83,6 +91,85 @@ def test_equal_questions_about_unlike_values_are_not_mistaken_for_each_other(sna
     column = Column(("p",))
     for value, count in [(1, 1), (True, 4), (1.0, 1), (1, 1)]:
         assert snapshot.files(Compare("=", column, Literal(value))).num_rows == count, repr(value)
+
+
+@pytest.fixture
+def limit():
+    """A cache of 1 MB; all that it holds, as a function."""
+    set_cache_limit("1MB")
+    yield lambda: [entry.value for entry in cache._cache.entries.values()]
+    set_cache_limit()
+
+
+def test_answers_without_files_count_in_the_cache(snapshot, limit):
+    column = Column(("p",))
+    for number in range(100, 400):
+        assert not snapshot.files(Compare("=", column, Literal(number))).num_rows
+    assert len(limit()) < 100
+    members = IsIn(column, tuple(range(100, 100_000)))
+    assert not snapshot.files(members).num_rows
+    assert len(limit()) < 100 and all(repr(members) not in key for _, key in cache._cache.entries)
+
+
+def test_an_answer_keeps_no_more_files_in_memory_than_it_has(tmp_path, limit, monkeypatch):
+    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    table.commit([table.add_file(1, {"p": str(number // 10)}, name=f"f{number}") for number in range(3000)])
+    table.checkpoint()
+    snapshot = open_snapshot(tmp_path)
+    for number in range(40):
+        assert snapshot.files(Compare("=", Column(("p",)), Literal(number)), ["path", "stats"]).num_rows == 10
+    held = [value.get_total_buffer_size() for value in limit() if isinstance(value, pa.Table)]
+    assert held and sum(held) < 1_000_000
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart"])
+def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind, monkeypatch):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    adds = [table.add_file(1, {"p": str(number % 3)}, name=f"f{number:02}") for number in range(20)]
+    table.commit(adds)
+    for path in table.checkpoint(kind=kind):
+        pq.write_table(pq.read_table(path), path, row_group_size=2)
+    newer = [table.add_file(1, {"p": str(number % 3)}, name=f"g{number:02}") for number in range(40)]
+    table.commit([*newer, *map(table.remove, adds[5:8])])
+    of_parts = adds if kind == "classic" else [*adds[::2], *adds[1::2]]
+    expected = [each["add"]["path"] for each in (*of_parts, *newer) if each not in adds[5:8]]
+    asked = {"p = 1": [name for name in expected if int(name[1:]) % 3 == 1], "id = 1": expected}
+    for in_memory in (True, False):
+        if not in_memory:
+            monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+        for small in (file_list._SMALL_CHECKPOINT, -1):
+            monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", small)
+            snapshot = open_snapshot(tmp_path)
+            for _ in range(2):
+                assert snapshot.files().column("path").to_pylist() == expected
+                for where, names in asked.items():
+                    found = snapshot.files(predicate_of(where, snapshot.schema), ["path"])
+                    assert found.column("path").to_pylist() == names
+                snapshot = Snapshot(snapshot.state)
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_statistics_that_are_a_struct_and_no_text_are_files_statistics(tmp_path, size, monkeypatch):
+    """Some writers have the column of texts and leave it empty."""
+    if size == "large":
+        monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA)
+    table.commit([table.add_file(pa.table({"id": [number]}), name=f"f{number}") for number in range(4)])
+    (path,) = table.checkpoint(stats="both")
+    written = pq.read_table(path)
+    place = written.schema.get_field_index("add")
+    adds = written.column(place).combine_chunks()
+    members = {field.name: adds.field(field.name) for field in adds.type}
+    members["stats"] = pa.nulls(len(adds), pa.string())
+    structs = pa.StructArray.from_arrays([*members.values()], [*members], mask=adds.is_null())
+    pq.write_table(written.set_column(place, "add", structs), path)
+    table.delete_commits(0)
+    snapshot = open_snapshot(tmp_path)
+    found = snapshot.files().column("stats").to_pylist()
+    assert [json.loads(text)["numRecords"] for text in found] == [1] * 4
+    found = snapshot.files(predicate_of("id = 2", snapshot.schema), ["path"])
+    assert found.column("path").to_pylist() == ["f2"]
 
 
 def test_a_file_that_is_there_twice_is_refused(tmp_path):
