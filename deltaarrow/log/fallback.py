@@ -15,7 +15,7 @@ from deltaarrow.log.names import LogFileKind
 from deltaarrow.log.segment import LARGE_CHECKPOINT, Checkpoint, LogSegment, select_segment
 from deltaarrow.storage.store import Store
 
-__all__ = ["open_segment", "segment_after_cleanup"]
+__all__ = ["open_segment", "segment_listed_again"]
 
 
 def open_segment(
@@ -76,17 +76,19 @@ def _without(store: Store, version: int, broken: set[str]) -> LogSegment | None:
         return None
 
 
-def segment_after_cleanup(
+def segment_listed_again(
     store: Store, segment: LogSegment, head: CheckpointHead, error: CorruptLogError
 ) -> LogSegment:
-    """Return what leads to the version of a segment once the files of its checkpoint were cleaned up.
+    """Return what leads to the version of a segment now, once its checkpoint was cleaned up or written again.
 
-    Raises `error`, by which they could not be read, where they are all there or nothing leads to the
-    version, and `VersionNotFoundError` where the log begins with a newer one.
+    Raises `error`, by which the checkpoint could not be read, where it is the same as before or nothing leads
+    to the version, and `VersionNotFoundError` where the log begins with a newer one.
     """
-    if all(store.exists(name) for files in head.files for name in files.names):
-        raise error
+    is_there = all(store.exists(name) for files in head.files for name in files.names)
     try:
-        return select_segment(list_log(store), segment.version)
+        found = select_segment(list_log(store), segment.version)
     except (CorruptLogError, TableNotFoundError):
         raise error from None
+    if is_there and found.checkpoint == segment.checkpoint:
+        raise error
+    return found

@@ -46,7 +46,7 @@ from deltaarrow.log.checksums import (
     read_shortcut,
 )
 from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
-from deltaarrow.log.fallback import open_segment, segment_after_cleanup
+from deltaarrow.log.fallback import open_segment, segment_listed_again
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.storage.store import Store
@@ -55,6 +55,8 @@ __all__ = ["LogState", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
 """So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
+
+_TRIES = 3
 
 
 @dataclass
@@ -77,7 +79,7 @@ class LogState:
     by_checksum: bool = True
     """Whether the list of files is held against the version checksum."""
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
-    """The same version by other files, once those of the checkpoint were cleaned up."""
+    """The same version by other files, once those of the checkpoint were cleaned up or written again."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
@@ -221,16 +223,22 @@ class LogState:
             ensure_counted(said, self.segment, files.num_rows, size)
 
     def through_cleanup(self, query: Callable[["LogState"], pa.Table]) -> pa.Table:
-        """Ask again where the checkpoint was cleaned up meanwhile, by what leads to the version now.
+        """Ask again where the checkpoint was cleaned up or written again meanwhile, by the log as it is now.
 
         Raises `VersionNotFoundError` when the log was cleaned up, and leads to the version no more.
         """
-        try:
-            return query(self._next or self)
-        except CorruptLogError as error:
-            segment = segment_after_cleanup(self.store, self.segment, self._head, error)
-            self._next = replay(self.store, segment, by_checksum=self.by_checksum)
-            return query(self._next)
+        state = self._next or self
+        for _ in range(_TRIES):
+            try:
+                return query(state)
+            except CorruptLogError as error:
+                segment = segment_listed_again(self.store, state.segment, state._head, error)
+                state = replay(self.store, segment, by_checksum=self.by_checksum)
+                if state.metadata.id != self.metadata.id:
+                    # Another table stands in the place of this one.
+                    raise
+                self._next = state
+        return query(state)
 
     def blame_checkpoint(self, action: str) -> None:
         """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""

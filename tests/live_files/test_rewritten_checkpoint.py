@@ -15,6 +15,7 @@ from tests.support.tables import TableBuilder
 
 replay = importlib.import_module("deltaarrow.log.replay")
 
+ID_OF_THE_TABLE = "5fba94ed-9794-4965-ba6e-6ee3c0d22af9"
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 
 
@@ -67,6 +68,33 @@ def test_what_is_cached_of_another_file_is_not_used(tmp_path, kind, stats):
     assert names(table, "p = 'b'") == ["f1", "f10", "f4", "f7"]
     assert names(table, "id = 4") == ["f4"]
     assert names(table, "p = 'b' AND id > 5") == ["f10", "f7"]
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart"])
+@pytest.mark.parametrize(("stats", "others"), [("json", "struct"), ("struct", "json"), ("both", "none")])
+def test_another_writer_may_have_other_columns(tmp_path, kind, stats, others):
+    builder = table_of(tmp_path, stats, kind=kind)
+    table = da.DeltaTable(tmp_path)
+    assert names(table, "p = 'a'") == ["f0", "f3", "f6", "f9"]
+    builder.checkpoint(stats=others, kind=kind)
+    assert names(table, "p = 'b' AND id > 5") == (
+        ["f10", "f7"] if others != "none" else ["f1", "f10", "f4", "f7"]
+    )
+    assert len(table.file_uris()) == 12
+    assert names(table, "p = 'c'") == ["f11", "f2", "f5", "f8"]
+
+
+def test_files_of_another_table_in_its_place_are_not_shown(tmp_path):
+    table_of(tmp_path)
+    table = da.DeltaTable(tmp_path)
+    (path,) = tmp_path.glob("_delta_log/*.parquet")
+    path.unlink()
+    (commit,) = tmp_path.glob("_delta_log/*.json")
+    commit.write_text(commit.read_text().replace(ID_OF_THE_TABLE, "another"))
+    with pytest.raises(da.errors.CorruptLogError, match=path.name):
+        table.file_uris()
+    with pytest.raises(da.errors.CorruptLogError, match=path.name):
+        names(table, "p = 'a'")
 
 
 @pytest.mark.parametrize("condition", ["p = 'b'", "id >= 4 AND id < 5"])
