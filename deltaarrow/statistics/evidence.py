@@ -448,11 +448,9 @@ def _scalar(value: Any, data_type: pa.DataType) -> pa.Scalar:
 
 def _membership(values: pa.Array, literals: Sequence[Literal]) -> pa.BooleanArray:
     """Whether each value is among literals of its type; zeros are equal whatever their sign."""
-    found = None
-    for each in literals:
-        equal = _kernels().equal(values, literal_scalar(each))
-        found = equal if found is None else _kernels().or_kleene(found, equal)
-    return found
+    members: list[Any] = [each.value for each in literals]
+    zeros = [-each for each in members if isinstance(each, float) and each == 0]
+    return _kernels().is_in(values, value_set=array_of([*members, *zeros], values.type))
 
 
 def _starting_with(values: pa.Array, prefix: str) -> pa.BooleanArray:
