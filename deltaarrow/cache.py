@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 _DEFAULT_LIMIT = 256 << 20
 _MOST_OF_LIMIT = 1 / 4
-"""One thing takes no more of the budget, lest all others go for it."""
+"""One entry takes no more of the budget, or all others would go for it."""
 _LIMIT = re.compile(r"([0-9]+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ def _size_of(entry: _Entry) -> int:
 _cache = _Cache(_DEFAULT_LIMIT)
 _numbers = itertools.count()
 _closed: deque[int] = deque()
-"""Spaces whose owner is gone; a finalizer may run anywhere, so the next call lets go of their entries."""
+"""Spaces whose owner is gone. A finalizer may run anywhere, so the next call of `get` drops their entries."""
 
 
 class CacheSpace:

@@ -1,12 +1,12 @@
 """The file actions of a large checkpoint as rows of a list, read a column at a time.
 
-What a predicate asks for is read once, for all rows, and kept: a code for each file of a partition column
-(`EncodedPartitionValues`), the bounds of a data column. The wanted columns are then read for the files that
-are left, by the numbers of their rows.
+What a predicate asks for is read once for all rows and cached: the codes of a partition column
+(`EncodedPartitionValues`), the bounds of a data column. The wanted columns are then read only for the files
+that are left, by row number.
 
-A checkpoint without a UUID in its name may be written again, by another writer and with its rows in another
-order: it says the same, and other rows say it. What is kept goes by the identity of the files, and whoever
-has read rows by their numbers asks afterwards whether the files were the same all the time (`are_current`).
+Another writer may write a checkpoint without a UUID in its name again: it says the same, with its rows in
+another order. So the identity of the files is part of each key in the cache, and after rows were read by
+number, `are_current` tells whether the files were the same all the time.
 """
 
 import os
@@ -40,11 +40,11 @@ _ROWS_AT_ONCE = 1 << 14
 """Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
 
 _MOST_NUMBERED = 256
-"""So many rows of a file are listed by their numbers, more by a bit each."""
+"""Up to so many rows of a file are told to DuckDB by their numbers, more by a bit each."""
 
 
 class UnreadableRowsError(Exception):
-    """The rows of a checkpoint cannot be told by their numbers, or are not as a reader of columns expects."""
+    """Rows of a checkpoint have no lasting numbers, or another form than a reader of columns expects."""
 
 
 class CheckpointRows:
@@ -232,7 +232,7 @@ class CheckpointRows:
 class _CheckpointEvidence:
     """What rows of a checkpoint say of their files, all rows if None; as `LoadedEvidence`.
 
-    What was read of all rows is kept. It stays here as well, for as long as it is weighed.
+    What is read of all rows goes to the cache. It also stays here until it is weighed: it may not fit there.
     """
 
     def __init__(self, of: CheckpointRows, rows: np.ndarray | None = None) -> None:

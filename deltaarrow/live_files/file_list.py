@@ -20,10 +20,10 @@ from deltaarrow.statistics import Verdicts, may_match, statistics_asked
 __all__ = ["LiveFiles"]
 
 _SMALL_CHECKPOINT = 4 << 20
-"""The files of one of so many bytes are listed in memory from the second question on.
+"""The files of a checkpoint of up to so many bytes are listed in memory from the second question on.
 
-A file takes twenty bytes there if names and statistics are alike, a hundred if not, and some eight hundred in
-memory: 200,000 files at most."""
+A file takes 20 bytes in a checkpoint if names and statistics are alike, 100 if not, and about 800 in memory:
+these are 200,000 files at most."""
 
 _SELECTIVE = 1 / 8
 """Where partition values leave no more than this share of rows, the statistics of those alone are read."""
@@ -105,8 +105,9 @@ class LiveFiles:
     def _left_of(self, source: FileRows, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
         """The files of a source that the predicate leaves.
 
-        What partition values alone decide comes first. Statistics are read of all rows and kept, or of those
-        rows alone that are few; those of variants, which are decoded row by row, of what the others leave.
+        Conditions on partition values come first. Statistics are read of all rows and cached, or only of the
+        rows that are left where these are few. Those of variants, which are decoded one by one, are read only
+        of the rows that all other conditions leave.
         """
         by_partitions, by_statistics, by_variants = self._stages(predicate)
         rows = _rows(self._verdicts(by_partitions, source.evidence), None)

@@ -1,7 +1,7 @@
 """The values of one partition column in many files: each different text once, and a code for each file.
 
-Files are many and texts are few, so a condition on a partition column is asked of the texts, once, and each
-file has the answer of its text (PROTOCOL.md, *Partition Value Serialization*).
+Files are many and texts are few, so a condition on a partition column is evaluated once for each text, and a
+file has the verdict of its text (PROTOCOL.md, *Partition Value Serialization*).
 """
 
 import contextlib

@@ -156,7 +156,9 @@ def _part(asked: Asked) -> VariantGet:
 
 
 class ListedFiles:
-    """What the columns of a list of file actions say of their files; for one thread.
+    """What the columns of a list of file actions say of their files.
+
+    Threads may share it; what several of them ask for at the same time is read by each.
 
     Args:
         column: gives the column ``partition_values``, ``stats`` or ``stats_parsed``; None for none.
