@@ -191,10 +191,21 @@ def test_of_a_few_files_of_a_partition_the_statistics_are_read_alone(tmp_path, r
     assert len(reads) == 1
 
 
-def test_a_broken_part_is_named(tmp_path):
+def test_a_part_that_breaks_is_left_for_the_commits(tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     table.commit([table.add_file(1, {"p": "a"}, name=f"f{n}", stats=statistics_of(n)) for n in range(9)])
     _, *parts = table.checkpoint(kind="multipart", parts=3)
+    snapshot = da.DeltaTable(tmp_path).snapshot
+    parts[-1].write_bytes(parts[-1].read_bytes()[:-40] + bytes(40))
+    # The commits say the same.
+    assert paths(snapshot, "id = 4") == ["f4"]
+
+
+def test_a_broken_part_without_which_no_version_is_left_is_named(tmp_path):
+    table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
+    table.commit([table.add_file(1, {"p": "a"}, name=f"f{n}", stats=statistics_of(n)) for n in range(9)])
+    _, *parts = table.checkpoint(kind="multipart", parts=3)
+    table.delete_commits(0)
     snapshot = da.DeltaTable(tmp_path).snapshot
     parts[-1].write_bytes(parts[-1].read_bytes()[:-40] + bytes(40))
     with pytest.raises(CorruptLogError, match=parts[-1].name):
