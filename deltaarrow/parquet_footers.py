@@ -49,6 +49,7 @@ class Leaf(NamedTuple):
     definition_level: int
     repetition_level: int
     encoded_path: list[bytes]
+    is_decimal: bool
 
 
 class Chunk(NamedTuple):
@@ -327,8 +328,13 @@ def _leaves_of(
     if (_TYPE in element) == (children > 0):
         raise ValueError(f"its column {'.'.join(path)} has both a type and members, or neither")
     if not children:
-        return [Leaf(path, element[_TYPE], defined, repeated, [name.encode() for name in path])]
+        encoded = [name.encode() for name in path]
+        return [Leaf(path, element[_TYPE], defined, repeated, encoded, _is_decimal(element))]
     return [leaf for _ in range(children) for leaf in _leaves_of(rest, path, defined, repeated)]
+
+
+def _is_decimal(element: Mapping[int, Any]) -> bool:
+    return element.get(_CONVERTED) == _OLDER_SPELLINGS[_DECIMAL] or _DECIMAL in element.get(_LOGICAL, {})
 
 
 def _ensure_one_type(name: str, element: Mapping[int, Any]) -> None:
@@ -399,9 +405,12 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
 def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:
     """Raise where bounds are in the wrong order, or two spellings of one differ."""
     lower, upper = statistics.get(_MIN), statistics.get(_MAX)
-    if leaf.physical_type == _BYTE_ARRAY and lower is not None and upper is not None and lower > upper:
+    if lower is None or upper is None:
+        return
+    # The bytes of a decimal are a signed number, those of any other value are ordered one by one.
+    if leaf.physical_type == _BYTE_ARRAY and not leaf.is_decimal and lower > upper:
         raise ValueError(f"the bounds of its column {'.'.join(leaf.path)} are in the wrong order")
-    if lower is None or upper is None or leaf.physical_type not in (_INT32, _INT64):
+    if leaf.physical_type not in (_INT32, _INT64):
         return
     if lower != statistics.get(_OLD_MIN, lower) or upper != statistics.get(_OLD_MAX, upper):
         raise ValueError(f"its column {'.'.join(leaf.path)} has two bounds that contradict each other")

@@ -7,14 +7,17 @@ held to the bit is therefore the state of the table, and not which row groups a 
 
 import itertools
 import shutil
+from decimal import Decimal
 
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import CorruptDataFileError, CorruptLogError, DeltaError
+from deltaarrow.parquet_footers import parse_footer
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.engines import ENGINES, open_snapshot
@@ -190,3 +193,17 @@ def test_a_misspelt_column_of_a_data_file_is_refused(data_table, engine, name):
     file = data_table.path / "a.parquet"
     with flipped(file, in_schema(file, name)), pytest.raises((CorruptDataFileError, *ENGINE_ERRORS)):
         rows(data_table, engine)
+
+
+def test_bounds_of_decimals_are_ordered_by_their_numbers():
+    # pyarrow writes decimals of a fixed length alone; other writers write them as byte arrays.
+    rows = pa.table({"price": pa.array([Decimal("-1.00"), Decimal("1.00")], pa.decimal128(38, 2))})
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink)
+    data = sink.getvalue().to_pybytes()
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    fixed_length, byte_array = b"\x15\x0e", b"\x15\x0c"
+
+    footer = parse_footer(data[end:-8].replace(fixed_length, byte_array), end)
+
+    assert [(leaf.physical_type, leaf.is_decimal) for leaf in footer.leaves] == [(6, True)]
