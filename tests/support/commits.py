@@ -54,9 +54,12 @@ def comparable(actions: list[dict]) -> list[tuple[str, list[str], dict]]:
 
 
 def _parsed(value: Any) -> Any:
-    """Texts that are JSON as what they say: the order of keys means nothing."""
+    """Texts that are JSON as what they say: the order of keys means nothing.
+
+    The Base85 of a deletion vector's path may begin as JSON does, and stays a text.
+    """
     if isinstance(value, str) and value[:1] in ("{", "["):
         return json.loads(value)
     if isinstance(value, dict):
-        return {name: _parsed(each) for name, each in value.items()}
+        return {name: each if name == "pathOrInlineDv" else _parsed(each) for name, each in value.items()}
     return value
