@@ -15,7 +15,7 @@ from deltaarrow.live_files.sources import CommitRows, FileRows, LoadedEvidence, 
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.replay import LogState
 from deltaarrow.schema import StructType
-from deltaarrow.statistics import Verdicts, may_match, statistics_asked
+from deltaarrow.statistics import Asked, Verdicts, may_match, statistics_asked
 
 __all__ = ["LiveFiles"]
 
@@ -109,22 +109,22 @@ class LiveFiles:
         rows that are left where these are few. Those of variants, which are decoded one by one, are read only
         of the rows that all other conditions leave.
         """
-        by_partitions, by_statistics, by_variants = self._stages(predicate)
-        rows = _rows(self._verdicts(by_partitions, source.evidence), None)
-        for stage in (by_statistics, by_variants):
+        stages = self._stages(predicate)
+        rows: np.ndarray | None = None
+        for stage in stages:
             asked, verdict = statistics_asked(stage, *self._table)
             if isinstance(verdict, bool):
                 rows = _rows(verdict, rows)
                 continue
             is_some = rows is not None and len(rows) <= len(source) * _SELECTIVE
-            is_variant = stage is by_variants
+            is_variant = stage is stages[-1]
             if rows is None or not (is_variant or is_some) or source.evidence.holds(asked):
-                verdicts = self._verdicts(stage, source.evidence)
+                verdicts = self._verdicts(stage, asked, source.evidence)
                 if rows is not None and not isinstance(verdicts, bool):
                     verdicts = verdicts[rows]
                 rows = _rows(verdicts, rows)
             elif len(rows):
-                rows = _rows(self._verdicts(stage, source.evidence.at(rows)), rows)
+                rows = _rows(self._verdicts(stage, asked, source.evidence.at(rows)), rows)
         return source.table(rows, columns)
 
     def _stages(self, predicate: Predicate) -> tuple[Predicate, Predicate, Predicate]:
@@ -136,10 +136,7 @@ class LiveFiles:
         by_partitions, by_statistics, by_variants = (And(tuple(parts)) if parts else TRUE for parts in stages)
         return by_partitions, by_statistics, by_variants
 
-    def _verdicts(self, predicate: Predicate, evidence: LoadedEvidence) -> Verdicts:
-        asked, verdict = statistics_asked(predicate, *self._table)
-        if isinstance(verdict, bool):
-            return verdict
+    def _verdicts(self, predicate: Predicate, asked: Sequence[Asked], evidence: LoadedEvidence) -> Verdicts:
         evidence.load(asked)
         return may_match(predicate, evidence, *self._table)
 
