@@ -148,18 +148,20 @@ class _Ids:
 
 
 def _goes_on(old: DataType, new: DataType) -> bool:
-    """Whether all that the old type holds is valid in the new one as it is."""
-    if isinstance(old, StructType) and isinstance(new, StructType):
-        return len(old) == len(new) and all(
-            one.name == two.name and (two.nullable or not one.nullable) and _goes_on(one.type, two.type)
-            for one, two in zip(old, new, strict=True)
-        )
-    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        nulls = new.contains_null or not old.contains_null
-        return nulls and _goes_on(old.element_type, new.element_type)
-    if isinstance(old, MapType) and isinstance(new, MapType):
-        nulls = new.value_contains_null or not old.value_contains_null
-        return nulls and _goes_on(old.key_type, new.key_type) and _goes_on(old.value_type, new.value_type)
+    """Whether the new type is the old one; its members may have come to hold NULL.
+
+    Whether arrays and maps hold NULL does not count, as Spark forgets it where a schema is overwritten.
+    """
+    match old, new:
+        case StructType(), StructType():
+            return len(old) == len(new) and all(
+                one.name == two.name and (two.nullable or not one.nullable) and _goes_on(one.type, two.type)
+                for one, two in zip(old, new, strict=True)
+            )
+        case ArrayType(), ArrayType():
+            return _goes_on(old.element_type, new.element_type)
+        case MapType(), MapType():
+            return _goes_on(old.key_type, new.key_type) and _goes_on(old.value_type, new.value_type)
     return old == new
 
 

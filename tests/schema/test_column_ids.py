@@ -85,3 +85,12 @@ def test_a_field_that_may_be_null_is_not_followed_by_one_that_may_not():
     strict = Schema([Field("s", StructType([Field("x", "long", nullable=False)]))])
     found, _ = assign_column_ids(strict, highest, previous=once)
     assert [number for _, number, _ in marks(found)] == [3, 2]
+
+
+def test_an_array_or_a_map_goes_on_though_it_is_told_to_be_without_null():
+    columns = {"xs": ArrayType("long"), "m": MapType("string", "long")}
+    strict = {"xs": ArrayType("long", contains_null=False), "m": MapType("string", "long", False)}
+    once, highest = assign_column_ids(Schema([Field(name, each) for name, each in columns.items()]))
+    overwritten = Schema([Field(name, each) for name, each in strict.items()])
+    found, after = assign_column_ids(overwritten, highest, previous=once)
+    assert (marks(found), after) == (marks(once), highest)
