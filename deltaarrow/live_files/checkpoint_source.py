@@ -63,7 +63,11 @@ class CheckpointRows:
         self._identity = self._found_identity()
         if self._identity is None:
             raise UnreadableRowsError(f"{state.store.uri} does not tell files apart")
-        self.evidence = _CheckpointEvidence(self)
+
+    @property
+    def evidence(self) -> "_CheckpointEvidence":
+        """As `FileRows`; another one each time, since what it has read of all rows it keeps."""
+        return _CheckpointEvidence(self)
 
     def _found_identity(self) -> tuple[Hashable, ...] | None:
         names = [name for name in self._files.names if not has_unique_name(name)]

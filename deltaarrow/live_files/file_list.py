@@ -109,7 +109,7 @@ class LiveFiles:
         rows that are left where these are few. Those of variants, which are decoded one by one, are read only
         of the rows that all other conditions leave.
         """
-        stages = self._stages(predicate)
+        stages, evidence = self._stages(predicate), source.evidence
         rows: np.ndarray | None = None
         for stage in stages:
             asked, verdict = statistics_asked(stage, *self._table)
@@ -118,13 +118,13 @@ class LiveFiles:
                 continue
             is_some = rows is not None and len(rows) <= len(source) * _SELECTIVE
             is_variant = stage is stages[-1]
-            if rows is None or not (is_variant or is_some) or source.evidence.holds(asked):
-                verdicts = self._verdicts(stage, asked, source.evidence)
+            if rows is None or not (is_variant or is_some) or evidence.holds(asked):
+                verdicts = self._verdicts(stage, asked, evidence)
                 if rows is not None and not isinstance(verdicts, bool):
                     verdicts = verdicts[rows]
                 rows = _rows(verdicts, rows)
             elif len(rows):
-                rows = _rows(self._verdicts(stage, asked, source.evidence.at(rows)), rows)
+                rows = _rows(self._verdicts(stage, asked, evidence.at(rows)), rows)
         return source.table(rows, columns)
 
     def _stages(self, predicate: Predicate) -> tuple[Predicate, Predicate, Predicate]:

@@ -57,17 +57,18 @@ class CommitRows:
     @cached_property
     def evidence(self) -> ListedFiles:
         """As `FileRows`."""
-        return ListedFiles(self._column, len(self), open_cursor=partial(files_cursor, self._state.store))
-
-    def _column(self, name: str) -> pa.ChunkedArray | None:
-        if name == "stats_parsed":
-            return None
-        return self._state.recent_table(AddFile.KEY, self._keys, [name]).column(0)
+        # No method of its own: in a circle, a long log would stay in memory until the collector finds it.
+        column = partial(_column, self._state, self._keys)
+        return ListedFiles(column, len(self), open_cursor=partial(files_cursor, self._state.store))
 
     def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
         """As `FileRows`."""
         keys = self._keys if rows is None else [self._keys[row] for row in rows.tolist()]
         return self._state.recent_table(AddFile.KEY, keys, columns)
+
+
+def _column(state: LogState, keys: Sequence[FileActionKey], name: str) -> pa.ChunkedArray | None:
+    return None if name == "stats_parsed" else state.recent_table(AddFile.KEY, keys, [name]).column(0)
 
 
 class TableRows:

@@ -323,8 +323,13 @@ class OptimisticTransaction:
 
     def abort(self) -> None:
         """Give the transaction up and delete the files written for it; a commit that is made stays made."""
-        self._is_closed = True
+        self._close()
         self._staged.delete_written(self.store)
+
+    def _close(self) -> None:
+        self._is_closed = True
+        # What asks of other commits holds on to the statement, which holds on to this.
+        self.read, self.metrics_of = ReadSet(), None
 
     def commit(self) -> int:
         """Commit what is staged and return the version that was made.
@@ -355,6 +360,7 @@ class OptimisticTransaction:
                 self._staged.written.clear()
             self.abort()
             raise
+        self._close()
         self.version = done.version
         for hook in self.hooks:
             self._call(hook, done)
