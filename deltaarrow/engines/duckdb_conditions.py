@@ -50,7 +50,7 @@ from deltaarrow.expressions import (
     null_safe_equal,
     ordered,
 )
-from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -289,7 +289,7 @@ class Conditions:
 def _comparison(op: CompareOp, found: Found, literal: Literal) -> Predicate:
     """The comparison of a column, of which NaN is greater than every number."""
     column, data_type = found
-    is_float = data_type in (PrimitiveType("float"), PrimitiveType("double"))
+    is_float = data_type in FLOATING
     return ordered(op, column, literal) if is_float else Compare(op, column, literal)
 
 

@@ -34,7 +34,7 @@ from deltaarrow.scan import (
     row_tracking_of,
     with_row_tracking,
 )
-from deltaarrow.schema import PrimitiveType, Schema
+from deltaarrow.schema import FLOATING, Schema
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ __all__ = [
 _FEW_FILES = 64
 """As many files Polars may open to find that no row of theirs matches."""
 
-_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
-
 
 # --- translate -------------------------------------------------------------------------------------
 
@@ -77,7 +75,7 @@ def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predica
     """The parts that pyarrow may evaluate on rows: for it NaN is not greater than every number."""
     if predicate is None:
         return None
-    floats = {field.name for field in layout.schema.fields if field.type in _FLOATS}
+    floats = {field.name for field in layout.schema.fields if field.type in FLOATING}
     parts = [part for part in conjuncts(predicate) if not floats & {path[0] for path in columns_of(part)}]
     return And(tuple(parts))
 

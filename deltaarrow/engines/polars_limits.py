@@ -14,7 +14,7 @@ The other obstacles are those of whole tables.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -28,12 +28,10 @@ from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.column_binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, reading
 from deltaarrow.schema import (
-    ArrayType,
-    DataType,
     Field,
-    MapType,
     PrimitiveType,
     StructType,
+    fields_within,
     to_arrow_type,
 )
 from deltaarrow.snapshot import Snapshot
@@ -72,25 +70,12 @@ def obstacle(snapshot: Snapshot) -> str | None:
         return "Polars opens no file with a column of type variant"
     if not store.is_local and not _is_native_s3(store):
         return f"Polars has no reader for {redacted(store.uri)}"
-    for field in (*_all_fields(snapshot.schema), *_all_fields(snapshot.physical_schema)):
+    for field in (*fields_within(snapshot.schema), *fields_within(snapshot.physical_schema)):
         if field.type == PrimitiveType("variant"):
             return "Polars opens no file with a column of type variant"
         if _PATTERN.fullmatch(field.name):
             return f"Polars takes the column name {field.name!r} for a pattern"
     return None
-
-
-def _all_fields(data_type: DataType) -> Iterator[Field]:
-    match data_type:
-        case StructType():
-            for field in data_type.fields:
-                yield field
-                yield from _all_fields(field.type)
-        case ArrayType():
-            yield from _all_fields(data_type.element_type)
-        case MapType():
-            yield from _all_fields(data_type.key_type)
-            yield from _all_fields(data_type.value_type)
 
 
 def _is_native_s3(store: Store) -> bool:
@@ -120,7 +105,7 @@ class FileBinder:
 
     def __init__(self, layout: TableLayout) -> None:
         self._layout = layout
-        self._is_widened = any("delta.typeChanges" in f.metadata for f in _all_fields(layout.schema))
+        self._is_widened = any("delta.typeChanges" in f.metadata for f in fields_within(layout.schema))
         self._schemas: dict[str, pa.Schema] = {}
         self._row_counts: dict[str, int] = {}
 
@@ -268,7 +253,9 @@ def _has_values(null_counts: object, num_records: int, fields: Sequence[Field]) 
         if isinstance(field.type, StructType):
             if not _has_values(count, num_records, field.type.fields):
                 return False
-        elif not isinstance(count, int) or count >= num_records or any(True for _ in _all_fields(field.type)):
+        elif (
+            not isinstance(count, int) or count >= num_records or any(True for _ in fields_within(field.type))
+        ):
             # Statistics know nothing of the fields of structs inside arrays and maps.
             return False
     return True

@@ -34,12 +34,19 @@ from deltaarrow.expressions.nodes import (
     VariantGet,
 )
 from deltaarrow.expressions.temporal import parse_timestamp
-from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, resolve_path, to_arrow_type
+from deltaarrow.schema import (
+    FLOATING,
+    DataType,
+    Field,
+    PrimitiveType,
+    StructType,
+    resolve_path,
+    to_arrow_type,
+)
 
 __all__ = ["bind", "coerce_literal", "compares_own_types", "is_lossless_cast", "resolve_column"]
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-_FLOATS = ("float", "double")
 _EXACT_IN_DOUBLE = 2**53
 _KINDS = dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time")
 _LITERAL_KINDS: dict[str, type | tuple[type, ...]] = {
@@ -149,7 +156,7 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
     name = "decimal" if data_type.decimal else data_type.type
     if name in _INTEGER_BITS:
         return _as_integer(literal, data_type)
-    if name in _FLOATS:
+    if data_type in FLOATING:
         return _as_float(literal, data_type)
     convert = {
         "decimal": _as_decimal,
@@ -261,7 +268,7 @@ def _kind(operand: Operand, data_type: DataType | None) -> str | None:
         return None
     if not isinstance(data_type, PrimitiveType):
         return None
-    is_number = data_type.decimal or data_type.type in (*_INTEGER_BITS, *_FLOATS)
+    is_number = data_type.decimal or data_type.type in _INTEGER_BITS or data_type in FLOATING
     return "number" if is_number else _KINDS.get(data_type.type, data_type.type)
 
 

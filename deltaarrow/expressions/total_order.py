@@ -39,11 +39,9 @@ from deltaarrow.expressions.nodes import (
     VariantGet,
 )
 from deltaarrow.expressions.predicate_binding import is_lossless_cast, resolve_column
-from deltaarrow.schema import PrimitiveType, StructType, to_arrow_type
+from deltaarrow.schema import FLOATING, StructType, to_arrow_type
 
 __all__ = ["in_total_order", "is_in_total_order", "ordered"]
-
-_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 
 def ordered(op: CompareOp, left: Column | VariantGet, right: Column | VariantGet | Literal) -> Predicate:
@@ -115,7 +113,7 @@ def in_total_order(predicate: Predicate, schema: StructType) -> Predicate:
 def _float_column(operand: Operand, schema: StructType) -> Column | VariantGet | None:
     """The column of floating point numbers that an operand is, or is cast from without loss."""
     if isinstance(operand, VariantGet):
-        return operand if operand.type in _FLOATS else None
+        return operand if operand.type in FLOATING else None
     column = operand.operand if isinstance(operand, Cast) else operand
     if not isinstance(column, Column):
         return None
@@ -123,7 +121,7 @@ def _float_column(operand: Operand, schema: StructType) -> Column | VariantGet |
         data_type = resolve_column(schema, column.path)[-1].type
     except InvalidPredicateError:
         return None
-    if data_type not in _FLOATS:
+    if data_type not in FLOATING:
         return None
     is_kept = not isinstance(operand, Cast) or is_lossless_cast(to_arrow_type(data_type), operand.type)
     return column if is_kept else None

@@ -37,7 +37,7 @@ from deltaarrow.redaction import redacted
 from deltaarrow.scan.plan import plan_scan, scan_schema
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.wording import plain_text, worded
-from deltaarrow.schema import PrimitiveType, physical_name
+from deltaarrow.schema import FLOATING, PrimitiveType, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import (
     ROWS_CANNOT_MATCH,
@@ -353,7 +353,7 @@ def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
             return f"the table has no column {plain_text(name)}"
         if not isinstance(field.type, PrimitiveType):
             return f"{plain_text(name)} has no statistics as a whole"
-        if field.type.type in ("float", "double"):
+        if field.type in FLOATING:
             return _NAN.format(plain_text(name))
         if isinstance(condition, IsNull) and len(path) > 1:
             return f"statistics do not count a {plain_text(name)} whose struct is NULL"
@@ -380,7 +380,7 @@ def _why_idle(snapshot: Snapshot, part: Predicate) -> str | None:
 def _why_unordered(snapshot: Snapshot, path: tuple[str, ...]) -> str | None:
     """Why a condition on a column was not decided by its bounds, where NaN is why."""
     data_type = resolve_column(snapshot.schema, path)[-1].type
-    if isinstance(data_type, PrimitiveType) and data_type.type in ("float", "double"):
+    if data_type in FLOATING:
         return _NAN.format(plain_text(".".join(path)))
     return None
 

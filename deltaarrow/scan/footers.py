@@ -24,7 +24,16 @@ from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
+from deltaarrow.schema import (
+    FLOATING,
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+    to_arrow_type,
+)
 from deltaarrow.storage import Store
 
 __all__ = ["ANNOTATED", "PROVEN", "VARIANT_MARK", "file_schemas", "read_row_counts"]
@@ -114,7 +123,7 @@ def _fits(bound: object, data_type: PrimitiveType) -> bool:
         return isinstance(bound, str)
     if data_type.type in _INTEGERS:
         return isinstance(bound, int) and not isinstance(bound, bool)
-    if data_type.type in ("float", "double"):
+    if data_type in FLOATING:
         return isinstance(bound, int | float) or bound in ("NaN", "Infinity", "-Infinity")
     return data_type.decimal is not None and isinstance(bound, int | float)
 

@@ -32,11 +32,9 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.tasks import FileTask, TableLayout
-from deltaarrow.schema import Field, PrimitiveType, to_arrow_type
+from deltaarrow.schema import FLOATING, Field, PrimitiveType, to_arrow_type
 
 __all__ = ["PartitionFilter", "Pushed", "pushed_filter"]
-
-_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 
 def _is_safe(node: Predicate, floats: frozenset[str]) -> bool:
@@ -92,7 +90,7 @@ def _pushed_part(part: Predicate, fields: Sequence[Field], sources: Mapping[str,
 
 
 def _may_be_pushed(part: Predicate, fields: Sequence[Field]) -> bool:
-    floats = frozenset(f.name for f in fields if f.type in _FLOATS)
+    floats = frozenset(f.name for f in fields if f.type in FLOATING)
     return bool(columns_of(part)) and _is_safe(part, floats)
 
 
@@ -101,7 +99,7 @@ class PartitionFilter:
 
     def __init__(self, predicate: Predicate | None, layout: TableLayout) -> None:
         self._layout = layout
-        fields = [field for field in layout.partition_fields if field.type not in _FLOATS]
+        fields = [field for field in layout.partition_fields if field.type not in FLOATING]
         self._schema = pa.schema([(field.name, to_arrow_type(field.type)) for field in fields])
         parts = [] if predicate is None else conjuncts(predicate)
         self._parts = tuple(part for part in parts if self._decides(part))

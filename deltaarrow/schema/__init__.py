@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         without_table_metadata,
     )
     from deltaarrow.schema.types import (
+        FLOATING,
         ArrayType,
         DataType,
         Field,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
         PrimitiveType,
         StructType,
         data_type_from_json,
+        fields_within,
+        types_within,
     )
     from deltaarrow.schema.validation import ensure_valid_for_write, resolve_partition_columns
 
@@ -60,6 +63,7 @@ __all__ = [
     "COMMIT_TIMESTAMP",
     "COMMIT_VERSION",
     "FIELD_ID_KEY",
+    "FLOATING",
     "JSON_KEYS",
     "NESTED_IDS_KEY",
     "PHYSICAL_NAME_KEY",
@@ -86,6 +90,7 @@ __all__ = [
     "ensure_distinct_columns",
     "ensure_valid_for_write",
     "field_id",
+    "fields_within",
     "from_arrow_field",
     "from_arrow_schema",
     "from_arrow_type",
@@ -107,6 +112,7 @@ __all__ = [
     "to_arrow_schema",
     "to_arrow_type",
     "to_physical_schema",
+    "types_within",
     "without_column_ids",
     "without_table_metadata",
 ]
@@ -118,6 +124,7 @@ __getattr__ = lazy_attributes(
         "COMMIT_TIMESTAMP": "deltaarrow.schema.change_data",
         "COMMIT_VERSION": "deltaarrow.schema.change_data",
         "FIELD_ID_KEY": "deltaarrow.schema.mapping",
+        "FLOATING": "deltaarrow.schema.types",
         "JSON_KEYS": "deltaarrow.schema.arrow",
         "NESTED_IDS_KEY": "deltaarrow.schema.mapping",
         "PHYSICAL_NAME_KEY": "deltaarrow.schema.mapping",
@@ -144,6 +151,7 @@ __getattr__ = lazy_attributes(
         "ensure_distinct_columns": "deltaarrow.schema.column_ids",
         "ensure_valid_for_write": "deltaarrow.schema.validation",
         "field_id": "deltaarrow.schema.mapping",
+        "fields_within": "deltaarrow.schema.types",
         "from_arrow_field": "deltaarrow.schema.arrow",
         "from_arrow_schema": "deltaarrow.schema.schema",
         "from_arrow_type": "deltaarrow.schema.arrow",
@@ -165,6 +173,7 @@ __getattr__ = lazy_attributes(
         "to_arrow_schema": "deltaarrow.schema.arrow",
         "to_arrow_type": "deltaarrow.schema.arrow",
         "to_physical_schema": "deltaarrow.schema.mapping",
+        "types_within": "deltaarrow.schema.types",
         "without_column_ids": "deltaarrow.schema.schema",
         "without_table_metadata": "deltaarrow.schema.schema",
     },

@@ -5,7 +5,6 @@ before, so that a column dropped and made again never meets its old data.
 """
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 
 from deltaarrow.errors import CorruptLogError
@@ -19,7 +18,7 @@ from deltaarrow.schema.mapping import (
     to_physical_schema,
 )
 from deltaarrow.schema.schema import Schema
-from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType, fields_within
 
 __all__ = ["assign_column_ids", "ensure_distinct_columns"]
 
@@ -47,7 +46,9 @@ def assign_column_ids(
     >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
     (1, 2, 2)
     """
-    given = [number for each in _fields(schema) for number in (field_id(each), *nested_ids(each).values())]
+    given = [
+        number for each in fields_within(schema) for number in (field_id(each), *nested_ids(each).values())
+    ]
     ids = _Ids(max([max_id, *(number or 0 for number in given)]), keep_names)
     schema = replace(schema, fields=ids.fields(schema, previous))
     if nested:
@@ -75,7 +76,7 @@ def ensure_distinct_columns(schema: Schema, mode: str) -> None:
         return
     to_physical_schema(schema, mode)
     owners: dict[int, Field] = {}
-    for each in _fields(schema):
+    for each in fields_within(schema):
         if (number := field_id(each)) is not None and owners.setdefault(number, each) is not each:
             raise CorruptLogError(f"columns {owners[number].name!r} and {each.name!r} share the id {number}")
 
@@ -163,15 +164,3 @@ def _goes_on(old: DataType, new: DataType) -> bool:
         case MapType(), MapType():
             return _goes_on(old.key_type, new.key_type) and _goes_on(old.value_type, new.value_type)
     return old == new
-
-
-def _fields(data_type: DataType) -> Iterator[Field]:
-    if isinstance(data_type, StructType):
-        for each in data_type.fields:
-            yield each
-            yield from _fields(each.type)
-    elif isinstance(data_type, ArrayType):
-        yield from _fields(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from _fields(data_type.key_type)
-        yield from _fields(data_type.value_type)

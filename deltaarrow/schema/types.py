@@ -15,7 +15,18 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedF
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 
-__all__ = ["ArrayType", "DataType", "Field", "MapType", "PrimitiveType", "StructType", "data_type_from_json"]
+__all__ = [
+    "FLOATING",
+    "ArrayType",
+    "DataType",
+    "Field",
+    "MapType",
+    "PrimitiveType",
+    "StructType",
+    "data_type_from_json",
+    "fields_within",
+    "types_within",
+]
 
 _PRIMITIVES = frozenset(
     (
@@ -110,6 +121,10 @@ class PrimitiveType(_Described):
             return cls(value)
         except UnsupportedFeatureError as error:
             raise UnsupportedFeatureError(f"{_at(path)}{error}", feature=error.feature) from None
+
+
+FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
+"""The types that have NaN and -0.0, which Spark puts in another order than IEEE."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -340,6 +355,37 @@ _COMPLEX: dict[str, type[ArrayType] | type[MapType] | type[StructType]] = {
     "map": MapType,
     "struct": StructType,
 }
+
+
+def types_within(data_type: DataType) -> Iterator[DataType]:
+    """Yield a type and all types inside it, outer ones first, in their order.
+
+    >>> [type(each).__name__ for each in types_within(StructType([Field("xs", ArrayType("long"))]))]
+    ['StructType', 'ArrayType', 'PrimitiveType']
+    """
+    yield data_type
+    match data_type:
+        case StructType():
+            inner: Iterable[DataType] = (each.type for each in data_type.fields)
+        case ArrayType():
+            inner = (data_type.element_type,)
+        case MapType():
+            inner = (data_type.key_type, data_type.value_type)
+        case _:
+            inner = ()
+    for each in inner:
+        yield from types_within(each)
+
+
+def fields_within(data_type: DataType) -> Iterator[Field]:
+    """Yield the members of all structs inside a type.
+
+    >>> [each.name for each in fields_within(StructType([Field("s", StructType([Field("x", "long")]))]))]
+    ['s', 'x']
+    """
+    for each in types_within(data_type):
+        if isinstance(each, StructType):
+            yield from each.fields
 
 
 def data_type_from_json(text: str | bytes) -> DataType:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
@@ -97,6 +97,16 @@ _TYPES = {
     "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+}
+_COMPARISONS = {
+    "eq": "=",
+    "neq": "<>",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "nullsafeeq": "IS NOT DISTINCT FROM",
+    "nullsafeneq": "IS DISTINCT FROM",
 }
 _NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _COLLATIONS = "__COLLATIONS"
@@ -188,19 +198,6 @@ def has_text_rules(fields: Iterable[Field]) -> bool:
     )
 
 
-def _members(data_type: DataType) -> Iterator[Field]:
-    """The members of structs in a type, at any depth."""
-    if isinstance(data_type, ArrayType):
-        yield from _members(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from _members(data_type.key_type)
-        yield from _members(data_type.value_type)
-    elif isinstance(data_type, StructType):
-        for each in data_type.fields:
-            yield each
-            yield from _members(each.type)
-
-
 def _scope(schema: StructType | Scope) -> Scope:
     return TableScope(schema) if isinstance(schema, StructType) else schema
 
@@ -209,55 +206,16 @@ class _Binder:
     def __init__(self, scope: Scope, *, chooses_files: bool = False) -> None:
         self.scope = scope
         self.chooses_files = chooses_files
-        self.rules: dict[str, Callable[[exp.Expr], Node]] = {
-            "add": lambda node: self._add(node, "+"),
-            "anonymous": self._function,
-            "between": self._between,
-            "boolean": lambda node: Constant(bool(node.this), BOOLEAN),
-            "bracket": self._element,
-            "case": self._case,
-            "cast": self._cast,
-            "column": self._column,
-            "concat": self._adjacent,
-            "div": lambda node: divide(*self._both(node)),
-            "dot": self._dot,
-            "dpipe": lambda node: concatenate(*self._both(node)),
-            "extract": self._extract,
-            "hexstring": lambda node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
-            "in": self._in,
-            "intdiv": lambda node: divide_whole(*self._both(node)),
-            "is": self._is,
-            "like": self._like,
-            "literal": self._literal,
-            "mod": lambda node: remainder(*self._both(node)),
-            "mul": lambda node: add(*self._both(node), "*"),
-            "neg": self._negative,
-            "not": lambda node: negate(self.bind(node.this)),
-            "null": lambda node: Constant(None, VOID),
-            "nullsafeeq": lambda node: compare(*self._both(node), "IS NOT DISTINCT FROM"),
-            "nullsafeneq": lambda node: compare(*self._both(node), "IS DISTINCT FROM"),
-            "paren": lambda node: self.bind(node.this),
-            "rawstring": lambda node: Constant(node.this, STRING),
-            "regexplike": self._matches,
-            "sub": lambda node: self._add(node, "-"),
-            "trycast": self._cast,
-            **{
-                key: lambda node, sign=sign: compare(*self._both(node), sign)  # type: ignore[misc]
-                for key, sign in (
-                    *(("eq", "="), ("neq", "<>"), ("lt", "<")),
-                    *(("lte", "<="), ("gt", ">"), ("gte", ">=")),
-                )
-            },
-            "and": lambda node: all_of(self._chain(node)),
-            "or": lambda node: any_of(self._chain(node)),
-        }
 
     def bind(self, node: "exp.Expr") -> Node:
-        rule = self.rules.get(node.key)
+        rule = _RULES.get(node.key)
         if rule is None or not _is_plain(node):
             is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
             raise refused("a subquery" if is_query else node.key.upper())
-        return rule(node)
+        return rule(self, node)
+
+    def _compare(self, node: "exp.Expr") -> Node:
+        return compare(*self._both(node), _COMPARISONS[node.key])
 
     def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
         return self.bind(node.this), self.bind(node.expression)
@@ -287,7 +245,7 @@ class _Binder:
         sql_type(last.type)
         if VOID in leaf_types(last.type):
             raise refused(f"a value of type {type_name(last.type)}")
-        if has_text_rules((*fields, *_members(last.type))):
+        if has_text_rules((*fields, *fields_within(last.type))):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
         return ColumnRef(path, last.type)
 
@@ -419,6 +377,43 @@ class _Binder:
 
     def _extract(self, node: "exp.Expr") -> Node:
         return extracted(node.this.name, self.bind(node.expression))
+
+
+_RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
+    "add": lambda binder, node: binder._add(node, "+"),
+    "anonymous": _Binder._function,
+    "between": _Binder._between,
+    "boolean": lambda _, node: Constant(bool(node.this), BOOLEAN),
+    "bracket": _Binder._element,
+    "case": _Binder._case,
+    "cast": _Binder._cast,
+    "column": _Binder._column,
+    "concat": _Binder._adjacent,
+    "div": lambda binder, node: divide(*binder._both(node)),
+    "dot": _Binder._dot,
+    "dpipe": lambda binder, node: concatenate(*binder._both(node)),
+    "extract": _Binder._extract,
+    "hexstring": lambda _, node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
+    "in": _Binder._in,
+    "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
+    "is": _Binder._is,
+    "like": _Binder._like,
+    "literal": _Binder._literal,
+    "mod": lambda binder, node: remainder(*binder._both(node)),
+    "mul": lambda binder, node: add(*binder._both(node), "*"),
+    "neg": _Binder._negative,
+    "not": lambda binder, node: negate(binder.bind(node.this)),
+    "null": lambda _, node: Constant(None, VOID),
+    "paren": lambda binder, node: binder.bind(node.this),
+    "rawstring": lambda _, node: Constant(node.this, STRING),
+    "regexplike": _Binder._matches,
+    "sub": lambda binder, node: binder._add(node, "-"),
+    "trycast": _Binder._cast,
+    **dict.fromkeys(_COMPARISONS, _Binder._compare),
+    "and": lambda binder, node: all_of(binder._chain(node)),
+    "or": lambda binder, node: any_of(binder._chain(node)),
+}
+"""What is made of a node of sqlglot, by its key."""
 
 
 def _is_plain(node: "exp.Expr") -> bool:

@@ -6,7 +6,7 @@ How one part becomes another is for the caller to say, and so is which member of
 from collections.abc import Callable, Iterator, Sequence
 
 from deltaarrow.compute import quote_identifier, quote_literal
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, escaped
 from deltaarrow.spark_sql.types import sql_type
 
@@ -31,16 +31,7 @@ _STRUCT = "named_struct"
 
 def leaf_types(data_type: DataType) -> Iterator[DataType]:
     """The types inside a type that are made of no others, in order."""
-    if isinstance(data_type, ArrayType):
-        yield from leaf_types(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from leaf_types(data_type.key_type)
-        yield from leaf_types(data_type.value_type)
-    elif isinstance(data_type, StructType):
-        for each in data_type.fields:
-            yield from leaf_types(each.type)
-    else:
-        yield data_type
+    return (each for each in types_within(data_type) if isinstance(each, PrimitiveType))
 
 
 def member(struct: Node, field: Field) -> Node:

@@ -15,12 +15,10 @@ import pyarrow.compute as pc
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.expressions import column_expression
 from deltaarrow.partitions import parse_partition_value, partition_scalar
-from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
+from deltaarrow.schema import FLOATING, Field, PrimitiveType, StructType, physical_name, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql
 
 __all__ = ["guarantee", "guarantees", "partition_expression"]
-
-_UNBOUNDED = ("float", "double")
 
 
 def guarantee(
@@ -131,7 +129,7 @@ def _leaves(fields: tuple[Field, ...]) -> list[tuple[Field, ...]]:
     data_type = fields[-1].type
     if isinstance(data_type, StructType):
         return [leaf for each in data_type.fields for leaf in _leaves((*fields, each))]
-    bounded = isinstance(data_type, PrimitiveType) and data_type.type not in _UNBOUNDED
+    bounded = isinstance(data_type, PrimitiveType) and data_type not in FLOATING
     return [fields] if bounded and FileStatisticsSql("").lower_bound(("",), fields[-1]) is not None else []
 
 

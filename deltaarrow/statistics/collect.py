@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.schema import PrimitiveType
+from deltaarrow.schema import FLOATING, PrimitiveType
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
 
@@ -105,7 +105,7 @@ class _ColumnStatistics:
         if not self.column.has_bounds:
             return
         known = values.null_count == len(values)
-        if not known and self._name in ("float", "double"):
+        if not known and self.column.type in FLOATING:
             self._add(*_float_bounds(values))
             known = True
         elif not known and self._name == "string":

@@ -48,7 +48,7 @@ from deltaarrow.expressions import (
     resolve_column,
 )
 from deltaarrow.partitions import EncodedPartitionValues
-from deltaarrow.schema import Field, PrimitiveType, StructType, physical_name, to_arrow_type
+from deltaarrow.schema import FLOATING, Field, PrimitiveType, StructType, physical_name, to_arrow_type
 from deltaarrow.statistics.bounds import bound_arrow_type
 from deltaarrow.statistics.evidence import (
     ROWS_CANNOT_MATCH,
@@ -64,8 +64,6 @@ from deltaarrow.statistics.evidence import (
 )
 
 __all__ = ["may_match", "statistics_asked", "variant_fields"]
-
-_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 
 
 def may_match(
@@ -245,7 +243,7 @@ class _Walk(NamedTuple):
 
     def _nan_may_give(self, evidence: Evidence, op: CompareOp, wanted: bool) -> bool:
         """Whether comparing NaN with a number may have that outcome, bounds or not."""
-        return evidence.field.type in _FLOATS and wanted == (op == "!=")
+        return evidence.field.type in FLOATING and wanted == (op == "!=")
 
     def _evidence(self, operand: Operand) -> Evidence | None:
         """What is known of a column, of whatever is cast without loss as well; None for what is not there."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier, quote_literal, sandbox_cursor
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan import BatchReader, FileTask, TableLayout
-from deltaarrow.schema import Field, PrimitiveType, StructType
+from deltaarrow.schema import FLOATING, Field, PrimitiveType, StructType
 from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound
 from deltaarrow.verify.report import Check, Examination
 
@@ -43,7 +43,7 @@ class _Leaf:
 
     @property
     def is_float(self) -> bool:
-        return self.field.type in (PrimitiveType("float"), PrimitiveType("double"))
+        return self.field.type in FLOATING
 
     @property
     def sql(self) -> str:
