@@ -82,6 +82,20 @@ class FileStatisticsSql:
             ("nullCount", *path), f"coalesce({self.text('nullCount', *path)}, {legacy.text(*path)})"
         )
 
+    def is_all_null(self, path: tuple[str, ...], field: Field) -> str:
+        """Whether every row is NULL; what has a smallest value is not, and nothing is counted there."""
+        if not has_bounds(field.type):
+            return f"{self.null_count(path)} = {self.num_records()}"
+        least = ("minValues", *path)
+        unknown = [f"{found} IS NULL" for found in (self.typed(least, field), self.text(*least)) if found]
+        rarely = self.for_few()
+        counted = f"{rarely.null_count(path)} = {rarely.num_records()}"
+        return f"CASE WHEN {' AND '.join(unknown)} THEN {counted} ELSE FALSE END"
+
+    def for_few(self) -> "FileStatisticsSql":
+        """The same, for what is asked of few rows."""
+        return self
+
     def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
         """No value in the file is less than this (NaN apart); None for types without an order."""
         return lower_bound(field, self._value(("minValues", *path), field))

@@ -59,26 +59,23 @@ class Asked(NamedTuple):
     """What a condition asks of the statistics of a file.
 
     Attributes:
-        what: a bound of a column, its count of NULLs, or the count of all rows.
-        path: the names of the column in the data files; empty for the count of all rows.
-        field: the column, where a bound is asked for.
+        what: a bound of a column, its count of NULLs, or whether all rows are NULL.
+        path: the names of the column in the data files.
+        field: the column, but where its NULLs are counted.
         json_path: the path into a variant, where a bound of a part of it is asked for.
     """
 
-    what: OneOf["lower", "upper", "null_count", "num_records"]
-    path: tuple[str, ...] = ()
+    what: OneOf["lower", "upper", "null_count", "all_null"]
+    path: tuple[str, ...]
     field: Field | None = None
     json_path: str | None = None
-
-
-NUM_RECORDS: Final = Asked("num_records")
 
 
 class FileEvidence(Protocol):
     """What the log says of a list of files, in columns with a row for each file."""
 
     def statistic(self, asked: Asked) -> pa.Array:
-        """A bound as a value that compares with the column's, or a count; NULL where it is not known."""
+        """A bound as a value that compares with the column's, a count or a truth; NULL where not known."""
 
     def partition_values(self, name: str) -> EncodedPartitionValues:
         """The values of a partition column, which is given by its physical name."""
@@ -184,7 +181,8 @@ class ColumnStatistics(NamedTuple):
         """As many NULLs as records say that every row is NULL, with wide bounds as well."""
         if isinstance(self.field.type, StructType):
             return ROWS_MIGHT_MATCH
-        return _unless_false(_compared(self._null_count, "!=", self.files.statistic(NUM_RECORDS)))
+        column = self.fields[-1] if self.json_path is None else self.fields[-2]
+        return ~truths(self.files.statistic(Asked("all_null", self.path, column)))
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
         """All values lie between the bounds, so one beyond the literal needs a bound beyond it.

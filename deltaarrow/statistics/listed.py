@@ -46,6 +46,9 @@ class _ListedTexts(FileStatisticsSql):
         place = self.pointers.setdefault(self.pointer(*path), len(self.pointers) + 1)
         return f"texts[{place}]"
 
+    def for_few(self) -> FileStatisticsSql:
+        return FileStatisticsSql(self.json)
+
 
 def read_statistics(
     cursor: "duckdb.DuckDBPyConnection",
@@ -89,11 +92,11 @@ def _read(
         selected = [_sql(each, statistics) for each in asked]
         rows = source
     else:
-        listed = _ListedTexts("stats")
+        listed = _ListedTexts("stats" if has_json else None)
         selected = [_sql(each, listed) for each in asked]
         pointers = ", ".join(map(quote_literal, listed.pointers))
         texts = f"TRY(json_extract_string(stats, [{pointers}]))" if has_json else "NULL::VARCHAR[]"
-        rows = f"SELECT {PLACE}, {texts} AS texts FROM ({source})"
+        rows = f"SELECT {PLACE}, {'stats, ' if has_json else ''}{texts} AS texts FROM ({source})"
     numbered = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(selected))
     table = cursor.sql(f"SELECT {PLACE}, {numbered} FROM ({rows})").to_arrow_table()
     return dict(zip(asked, _ordered(table).columns[1:], strict=True))
@@ -102,11 +105,11 @@ def _read(
 def _sql(asked: Asked, statistics: FileStatisticsSql) -> str:
     """The SQL of what is asked; NULL where it is not known."""
     match asked.what:
-        case "num_records":
-            return statistics.num_records()
         case "null_count":
             return statistics.null_count(asked.path)
     assert asked.field is not None
+    if asked.what == "all_null":
+        return statistics.is_all_null(asked.path, asked.field)
     bound = statistics.lower_bound if asked.what == "lower" else statistics.upper_bound
     return bound(asked.path, asked.field) or "NULL"
 

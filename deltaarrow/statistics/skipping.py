@@ -120,6 +120,8 @@ class _NoFiles(NamedTuple):
     def statistic(self, asked: Asked) -> pa.Array:
         """No values, of the type that they would have."""
         self.asked[asked] = None
+        if asked.what == "all_null":
+            return pa.nulls(0, pa.bool_())
         if asked.field is None:
             return pa.nulls(0, pa.int64())
         assert isinstance(asked.field.type, PrimitiveType)  # as only such have bounds

@@ -643,7 +643,6 @@ def test_bounds_are_asked_for_together():
     asked, verdict = statistics_asked(predicate_of("a > 5 OR p = 1", SCHEMA), SCHEMA, "none", ["p"])
     assert [(each.what, each.path) for each in asked] == [
         ("upper", ("a",)),
-        ("null_count", ("a",)),
-        ("num_records", ()),
+        ("all_null", ("a",)),
     ]
     assert len(verdict) == 0

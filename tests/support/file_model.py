@@ -204,7 +204,9 @@ def _statistics(
         if any(deleted) and all(value is None for value in live):
             nulls = number
         _put(stats["nullCount"], path, nulls)
-        known = [value for value in values if value is not None]
+        # Where only deleted rows have a value, some writers keep the bounds that the file had with them.
+        bounded = live if nulls == number and writer == "parquet" else values
+        known = [value for value in bounded if value is not None]
         if path[0] in ("b", "x"):
             continue
         if writer == "parquet":
