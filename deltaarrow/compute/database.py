@@ -65,25 +65,37 @@ def pooled_cursor(
     """Yield a cursor of the database under `key`, which `make` connects to if there is none yet.
 
     The least recently used database is let go when there are too many; it ends with its last cursor.
-    One that has failed for good, as at a file which DuckDB did not expect, is replaced by the next call.
+    One that has failed for good, as at a file which DuckDB did not expect, is replaced by the next call,
+    whatever is made of the error meanwhile.
     """
     # A child that began while DuckDB sets itself up, for the first time even, would find it half done.
     with before_forks():
-        import duckdb
-
         pool = _pool
         with pool.lock:
             database = pool.database(key, make)
             cursor = database.cursor()
     try:
         yield cursor
-    except (duckdb.FatalException, duckdb.InternalException):
-        with pool.lock:
-            if pool.databases.get(key) is database:
-                del pool.databases[key]
+    except BaseException:
+        if _has_failed(database):
+            with pool.lock:
+                if pool.databases.get(key) is database:
+                    del pool.databases[key]
         raise
     finally:
         cursor.close()
+
+
+def _has_failed(database: "duckdb.DuckDBPyConnection") -> bool:
+    """Whether every statement fails from now on."""
+    import duckdb
+
+    try:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (duckdb.FatalException, duckdb.InternalException):
+        return True
+    return False
 
 
 def prepare(key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]") -> None:

@@ -148,18 +148,18 @@ class FileSources:
         import duckdb
 
         state, (tail, parts) = self.state, self.state.file_actions
-        with files_cursor(state.store) as cursor:
-            if parts and (newer := [*tail.adds, *tail.removes]):
-                cursor.register("newer", key_table(newer))
-            try:
+        try:
+            with files_cursor(state.store) as cursor:
+                if parts and (newer := [*tail.adds, *tail.removes]):
+                    cursor.register("newer", key_table(newer))
                 yield OpenSources(state, action, cursor)
-            except (duckdb.OutOfMemoryException, duckdb.InterruptException):
-                raise
-            except duckdb.Error as error:
-                state.blame_checkpoint(action)
-                raise CorruptLogError(
-                    f"the files of version {state.segment.version} cannot be listed: {error}"
-                ) from error
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+            raise
+        except duckdb.Error as error:
+            state.blame_checkpoint(action)
+            raise CorruptLogError(
+                f"the files of version {state.segment.version} cannot be listed: {error}"
+            ) from error
 
 
 def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Table:

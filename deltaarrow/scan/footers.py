@@ -10,6 +10,7 @@ zone and an annotated variant, shredded or not, is the struct of an unshredded o
 `PROVEN` where the footer proves that DuckDB shows it as it is.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -261,6 +262,9 @@ def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
 
     def ask_for_one(path: str) -> list[tuple[Any, ...]]:
         try:
+            with contextlib.suppress(duckdb.FatalException):
+                return ask([path])
+            # Another thread's file has ended the database.
             return ask([path])
         except duckdb.Error as error:
             if not store.exists(path):

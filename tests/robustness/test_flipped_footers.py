@@ -21,7 +21,7 @@ from deltaarrow.parquet_footers import parse_footer
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.engines import ENGINES, open_snapshot
-from tests.support.footers import CHECKPOINTS, bits_of_footer, flipped, sample, write_checkpointed_table
+from tests.support.footers import CHECKPOINTS, ROWS, bits_of_footer, flipped, sample, write_checkpointed_table
 from tests.support.tables import TableBuilder
 
 ENGINE_ERRORS = (duckdb.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -103,18 +103,6 @@ def test_where_commits_lead_to_the_version_they_are_read_in_place_of_a_misspelt_
 
 
 # --- data files ------------------------------------------------------------------------------------
-
-ROWS = pa.table(
-    {
-        "id": pa.array([1, 2, 3]),
-        "name": ["a", "b", "c"],
-        "seen": pa.array([1, 2, 3], pa.timestamp("us", "UTC")),
-        "point": [{"x": 1}, {"x": 2}, None],
-        "price": pa.array([1, 2, 3], pa.decimal128(9, 2)),
-        "tags": [["x"], ["y", "z"], []],
-        "day": pa.array([1, 2, 3], pa.int32()).view(pa.date32()),
-    }
-)
 
 
 def test_verify_names_a_data_file_whose_footer_contradicts_itself(tmp_path):

@@ -2,12 +2,10 @@
 
 import os
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.compute import files_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor, read_deletion_vector
 from deltaarrow.errors import CorruptDeletionVectorError, DeltaError
 from deltaarrow.storage import open_store
@@ -69,15 +67,3 @@ def test_a_deletion_vector_of_a_file_that_claims_any_number_of_rows_takes_no_mem
     snapshot = open_snapshot(tmp_path)
     for name, read in ENGINES.items():
         assert read(snapshot, None, None).column("id").to_pylist() == [1, 3], name
-
-
-@pytest.mark.parametrize("error", [duckdb.FatalException, duckdb.InternalException])
-def test_a_database_that_failed_for_good_is_replaced(tmp_path, error):
-    store = open_store(tmp_path)
-    with files_cursor(store) as cursor:
-        cursor.execute("SET GLOBAL default_null_order = 'nulls_first'")
-    with pytest.raises(error), files_cursor(store):
-        raise error("the database has been invalidated")
-    with files_cursor(store) as cursor:
-        order = cursor.execute("SELECT current_setting('default_null_order')").fetchone()
-    assert order[0].lower() == "nulls_last"

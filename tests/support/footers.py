@@ -31,6 +31,19 @@ _MEMBERS = (
 )
 """What checkpoints are cut down to, for the sake of their footers."""
 
+ROWS = pa.table(
+    {
+        "id": pa.array([1, 2, 3]),
+        "name": ["a", "b", "c"],
+        "seen": pa.array([1, 2, 3], pa.timestamp("us", "UTC")),
+        "point": [{"x": 1}, {"x": 2}, None],
+        "price": pa.array([1, 2, 3], pa.decimal128(9, 2)),
+        "tags": [["x"], ["y", "z"], []],
+        "day": pa.array([1, 2, 3], pa.int32()).view(pa.date32()),
+    }
+)
+"""Rows of a data file with columns of many types."""
+
 
 def write_checkpointed_table(path: Path, name: str) -> tuple[TableBuilder, list[Path]]:
     """Write a table of six files to which only a checkpoint leads; return it, and the Parquet files of that.
