@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from deltaarrow.redaction import redacted
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.column_binding import bind_columns, schema_key
-from deltaarrow.scan.damage import ensure_rows, reading
+from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.schema import (
     Field,
     PrimitiveType,
@@ -184,7 +184,11 @@ class FileBinder:
             metadata = pq.read_metadata(store.arrow_path(task.path), filesystem=store.arrow_filesystem())
             ensure_rows(task.path, metadata, task.num_records)
             self._row_counts[task.path] = int(metadata.num_rows)
-            return metadata.schema.to_arrow_schema()
+            schema = metadata.schema.to_arrow_schema()
+        if any(pa.types.is_nested(field.type) for field in schema):
+            # Polars notices at a flat column alone that it is no longer said to be optional.
+            ensure_sound_footer(store, task.path)
+        return schema
 
     def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:
         """Whether every column is in the file by its exact name, of a type Polars widens, or not at all."""

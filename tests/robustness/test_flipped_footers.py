@@ -167,6 +167,17 @@ def test_a_bit_of_the_footer_of_a_data_file_changes_no_row(data_table, engine):
     assert wrong_bits(data_table, engine, bits) == []
 
 
+@pytest.mark.parametrize("engine", ["dataset", "polars"])
+@pytest.mark.parametrize("name", ["point", "tags", "id"])
+def test_a_column_of_a_data_file_that_is_said_to_have_no_null_is_refused(data_table, engine, name):
+    file = data_table.path / "a.parquet"
+    # Behind the repetition, 1 as a zigzag number, stand the number of the next field and the name's length.
+    repetition = in_schema(file, name) - 24
+    assert file.read_bytes()[repetition // 8] == 2
+    with flipped(file, repetition + 1), pytest.raises((CorruptDataFileError, *ENGINE_ERRORS)):
+        rows(data_table, engine)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dataset", "polars"])
 def test_no_bit_of_the_footer_of_a_data_file_changes_a_row(data_table, engine):
