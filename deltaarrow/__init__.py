@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from deltaarrow.engines import DeltaDataset, connect, explain, register, scan_delta
     from deltaarrow.features import TableFeatures
     from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
-    from deltaarrow.merger import TableMerger
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
     from deltaarrow.scan import Explanation
     from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
-    from deltaarrow.table import DeltaTable
+    from deltaarrow.table.delta_table import DeltaTable
+    from deltaarrow.table.merger import TableMerger
+    from deltaarrow.table.writer import write_deltalake
     from deltaarrow.transaction import OptimisticTransaction
     from deltaarrow.write import ColumnProperties, WriterProperties
-    from deltaarrow.writer import write_deltalake
 
 __version__ = VERSION
 
@@ -96,7 +96,7 @@ __getattr__ = lazy_attributes(
         "ColumnProperties": "deltaarrow.write.properties",
         "CommitProperties": "deltaarrow.operations.commit_properties",
         "DeltaDataset": "deltaarrow.engines.dataset",
-        "DeltaTable": "deltaarrow.table",
+        "DeltaTable": "deltaarrow.table.delta_table",
         "Explanation": "deltaarrow.scan.explain",
         "Field": "deltaarrow.schema.types",
         "MapType": "deltaarrow.schema.types",
@@ -108,7 +108,7 @@ __getattr__ = lazy_attributes(
         "Schema": "deltaarrow.schema.schema",
         "StructType": "deltaarrow.schema.types",
         "TableFeatures": "deltaarrow.features.names",
-        "TableMerger": "deltaarrow.merger",
+        "TableMerger": "deltaarrow.table.merger",
         "Transaction": "deltaarrow.operations.commit_properties",
         "WriterProperties": "deltaarrow.write.properties",
         "connect": "deltaarrow.engines.duckdb_connection",
@@ -116,7 +116,7 @@ __getattr__ = lazy_attributes(
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
         "set_cache_limit": "deltaarrow.cache",
-        "write_deltalake": "deltaarrow.writer",
+        "write_deltalake": "deltaarrow.table.writer",
     },
 )
 

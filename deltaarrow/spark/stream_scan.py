@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA
-from deltaarrow.conditions import row_condition
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.scan import (
     PLAN_COLUMNS,
@@ -30,6 +29,7 @@ from deltaarrow.spark.stream_options import StreamOptions
 from deltaarrow.spark.table_scan import frame_columns
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.storage import open_store
+from deltaarrow.table.conditions import row_condition
 
 __all__ = ["StreamScan"]
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from deltaarrow.conditions import row_condition, table_conditions
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
 from deltaarrow.fork_safety import cached_property
@@ -28,6 +27,7 @@ from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.split_scan import SplitScan, needed_columns, split_tasks
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.table import DeltaTable
+from deltaarrow.table.conditions import row_condition, table_conditions
 
 __all__ = ["TableScan", "frame_columns"]
 

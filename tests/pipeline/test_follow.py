@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.cli.app import app
 from deltaarrow.errors import CommitFailedError, ConcurrentTransactionException
-from deltaarrow.merger import TableMerger
 from deltaarrow.pipeline import follow_once
+from deltaarrow.table.merger import TableMerger
 
 DAY = datetime.date(2026, 5, 1)
 ORDERS = pa.schema(

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import deltaarrow.operations as operations
-from deltaarrow.opened_table import OpenedTable
 from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookProperties
 from deltaarrow.schema import Field
+from deltaarrow.table.target import StatementTarget
 
 __all__ = ["TableAlterer"]
 
@@ -25,7 +25,7 @@ class TableAlterer:
         table: the table.
     """
 
-    def __init__(self, table: OpenedTable) -> None:
+    def __init__(self, table: StatementTarget) -> None:
         self.table = table
 
     def _commit(

@@ -19,7 +19,7 @@ from deltaarrow.operations import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
-from deltaarrow.table import DeltaTable
+from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import deltaarrow.operations as operations
-from deltaarrow.opened_table import OpenedTable
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
+from deltaarrow.table.target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TableMerger:
         hook_properties: whether checkpoints are written.
     """
 
-    table: OpenedTable
+    table: StatementTarget
     source: Any
     predicate: str
     source_alias: str = "source"
@@ -108,11 +108,10 @@ class TableMerger:
     @property
     def _reads_itself(self) -> bool:
         """Whether the source is the version of the table that is merged into."""
-        source, target = self.source, self.table
-        return isinstance(source, OpenedTable) and (source.table_uri, source.version()) == (
-            target.table_uri,
-            target.version(),
-        )
+        if not isinstance(self.source, StatementTarget):
+            return False
+        source, target = self.source.snapshot, self.table.snapshot
+        return (source.store.uri, source.version) == (target.store.uri, target.version)
 
     def _operation(self, statement: MergeStatement) -> "operations.RowOperation":
         return operations.RowOperation.begin(
