@@ -16,7 +16,7 @@ import deltaarrow.spark_sql as spark_sql
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.errors import CorruptLogError, TableNotFoundError
 from deltaarrow.expressions import And, Predicate
-from deltaarrow.features import ensure_readable, is_supported
+from deltaarrow.features import ensure_readable, is_supported, properties
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.live_files import LiveFiles
 from deltaarrow.log import (
@@ -239,7 +239,7 @@ class Snapshot:
             if checkpoint is None:
                 raise CorruptLogError(f"version {self.version} has neither a commit nor a checkpoint")
             return checkpoint.files[-1].entry.modified_ms
-        if self.configuration.get("delta.enableInCommitTimestamps", "").lower() == "true":
+        if properties.ENABLE_IN_COMMIT_TIMESTAMPS.parse(self.configuration):
             return read_in_commit_timestamp(self.store, commit)
         return commit.entry.modified_ms
 

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from deltaarrow.compute import quote_literal
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.engines import register, scan_delta
+from deltaarrow.features import properties
 from deltaarrow.optional import EXTRAS
 from deltaarrow.scan import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.table import DeltaTable
-from deltaarrow.writer import write_deltalake
+from deltaarrow.table.writer import write_deltalake
 
 __all__ = ["Step", "run_demo"]
 
@@ -42,9 +43,9 @@ _LATE = f"""
     UNION ALL BY NAME ({_ORDERS})
 """
 _PROPERTIES = {
-    "delta.enableDeletionVectors": "true",
-    "delta.enableChangeDataFeed": "true",
-    "delta.enableRowTracking": "true",
+    properties.ENABLE_DELETION_VECTORS.name: "true",
+    properties.ENABLE_CHANGE_DATA_FEED.name: "true",
+    properties.ENABLE_ROW_TRACKING.name: "true",
 }
 _ACTIONS = """
     SELECT parse_filename(filename, true)::INT AS version, any_value(commitInfo->>'operation') AS operation,

@@ -34,6 +34,7 @@ from deltaarrow.schema import (
     fields_within,
     to_arrow_type,
 )
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -105,7 +106,7 @@ class FileBinder:
 
     def __init__(self, layout: TableLayout) -> None:
         self._layout = layout
-        self._is_widened = any("delta.typeChanges" in f.metadata for f in fields_within(layout.schema))
+        self._is_widened = any(TYPE_CHANGES_KEY in f.metadata for f in fields_within(layout.schema))
         self._schemas: dict[str, pa.Schema] = {}
         self._row_counts: dict[str, int] = {}
 

@@ -29,11 +29,11 @@ from deltaarrow.features.registry import (
     TableFeature,
     find_feature,
 )
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX, TABLE_PREFIX
 
 __all__ = ["ChangedProperties", "changed_properties", "removed_properties"]
 
 _PROTOCOL_NAMES = (MIN_READER_VERSION.name, MIN_WRITER_VERSION.name, IGNORE_PROTOCOL_DEFAULTS.name)
-_CONSTRAINT_PREFIX = "delta.constraints."
 _BY_OTHER_MEANS = {
     "clustering": "choose clustering columns, by cluster_by",
     "catalogManaged": "have a catalog make a new table",
@@ -81,7 +81,7 @@ def changed_properties(
     """
     given = proper_properties(changes, known_only=known_only)
     for name in given:
-        if name.lower().startswith(_CONSTRAINT_PREFIX):
+        if name.lower().startswith(CONSTRAINT_PREFIX):
             raise InvalidTablePropertyError(f"{name} is not set as a property; add the constraint instead")
     stored = {
         name: text
@@ -113,14 +113,14 @@ def removed_properties(
             raise InvalidTablePropertyError(
                 f"{name} stands for the protocol, which unsetting does not change"
             )
-        is_known = lower in present if lower.startswith("delta.") else name in configuration
+        is_known = lower in present if lower.startswith(TABLE_PREFIX) else name in configuration
         if not is_known and raise_if_not_exists:
             raise InvalidTablePropertyError(f"the table has no property {name!r}")
         if is_known and record is not None and not record.editable:
             raise InvalidTablePropertyError(f"{record.name} is set by the engine and not by users")
-        spelled = present.get(lower, name) if lower.startswith("delta.") else name
+        spelled = present.get(lower, name) if lower.startswith(TABLE_PREFIX) else name
         given[spelled if record is None else record.name] = ""
-    gone = {present.get(name.lower(), name) if name.startswith("delta.") else name for name in given}
+    gone = {present.get(name.lower(), name) if name.startswith(TABLE_PREFIX) else name for name in given}
     left = {name: text for name, text in configuration.items() if name not in gone}
     ensure_commits_outlive_files(left)
     _ensure_mapping_may_become(configuration, left)

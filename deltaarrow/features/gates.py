@@ -22,8 +22,9 @@ from deltaarrow.features.registry import (
     TableFeature,
     find_feature,
 )
-from deltaarrow.features.type_changes import TYPE_CHANGES_KEY, find_refused_change
+from deltaarrow.features.type_changes import find_refused_change
 from deltaarrow.schema import Schema, StructType
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "ensure_honourable",

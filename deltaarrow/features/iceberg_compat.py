@@ -32,8 +32,8 @@ from deltaarrow.features.properties import (
     ENABLE_ROW_TRACKING,
     ICEBERG_ATOMIC_CONVERSION_SUPPORTED,
 )
-from deltaarrow.features.type_changes import TYPE_CHANGES_KEY
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "ensure_iceberg_compatible",

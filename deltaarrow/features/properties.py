@@ -27,6 +27,7 @@ from deltaarrow.features.property import (
     parse_size,
     parse_word,
 )
+from deltaarrow.schema.keys import MAPPING_MODE, NUM_INDEXED_COLUMNS, STATISTICS_COLUMNS, STRING_PREFIX_LENGTH
 from deltaarrow.statistics import parse_column_names
 
 __all__ = [
@@ -286,7 +287,7 @@ AUTO_OPTIMIZE_OPTIMIZE_WRITE = _optional_switch(
     effect=Effect.NONE,
 )
 DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
-    "delta.dataSkippingNumIndexedCols",
+    NUM_INDEXED_COLUMNS,
     parse_integer,
     32,
     "-1 (all columns) or greater",
@@ -294,14 +295,14 @@ DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
     lambda columns: columns >= -1,
 )
 DATA_SKIPPING_STATS_COLUMNS = TableProperty[tuple[tuple[str, ...], ...] | None](
-    "delta.dataSkippingStatsColumns",
+    STATISTICS_COLUMNS,
     lambda text: tuple(parse_column_names(text)),
     None,
     "column names separated by commas, special characters within backticks",
     "Which columns have statistics, instead of the first ones.",
 )
 DATA_SKIPPING_STRING_PREFIX_LENGTH = TableProperty[int | None](
-    "delta.dataSkippingStringPrefixLength",
+    STRING_PREFIX_LENGTH,
     parse_integer,
     None,
     "zero or greater",
@@ -361,7 +362,7 @@ ENABLE_DELETION_VECTORS = _switch(
     effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MODE = TableProperty(
-    "delta.columnMapping.mode",
+    MAPPING_MODE,
     parse_one_of("none", "name", "id"),
     "none",
     "one of none, name, id",

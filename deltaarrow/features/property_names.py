@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features.properties import DELETED_FILE_RETENTION, LOG_RETENTION, PROPERTIES
 from deltaarrow.features.registry import find_feature
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX
 
 __all__ = ["FEATURE_PREFIX", "ensure_commits_outlive_files", "proper_properties"]
 
 FEATURE_PREFIX = "delta.feature."
-_FREE_PREFIXES = ("delta.constraints.", "delta.universalformat.config.")
+_FREE_PREFIXES = (CONSTRAINT_PREFIX, "delta.universalformat.config.")
 
 
 def proper_properties(configuration: Mapping[str, str], *, known_only: bool = True) -> dict[str, str]:

@@ -17,6 +17,14 @@ from deltaarrow.features.activation import (
     PropertyPrefix,
     PropertySet,
 )
+from deltaarrow.schema.keys import (
+    COLLATIONS_KEY,
+    CONSTRAINT_PREFIX,
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    IDENTITY_START_KEY,
+    INVARIANTS_KEY,
+)
 
 __all__ = [
     "FEATURES",
@@ -136,7 +144,7 @@ _RECORDS = (
         kind=_W,
         sentence="Columns may have a condition that every row meets.",
         legacy_writer_version=2,
-        activation=ColumnMetadata("delta.invariants"),
+        activation=ColumnMetadata(INVARIANTS_KEY),
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -147,7 +155,7 @@ _RECORDS = (
         kind=_W,
         sentence="The table may have conditions that every row meets.",
         legacy_writer_version=3,
-        activation=PropertyPrefix("delta.constraints."),
+        activation=PropertyPrefix(CONSTRAINT_PREFIX),
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -169,7 +177,7 @@ _RECORDS = (
         kind=_W,
         sentence="Columns may be computed from others.",
         legacy_writer_version=4,
-        activation=ColumnMetadata("delta.generationExpression"),
+        activation=ColumnMetadata(GENERATION_KEY),
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -192,7 +200,7 @@ _RECORDS = (
         kind=_W,
         sentence="Columns may number their rows.",
         legacy_writer_version=6,
-        activation=ColumnMetadata("delta.identity.start"),
+        activation=ColumnMetadata(IDENTITY_START_KEY),
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -306,7 +314,7 @@ _RECORDS = (
         name="allowColumnDefaults",
         kind=_W,
         sentence="Columns may have a value for rows that give none.",
-        activation=ColumnMetadata("CURRENT_DEFAULT"),
+        activation=ColumnMetadata(DEFAULT_KEY),
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -391,7 +399,7 @@ _RECORDS = (
         kind=_W,
         sentence="Strings may be compared by the rules of a language.",
         also_named=("collations-preview",),
-        activation=ColumnMetadata("__COLLATIONS"),
+        activation=ColumnMetadata(COLLATIONS_KEY),
     ),
     TableFeature(
         name="geospatial",

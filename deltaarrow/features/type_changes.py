@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
-__all__ = ["TYPE_CHANGES_KEY", "find_refused_change", "is_allowed_change"]
+__all__ = ["find_refused_change", "is_allowed_change"]
 
-TYPE_CHANGES_KEY = "delta.typeChanges"
 
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 _DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, VersionNotFoundError
+from deltaarrow.errors import CorruptLogError, VersionNotFoundError
+from deltaarrow.features import properties
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.storage.store import Store
 
 __all__ = ["CommitTimes", "read_commit_infos", "read_in_commit_timestamp"]
-
-_ENABLED = "delta.enableInCommitTimestamps"
-_SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
 
 
 def read_in_commit_timestamp(store: Store, commit: LogFile) -> int:
@@ -76,11 +74,8 @@ class CommitTimes:
             modified = commit.entry.modified_ms
             times.append(modified if not times else max(modified, times[-1] + 1))
         since = None
-        if configuration.get(_ENABLED, "").lower() == "true":
-            text = configuration.get(_SINCE_VERSION, "0")
-            if not text.isdecimal():
-                raise InvalidTablePropertyError(f"{_SINCE_VERSION} is {text!r}, which is no version")
-            since = int(text)
+        if properties.ENABLE_IN_COMMIT_TIMESTAMPS.parse(configuration):
+            since = properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.parse(configuration) or 0
         return cls(store, commits, tuple(times), since)
 
     def timestamp(self, version: int) -> int:

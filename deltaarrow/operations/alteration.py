@@ -35,6 +35,7 @@ from deltaarrow.operations.commit_properties import CommitProperties, PostCommit
 from deltaarrow.operations.row_id_assignment import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
+from deltaarrow.schema.keys import COMMENT_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import ensure_rules_declarable
 from deltaarrow.transaction import OptimisticTransaction, ensure_user_domain, has_row_count
@@ -49,8 +50,6 @@ __all__ = [
     "set_properties",
     "unset_properties",
 ]
-
-_COMMENT = "comment"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +190,10 @@ def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only
 
     Raises what `deltaarrow.features.changed_properties` raises.
     """
-    comment = changes.get(_COMMENT)
-    rest = {name: text for name, text in changes.items() if name != _COMMENT}
+    comment = changes.get(COMMENT_KEY)
+    rest = {name: text for name, text in changes.items() if name != COMMENT_KEY}
     changed = changed_properties(snapshot.protocol, snapshot.configuration, rest, known_only=known_only)
-    given = dict(changed.given) if comment is None else {**changed.given, _COMMENT: comment}
+    given = dict(changed.given) if comment is None else {**changed.given, COMMENT_KEY: comment}
     metadata = replace(snapshot.metadata, configuration=changed.configuration)
     return Alteration(
         operation="SET TBLPROPERTIES",
@@ -212,15 +211,15 @@ def unset_properties(
     Raises what `deltaarrow.features.removed_properties` raises.
     """
     names = list(dict.fromkeys(names))
-    rest = [name for name in names if name != _COMMENT]
+    rest = [name for name in names if name != COMMENT_KEY]
     changed = removed_properties(snapshot.configuration, rest, raise_if_not_exists=raise_if_not_exists)
-    given = [*changed.given, *(name for name in names if name == _COMMENT)]
+    given = [*changed.given, *(name for name in names if name == COMMENT_KEY)]
     metadata = replace(snapshot.metadata, configuration=changed.configuration)
     return Alteration(
         operation="UNSET TBLPROPERTIES",
         # Spark says so of either statement.
         parameters={"properties": orjson.dumps(given).decode(), "ifExists": True},
-        metadata=replace(metadata, description=None) if _COMMENT in names else metadata,
+        metadata=replace(metadata, description=None) if COMMENT_KEY in names else metadata,
     )
 
 
@@ -249,7 +248,7 @@ def set_name(snapshot: Snapshot, name: str) -> Alteration:
 
 def set_description(snapshot: Snapshot, description: str) -> Alteration:
     """Plan to describe the table for people, as ``COMMENT ON TABLE`` does."""
-    return set_properties(snapshot, {_COMMENT: description})
+    return set_properties(snapshot, {COMMENT_KEY: description})
 
 
 def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> Alteration:

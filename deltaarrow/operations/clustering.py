@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from deltaarrow.actions import DomainMetadata
+from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import FEATURES, is_supported
 from deltaarrow.operations.alteration import Alteration
 from deltaarrow.operations.clustering_domain import (
-    CLUSTERING_DOMAIN,
     clustering_columns,
     parse_clustering_columns,
     render_clustering,

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
+from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError
 from deltaarrow.features import is_supported
 from deltaarrow.schema import DataType, Schema, StructType, physical_name, render_path, resolve_path
+from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_column_names, statistics_columns
 
 __all__ = [
-    "CLUSTERING_DOMAIN",
     "clustering_columns",
     "ensure_clustering_kept",
     "parse_clustering_columns",
@@ -24,9 +25,8 @@ __all__ = [
     "resolve_clustering_columns",
 ]
 
-CLUSTERING_DOMAIN = "delta.clustering"
 _MOST = 4
-_EVERY_COLUMN = {"delta.dataSkippingNumIndexedCols": "-1"}
+_EVERY_COLUMN = {NUM_INDEXED_COLUMNS: "-1"}
 
 
 def parse_clustering_columns(columns: Sequence[str]) -> list[tuple[str, ...]]:

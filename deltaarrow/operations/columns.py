@@ -38,12 +38,12 @@ from deltaarrow.schema import (
     without_column_ids,
     without_table_metadata,
 )
+from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_column_names
 
 __all__ = ["add_columns", "drop_columns", "drop_not_null", "rename_column", "set_column_metadata"]
 
-_DEFAULT = "CURRENT_DEFAULT"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -170,7 +170,7 @@ def set_column_metadata(snapshot: Snapshot, column: str, metadata: Mapping[str, 
     Raises `SchemaMismatchError` where there is no such column, and `UnsupportedFeatureError` for any
     other key that means something to an engine.
     """
-    probe = Field("probe", "string", metadata={key: "" for key in metadata if key != _DEFAULT})
+    probe = Field("probe", "string", metadata={key: "" for key in metadata if key != DEFAULT_KEY})
     kept = without_table_metadata(without_column_ids(Schema([probe]))).fields[0].metadata
     if reserved := sorted(probe.metadata.keys() - kept.keys()):
         raise UnsupportedFeatureError(

@@ -8,14 +8,9 @@ from deltaarrow.errors import ConstraintViolationError, InvalidTablePropertyErro
 from deltaarrow.features import ensure_writable, upgraded_protocol
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.spark_sql import (
-    CONSTRAINT_PREFIX,
-    Constraint,
-    count_broken,
-    ensure_columns_unquoted,
-    parse_expression,
-)
+from deltaarrow.spark_sql import Constraint, count_broken, ensure_columns_unquoted, parse_expression
 from deltaarrow.transaction import OptimisticTransaction
 
 __all__ = ["add_constraint", "drop_constraint"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
+from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CorruptLogError,
@@ -28,7 +29,6 @@ from deltaarrow.features import (
 from deltaarrow.log import list_segment
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.clustering_domain import (
-    CLUSTERING_DOMAIN,
     parse_clustering_columns,
     render_clustering,
     resolve_clustering_columns,

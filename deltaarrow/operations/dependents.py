@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX, GENERATION_KEY, INVARIANTS_KEY
 
 __all__ = ["ensure_no_dependents"]
 
-_CONSTRAINT_PREFIX = "delta.constraints."
-_COLUMN_EXPRESSIONS = ("delta.generationExpression", "delta.invariants")
+_COLUMN_EXPRESSIONS = (GENERATION_KEY, INVARIANTS_KEY)
 
 
 def ensure_no_dependents(
@@ -39,7 +39,7 @@ def ensure_no_dependents(
 
 def _expressions(schema: StructType, configuration: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, expression in configuration.items():
-        if name.lower().startswith(_CONSTRAINT_PREFIX):
+        if name.lower().startswith(CONSTRAINT_PREFIX):
             yield name, expression
     yield from _column_expressions(schema)
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Metadata
+from deltaarrow.actions.names import IDENTITY_TAG
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.features import is_supported
@@ -26,7 +27,6 @@ from deltaarrow.write import IdentityColumn, RowNumbering, identity_column, with
 
 __all__ = ["plan_numbering", "stage_marks", "sync_identity"]
 
-_TAG = "delta.identity.schemaUpdate"
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
@@ -51,7 +51,7 @@ def stage_marks(transaction: OptimisticTransaction, target: WriteTarget, marks: 
         return
     staged = _staged(transaction)
     if staged is None:
-        transaction.tags[_TAG] = "true"
+        transaction.tags[IDENTITY_TAG] = "true"
     metadata = staged or target.metadata
     schema = with_marks(Schema.from_json(metadata.schema_string), marks)
     transaction.set_metadata(replace(metadata, schema_string=schema.to_json()))
@@ -90,7 +90,7 @@ def sync_identity(
     mark = _mark_past(found, _farthest(snapshot, found, files))
     schema = snapshot.schema if mark is None else with_marks(snapshot.schema, {field.name: mark})
     transaction.set_metadata(replace(snapshot.metadata, schema_string=schema.to_json()))
-    transaction.tags[_TAG] = "true"
+    transaction.tags[IDENTITY_TAG] = "true"
     return transaction.commit()
 
 

@@ -12,12 +12,12 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import Action, DomainMetadata
+from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.clustering_domain import (
-    CLUSTERING_DOMAIN,
     clustering_columns,
     parse_clustering_columns,
     render_clustering,

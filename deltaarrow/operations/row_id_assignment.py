@@ -31,7 +31,8 @@ from deltaarrow.features import (
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.scan import RowTracking, row_tracking_of
-from deltaarrow.schema import FIELD_ID_KEY, PHYSICAL_NAME_KEY, Field
+from deltaarrow.schema import Field
+from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import ROW_TRACKING_BACKFILL, OptimisticTransaction, add_again
 

@@ -36,11 +36,11 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
+from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
 from deltaarrow.variant import holds_variant, shredded_type
 
 __all__ = ["Binding", "bind_columns", "schema_key"]
 
-_FIELD_ID = b"PARQUET:field_id"
 _INTEGERS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 _INTEGERS |= {pa.uint8(): 9, pa.uint16(): 17, pa.uint32(): 33}
 
@@ -81,7 +81,11 @@ class _Binder:
                     f"the column {path} has no id, although the table maps columns by id"
                 )
             key = str(wanted).encode()
-            matches = [c for c in candidates if c.metadata is not None and c.metadata.get(_FIELD_ID) == key]
+            matches = [
+                c
+                for c in candidates
+                if c.metadata is not None and c.metadata.get(PARQUET_FIELD_ID_KEY) == key
+            ]
         else:
             name = physical_name(field, self.mode)
             matches = [c for c in candidates if c.name == name]
@@ -186,7 +190,7 @@ def _widens_decimal(wanted: pa.DataType, found: pa.DataType) -> bool:
 
 
 def _has_field_ids(fields: Sequence[pa.Field]) -> bool:
-    return any(f.metadata is not None and _FIELD_ID in f.metadata for f in fields)
+    return any(f.metadata is not None and PARQUET_FIELD_ID_KEY in f.metadata for f in fields)
 
 
 def _find(

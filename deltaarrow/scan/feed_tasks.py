@@ -17,15 +17,8 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.log import CommitChanges, CommitTimes, FileChange
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.scan.tasks import FileTask, TableLayout
-from deltaarrow.schema import (
-    CHANGE_TYPE,
-    COMMIT_TIMESTAMP,
-    COMMIT_VERSION,
-    PHYSICAL_NAME_KEY,
-    Field,
-    PrimitiveType,
-    Schema,
-)
+from deltaarrow.schema import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, Field, PrimitiveType, Schema
+from deltaarrow.schema.keys import PHYSICAL_NAME_KEY
 from deltaarrow.statistics import matching_rows
 
 __all__ = [

@@ -35,6 +35,7 @@ from deltaarrow.schema import (
     StructType,
     to_arrow_type,
 )
+from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
 from deltaarrow.storage import Store
 
 __all__ = ["ANNOTATED", "PROVEN", "VARIANT_MARK", "file_schemas", "read_row_counts"]
@@ -44,7 +45,6 @@ VARIANT_MARK = b"deltaarrow.variant"
 ANNOTATED, PROVEN = b"annotated", b"proven"
 """Its values."""
 
-_FIELD_ID = b"PARQUET:field_id"
 _FILES_AT_A_TIME = 256
 
 _TYPES: dict[str, pa.DataType] = {
@@ -199,7 +199,7 @@ class _Nodes:
 
 def _field(nodes: _Nodes) -> pa.Field:
     name, type_name, field_id, children = nodes.take()
-    metadata = {} if field_id is None else {_FIELD_ID: str(field_id).encode()}
+    metadata = {} if field_id is None else {PARQUET_FIELD_ID_KEY: str(field_id).encode()}
     if type_name == "VARIANT":
         metadata[VARIANT_MARK] = nodes.mark
     return pa.field(name, _type(nodes, type_name or "", children or 0), metadata=metadata or None)
@@ -228,7 +228,7 @@ def _repeated(nodes: _Nodes, element: str) -> pa.Field:
     name, type_name, field_id, children = nodes.take()
     if type_name == f"{element}[]" and children == 1:
         return _field(nodes)
-    metadata = None if field_id is None else {_FIELD_ID: str(field_id).encode()}
+    metadata = None if field_id is None else {PARQUET_FIELD_ID_KEY: str(field_id).encode()}
     return pa.field(name, _type(nodes, element, children or 0), metadata=metadata)
 
 

@@ -99,7 +99,7 @@ def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:
 
 
 def _tracks_rows(snapshot: Snapshot) -> bool:
-    enabled = snapshot.configuration.get(properties.ENABLE_ROW_TRACKING.name, "").lower() == "true"
+    enabled = properties.ENABLE_ROW_TRACKING.parse(snapshot.configuration)
     return enabled and is_supported(snapshot.protocol, "rowTracking")
 
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from deltaarrow.schema.evolution import as_nullable, keeps_types, merge_schemas
     from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
     from deltaarrow.schema.mapping import (
-        FIELD_ID_KEY,
-        NESTED_IDS_KEY,
-        PHYSICAL_NAME_KEY,
         ColumnMapping,
         column_mapping_mode,
         field_id,
@@ -62,11 +59,8 @@ __all__ = [
     "CHANGE_TYPE",
     "COMMIT_TIMESTAMP",
     "COMMIT_VERSION",
-    "FIELD_ID_KEY",
     "FLOATING",
     "JSON_KEYS",
-    "NESTED_IDS_KEY",
-    "PHYSICAL_NAME_KEY",
     "TYPE_KEY",
     "ArrayType",
     "ChangeType",
@@ -123,11 +117,8 @@ __getattr__ = lazy_attributes(
         "CHANGE_TYPE": "deltaarrow.schema.change_data",
         "COMMIT_TIMESTAMP": "deltaarrow.schema.change_data",
         "COMMIT_VERSION": "deltaarrow.schema.change_data",
-        "FIELD_ID_KEY": "deltaarrow.schema.mapping",
         "FLOATING": "deltaarrow.schema.types",
         "JSON_KEYS": "deltaarrow.schema.arrow",
-        "NESTED_IDS_KEY": "deltaarrow.schema.mapping",
-        "PHYSICAL_NAME_KEY": "deltaarrow.schema.mapping",
         "TYPE_KEY": "deltaarrow.schema.arrow",
         "ArrayType": "deltaarrow.schema.types",
         "ChangeType": "deltaarrow.schema.change_data",

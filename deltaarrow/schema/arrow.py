@@ -30,6 +30,15 @@ import pyarrow as pa
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+from deltaarrow.schema.keys import (
+    FIELD_ID_KEY,
+    IDENTITY_EXPLICIT_KEY,
+    IDENTITY_HIGH_WATER_MARK_KEY,
+    IDENTITY_START_KEY,
+    IDENTITY_STEP_KEY,
+    NESTED_IDS_KEY,
+    TYPE_CHANGES_KEY,
+)
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
 __all__ = [
@@ -91,13 +100,13 @@ _EXTENSIONS = {
 # Metadata of the protocol that is not text; other writers hand it over as bare JSON text.
 _PROTOCOL_JSON_KEYS = frozenset(
     (
-        "delta.columnMapping.id",
-        "delta.columnMapping.nested.ids",
-        "delta.identity.allowExplicitInsert",
-        "delta.identity.highWaterMark",
-        "delta.identity.start",
-        "delta.identity.step",
-        "delta.typeChanges",
+        FIELD_ID_KEY,
+        NESTED_IDS_KEY,
+        IDENTITY_EXPLICIT_KEY,
+        IDENTITY_HIGH_WATER_MARK_KEY,
+        IDENTITY_START_KEY,
+        IDENTITY_STEP_KEY,
+        TYPE_CHANGES_KEY,
     )
 )
 _MAX_PRECISION = 38

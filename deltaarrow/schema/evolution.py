@@ -16,6 +16,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema.arrow import to_arrow_type
 from deltaarrow.schema.arrow_cast import is_conformable
 from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.schema.schema import Schema, without_table_metadata
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
@@ -23,7 +24,6 @@ __all__ = ["as_nullable", "keeps_types", "merge_schemas"]
 
 _Struct = TypeVar("_Struct", bound=StructType)
 
-_TYPE_CHANGES_KEY = "delta.typeChanges"
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
@@ -99,8 +99,8 @@ class _Merge:
         merged = self._types(field.type, data, path, (), changes)
         if not changes:
             return replace(field, type=merged)
-        recorded = [*field.metadata.get(_TYPE_CHANGES_KEY, ()), *changes]
-        metadata = JsonObject({**field.metadata, _TYPE_CHANGES_KEY: recorded})
+        recorded = [*field.metadata.get(TYPE_CHANGES_KEY, ()), *changes]
+        metadata = JsonObject({**field.metadata, TYPE_CHANGES_KEY: recorded})
         return replace(field, type=merged, metadata=metadata)
 
     def _types(

@@ -11,13 +11,11 @@ from dataclasses import replace
 from typing import Literal, TypeAlias, cast
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema.keys import FIELD_ID_KEY, MAPPING_MODE, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
 __all__ = [
-    "FIELD_ID_KEY",
-    "NESTED_IDS_KEY",
-    "PHYSICAL_NAME_KEY",
     "ColumnMapping",
     "column_mapping_mode",
     "field_id",
@@ -31,10 +29,6 @@ __all__ = [
 ColumnMapping: TypeAlias = Literal["none", "name", "id"]
 """How the columns of data files are found: by logical name, by physical name, or by field id."""
 
-FIELD_ID_KEY = "delta.columnMapping.id"
-NESTED_IDS_KEY = "delta.columnMapping.nested.ids"
-PHYSICAL_NAME_KEY = "delta.columnMapping.physicalName"
-_MODE_KEY = "delta.columnMapping.mode"
 _FEATURE = "columnMapping"
 _LEGACY_READER_VERSION = 2
 
@@ -66,7 +60,7 @@ def column_mapping_mode(
         or _FEATURE in (reader_features or ())
         or _FEATURE in (writer_features or ())
     )
-    mode = configuration.get(_MODE_KEY, "none") if supported else "none"
+    mode = configuration.get(MAPPING_MODE, "none") if supported else "none"
     if mode.lower() not in ("none", "name", "id"):
         raise UnsupportedFeatureError(f"the column mapping mode {mode!r} is not supported", feature=_FEATURE)
     return cast(ColumnMapping, mode.lower())

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema
 from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, DEFAULT_KEY, FIRST_DEFAULT_KEY, TABLE_PREFIX
 from deltaarrow.schema.types import ArrayType, DataType, MapType, StructType
 
 __all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_column_ids", "without_table_metadata"]
@@ -15,8 +16,7 @@ __all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_column_ids", "w
 _Type = TypeVar("_Type", bound=DataType)
 
 # What these keys say holds in the one table that has set them up for it.
-_TABLE_KEYS = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
-_COLUMN_MAPPING_KEY = "delta.columnMapping."
+_TABLE_KEYS = (TABLE_PREFIX, DEFAULT_KEY, FIRST_DEFAULT_KEY)
 
 
 class Schema(StructType):
@@ -67,7 +67,7 @@ def without_table_metadata(schema: Schema) -> Schema:
 
 def without_column_ids(schema: Schema) -> Schema:
     """The schema without the ids and physical names that column mapping has given in some table."""
-    return _stripped(schema, (_COLUMN_MAPPING_KEY,))
+    return _stripped(schema, (COLUMN_MAPPING_PREFIX,))
 
 
 def _stripped(data_type: _Type, keys: tuple[str, ...]) -> _Type:

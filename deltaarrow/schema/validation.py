@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema.keys import COLLATIONS_KEY
 from deltaarrow.schema.types import ArrayType, DataType, MapType, PrimitiveType, StructType
 
 __all__ = ["ensure_valid_for_write", "resolve_partition_columns"]
 
 _INVALID_CHARACTERS = " ,;{}()\n\t="
-_COLLATIONS_KEY = "__COLLATIONS"
 
 
 def ensure_valid_for_write(
@@ -49,7 +49,7 @@ def resolve_partition_columns(schema: StructType, partition_columns: Sequence[st
             raise SchemaMismatchError(
                 f"column {field.name!r} cannot partition a table: its type is {field.type}"
             )
-        if _COLLATIONS_KEY in field.metadata:
+        if COLLATIONS_KEY in field.metadata:
             raise SchemaMismatchError(f"column {field.name!r} cannot partition a table: it has a collation")
         resolved.append(field.name)
     if resolved and len(resolved) == len(schema.fields):

@@ -16,11 +16,7 @@ from deltaarrow.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned
     from deltaarrow.spark_sql.condition import Condition, condition_on, evaluation_error, parse_condition
-    from deltaarrow.spark_sql.declared import (
-        CONSTRAINT_PREFIX,
-        declared_rules,
-        ensure_rules_declarable,
-    )
+    from deltaarrow.spark_sql.declared import declared_rules, ensure_rules_declarable
     from deltaarrow.spark_sql.derivation import derived_predicate
     from deltaarrow.spark_sql.evaluation import evaluate
     from deltaarrow.spark_sql.expression_binding import has_text_rules, parse_column, parse_expression
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
     from deltaarrow.spark_sql.types import has_same_shape
 
 __all__ = [
-    "CONSTRAINT_PREFIX",
     "AliasScope",
     "ColumnRef",
     "Condition",
@@ -85,7 +80,6 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "AliasScope": "deltaarrow.spark_sql.scope",
-        "CONSTRAINT_PREFIX": "deltaarrow.spark_sql.declared",
         "ColumnRef": "deltaarrow.spark_sql.nodes",
         "Condition": "deltaarrow.spark_sql.condition",
         "condition_on": "deltaarrow.spark_sql.condition",

@@ -21,19 +21,13 @@ import orjson
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX, DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY
 from deltaarrow.spark_sql.rules import GeneratedColumn, TableRules
 from deltaarrow.spark_sql.text_limits import text_limits
 from deltaarrow.spark_sql.types import type_name
 from deltaarrow.variant import holds_variant
 
-__all__ = ["CONSTRAINT_PREFIX", "declared_rules", "ensure_rules_declarable"]
-
-CONSTRAINT_PREFIX = "delta.constraints."
-"""How the names of the properties begin that are CHECK constraints."""
-
-_INVARIANTS = "delta.invariants"
-_GENERATED = "delta.generationExpression"
-_DEFAULT = "CURRENT_DEFAULT"
+__all__ = ["declared_rules", "ensure_rules_declarable"]
 
 
 def declared_rules(
@@ -65,14 +59,14 @@ def declared_rules(
         if name.lower().startswith(CONSTRAINT_PREFIX)
     }
     for field in _fields(schema):
-        if _INVARIANTS in field.metadata:
+        if INVARIANTS_KEY in field.metadata:
             text = _invariant(field)
             constraints[f"EXPRESSION({text})"] = text
     rules = TableRules.parse(
         schema,
         constraints,
-        _texts(schema, _GENERATED) if has_generated else {},
-        _texts(schema, _DEFAULT),
+        _texts(schema, GENERATION_KEY) if has_generated else {},
+        _texts(schema, DEFAULT_KEY),
     )
     return replace(rules, text_limits=text_limits(schema))
 
@@ -125,18 +119,19 @@ def _texts(schema: StructType, key: str) -> dict[str, str]:
 
 
 def _invariant(field: Field) -> str:
+    text = str(field.metadata[INVARIANTS_KEY])
     try:
-        rule = orjson.loads(str(field.metadata[_INVARIANTS]))
+        rule = orjson.loads(text)
         return str(rule["expression"]["expression"])
     except (orjson.JSONDecodeError, LookupError, TypeError) as error:
         raise UnsupportedFeatureError(
-            f"column {field.name!r} has an invariant that is not understood: {field.metadata[_INVARIANTS]}",
+            f"column {field.name!r} has an invariant that is not understood: {text}",
             feature="invariants",
         ) from error
 
 
 def _ensure_flat(schema: StructType) -> None:
-    for key, feature in ((_GENERATED, "generatedColumns"), (_DEFAULT, "allowColumnDefaults")):
+    for key, feature in ((GENERATION_KEY, "generatedColumns"), (DEFAULT_KEY, "allowColumnDefaults")):
         for field in schema.fields:
             inner = next((each for each in _inner(field.type) if key in each.metadata), None)
             if inner is not None:

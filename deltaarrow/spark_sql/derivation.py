@@ -45,6 +45,7 @@ from deltaarrow.expressions import (
     columns_of,
 )
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
+from deltaarrow.schema.keys import GENERATION_KEY
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.evaluation import evaluate
 from deltaarrow.spark_sql.expression_binding import parse_expression
@@ -62,7 +63,6 @@ from deltaarrow.spark_sql.types import (
 
 __all__ = ["derived_predicate"]
 
-_GENERATED = "delta.generationExpression"
 _RISING = frozenset({"year", "trunc", "date_trunc", "last_day"})
 _RISING_FORMAT = re.compile(r"strftime\(\{0\}, '%Y(?:[-/_ ]?%m(?:[-/_ ]?%d(?:[-/_ T]?%H)?)?)?'\)")
 _ZONES = datetime.timedelta(hours=18)
@@ -96,7 +96,7 @@ def derived_predicate(
     columns = [
         column
         for name in partition_columns
-        if (text := schema.field(name).metadata.get(_GENERATED)) is not None
+        if (text := schema.field(name).metadata.get(GENERATION_KEY)) is not None
         and any(path[-1].lower() in str(text).lower() for path in read)
         and (column := _partition_column(schema, name, str(text))) is not None
         and column.source.path in read

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
+from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
@@ -109,8 +110,6 @@ _COMPARISONS = {
     "nullsafeneq": "IS DISTINCT FROM",
 }
 _NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
-_COLLATIONS = "__COLLATIONS"
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _CHAR_TYPE = re.compile(r"\bchar\b")
 
 
@@ -193,7 +192,8 @@ def has_text_rules(fields: Iterable[Field]) -> bool:
     `fields` are the column and the members on the way to what is compared.
     """
     return any(
-        each.metadata.get(_COLLATIONS) or _CHAR_TYPE.search(str(each.metadata.get(_CHAR, "")).lower())
+        each.metadata.get(COLLATIONS_KEY)
+        or _CHAR_TYPE.search(str(each.metadata.get(CHAR_TYPE_KEY, "")).lower())
         for each in fields
     )
 

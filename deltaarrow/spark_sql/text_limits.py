@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema.keys import CHAR_TYPE_KEY
 from deltaarrow.spark_sql.types import STRING
 
 __all__ = ["TextLimit", "text_limits"]
 
-_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _TEXT = re.compile(r"(?:var)?char\(([0-9]{1,9})\)", re.IGNORECASE)
 _ARRAY, _MAP, _STRUCT = (re.compile(f"{kind}<", re.IGNORECASE) for kind in ("array", "map", "struct"))
 _NAME = re.compile(r"[^:<>,()`]+:")
@@ -72,7 +72,7 @@ def text_limits(schema: StructType) -> tuple[TextLimit, ...]:
     """
     found: list[TextLimit] = []
     for field in schema.fields:
-        text = str(field.metadata.get(_KEY, ""))
+        text = str(field.metadata.get(CHAR_TYPE_KEY, ""))
         if "char(" in text.lower():
             found += _Declaration(field.name, text).limits(field.type)
     return tuple(found)

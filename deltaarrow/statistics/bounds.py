@@ -18,6 +18,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
+from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "FileStatisticsSql",
@@ -271,7 +272,7 @@ def _float_bound(field: Field, value: str, chosen: str) -> str:
     widened value is 0.10000000149011612. So in a column whose type has changed the value is taken
     both ways, and the looser one holds.
     """
-    if field.type == PrimitiveType("double") and "delta.typeChanges" in field.metadata:
+    if field.type == PrimitiveType("double") and TYPE_CHANGES_KEY in field.metadata:
         value = _let(value, f"{chosen}(x, CAST(TRY_CAST(x AS FLOAT) AS DOUBLE))")
     return f"nullif({value}, 'NaN')"
 

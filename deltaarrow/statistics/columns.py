@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from deltaarrow.errors import InvalidTablePropertyError
 from deltaarrow.schema import DataType, PrimitiveType, StructType, physical_name
+from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS, STATISTICS_COLUMNS, STRING_PREFIX_LENGTH
 
 __all__ = [
     "DEFAULT_INDEXED_COLUMNS",
@@ -25,9 +26,6 @@ __all__ = [
 DEFAULT_INDEXED_COLUMNS = 32
 DEFAULT_STRING_PREFIX_LENGTH = 32
 
-_NUM_INDEXED = "delta.dataSkippingNumIndexedCols"
-_STATS_COLUMNS = "delta.dataSkippingStatsColumns"
-_PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
 
 # One part of a name as Spark's grammar has it: bare, or in backquotes with a doubled one inside.
 _NAME_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*")
@@ -69,8 +67,8 @@ def statistics_columns(
     >>> [each.path for each in statistics_columns(schema, ["day"], {})]
     [('a',), ('b',)]
     """
-    names = configuration.get(_STATS_COLUMNS)
-    limit = _integer(configuration, _NUM_INDEXED, DEFAULT_INDEXED_COLUMNS, least=-1)
+    names = configuration.get(STATISTICS_COLUMNS)
+    limit = _integer(configuration, NUM_INDEXED_COLUMNS, DEFAULT_INDEXED_COLUMNS, least=-1)
     data = StructType(each for each in schema.fields if each.name not in partition_columns)
     leaves = list(_leaves(data, mapping_mode, (), ()))
     if names is None:
@@ -118,7 +116,7 @@ def string_prefix_length(configuration: Mapping[str, str]) -> int:
     >>> string_prefix_length({})
     32
     """
-    return _integer(configuration, _PREFIX_LENGTH, DEFAULT_STRING_PREFIX_LENGTH, least=0)
+    return _integer(configuration, STRING_PREFIX_LENGTH, DEFAULT_STRING_PREFIX_LENGTH, least=0)
 
 
 def parse_column_names(text: str) -> list[tuple[str, ...]]:
@@ -138,7 +136,7 @@ def parse_column_names(text: str) -> list[tuple[str, ...]]:
     while True:
         match = _NAME_PART.match(text, position)
         if match is None:
-            raise InvalidTablePropertyError(f"{_STATS_COLUMNS}: not a list of column names: {text!r}")
+            raise InvalidTablePropertyError(f"{STATISTICS_COLUMNS}: not a list of column names: {text!r}")
         parts.append(match[2] if match[1] is None else match[1].replace("``", "`"))
         position = match.end()
         separator = text[position : position + 1]
@@ -148,7 +146,7 @@ def parse_column_names(text: str) -> list[tuple[str, ...]]:
         if not separator:
             return names
         if separator not in ".,":
-            raise InvalidTablePropertyError(f"{_STATS_COLUMNS}: not a list of column names: {text!r}")
+            raise InvalidTablePropertyError(f"{STATISTICS_COLUMNS}: not a list of column names: {text!r}")
         position += 1
 
 

@@ -13,11 +13,12 @@ import pyarrow as pa
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import PrimitiveType, StructType, to_arrow_type
+from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS
 from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns
 
 __all__ = ["parse_statistics", "statistics_schema"]
 
-_ALL_COLUMNS = {"delta.dataSkippingNumIndexedCols": "-1"}
+_ALL_COLUMNS = {NUM_INDEXED_COLUMNS: "-1"}
 
 
 def statistics_schema(

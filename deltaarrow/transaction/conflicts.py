@@ -26,6 +26,7 @@ from deltaarrow.actions import (
     Protocol,
     file_table,
 )
+from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.arrays import booleans
 from deltaarrow.errors import (
     ConcurrentAppendException,
@@ -37,9 +38,10 @@ from deltaarrow.errors import (
     ProtocolChangedException,
 )
 from deltaarrow.features import properties
+from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction.commit_intent import CommitIntent
-from deltaarrow.transaction.isolation import ROW_TRACKING_DOMAIN, IsolationLevel
+from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.row_level import (
     ensure_no_row_is_deleted_twice,
     ensure_no_row_relied_on_was_deleted,
@@ -62,12 +64,11 @@ __all__ = [
 
 _ROW_TRACKING_PROPERTIES = frozenset(
     {
-        "delta.enableRowTracking",
-        "delta.rowTracking.materializedRowIdColumnName",
-        "delta.rowTracking.materializedRowCommitVersionColumnName",
+        properties.ENABLE_ROW_TRACKING.name,
+        properties.MATERIALIZED_ROW_ID_COLUMN_NAME.name,
+        properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME.name,
     }
 )
-_HIGH_WATER_MARK = "delta.identity.highWaterMark"
 
 
 def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
@@ -161,7 +162,7 @@ def _is_harmless(before: Metadata, after: Mapping[str, Any]) -> bool:
 
 def _without_marks(schema_string: str) -> Any:
     def drop(obj: dict[str, Any]) -> dict[str, Any]:
-        obj.pop(_HIGH_WATER_MARK, None)
+        obj.pop(IDENTITY_HIGH_WATER_MARK_KEY, None)
         return obj
 
     return json.loads(schema_string, object_hook=drop)

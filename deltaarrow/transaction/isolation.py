@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from deltaarrow.actions import Action, AddCDCFile, AddFile, DomainMetadata, RemoveFile
+from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.features import properties
 
-__all__ = ["ROW_TRACKING_DOMAIN", "IsolationLevel", "isolation_level"]
-
-ROW_TRACKING_DOMAIN = "delta.rowTracking"
-"""The domain of the highest row id, which every commit assigns anew when it goes after another."""
+__all__ = ["IsolationLevel", "isolation_level"]
 
 
 class IsolationLevel(StrEnum):

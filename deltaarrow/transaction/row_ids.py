@@ -14,12 +14,12 @@ import orjson
 import pyarrow.compute as pc
 
 from deltaarrow.actions import Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
+from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.arrays import texts
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
-from deltaarrow.transaction.isolation import ROW_TRACKING_DOMAIN
 
 __all__ = ["assign_row_ids", "high_water_mark", "with_recorded_row_ids"]
 

@@ -31,6 +31,7 @@ from deltaarrow.actions import (
     find_commit_info_faults,
     render_action,
 )
+from deltaarrow.actions.names import ROW_TRACKING_PRESERVED_TAG
 from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CommitFailedError,
@@ -55,7 +56,6 @@ from deltaarrow.version import ENGINE_INFO
 
 __all__ = ["OptimisticTransaction", "PostCommitHook"]
 
-_ROW_TRACKING_PRESERVED = "delta.rowTracking.preserved"
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -411,4 +411,4 @@ class OptimisticTransaction:
             return self.tags
         read = self._need_snapshot()
         is_kept = is_row_tracking_enabled(read.protocol, read.configuration)
-        return {_ROW_TRACKING_PRESERVED: str(is_kept).lower(), **self.tags}
+        return {ROW_TRACKING_PRESERVED_TAG: str(is_kept).lower(), **self.tags}

@@ -24,9 +24,10 @@ from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties
 from deltaarrow.schema import Schema
+from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, TABLE_PREFIX
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
-from deltaarrow.write import HIGH_WATER_MARK_KEY, identity_column
+from deltaarrow.write import identity_column
 
 __all__ = [
     "ensure_live",
@@ -57,7 +58,7 @@ def ensure_user_domain(domain: str) -> None:
     ...
     deltaarrow.errors.InvalidTablePropertyError: the domain 'delta.rowTracking' is not a user's: engines ...
     """
-    if not domain or domain.lower().startswith("delta."):
+    if not domain or domain.lower().startswith(TABLE_PREFIX):
         raise InvalidTablePropertyError(f"the domain {domain!r} is not a user's: engines keep delta.*")
 
 
@@ -66,7 +67,7 @@ def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
 
     Rows have been numbered up to it, and would share their numbers with the next ones.
     """
-    if HIGH_WATER_MARK_KEY not in staged.schema_string:
+    if IDENTITY_HIGH_WATER_MARK_KEY not in staged.schema_string:
         return
     columns = Schema.from_json(metadata.schema_string)
     for field in Schema.from_json(staged.schema_string).fields:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import orjson
 
+from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.errors import DeltaError
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log import commit_name
@@ -16,7 +17,6 @@ from deltaarrow.verify.report import Check, Examination
 
 __all__ = ["examine_num_records", "examine_partition_values", "examine_row_ids"]
 
-_ROW_TRACKING = "delta.rowTracking"
 _HIGH_WATER_MARK = "rowIdHighWaterMark"
 
 
@@ -87,7 +87,7 @@ def examine_row_ids(
     if not is_supported(snapshot.protocol, "rowTracking"):
         return
     found.checked[Check.ROW_IDS] += len(tasks)
-    if snapshot.configuration.get(properties.ENABLE_ROW_TRACKING.name, "").lower() == "true":
+    if properties.ENABLE_ROW_TRACKING.parse(snapshot.configuration):
         for task, base in zip(tasks, bases, strict=True):
             if base is None:
                 found.error(Check.ROW_IDS, "the file has no base row id, and row tracking is on", task.path)
@@ -116,12 +116,12 @@ def examine_row_ids(
 
 
 def _high_water_mark(found: Examination, snapshot: Snapshot) -> int | None:
-    domain = snapshot.domains.get(_ROW_TRACKING)
+    domain = snapshot.domains.get(ROW_TRACKING_DOMAIN)
     if domain is None:
         return None
     try:
         return int(orjson.loads(domain.configuration)[_HIGH_WATER_MARK])
     except (ValueError, TypeError, KeyError):
-        what = f"the domain {_ROW_TRACKING!r} holds no {_HIGH_WATER_MARK}"
+        what = f"the domain {ROW_TRACKING_DOMAIN!r} holds no {_HIGH_WATER_MARK}"
         found.error(Check.ROW_IDS, what, commit_name(snapshot.version))
         return None

@@ -210,7 +210,7 @@ def _checksum_differences(checksum: VersionChecksum, snapshot: Snapshot, files: 
     sizes = numbers_of(files.column("size"))
     vectors = files.column("deletion_vector").combine_chunks()
     deleted = numbers_of(pc.fill_null(pc.struct_field(vectors, "cardinality"), 0))
-    dated = snapshot.configuration.get(properties.ENABLE_IN_COMMIT_TIMESTAMPS.name, "").lower() == "true"
+    dated = properties.ENABLE_IN_COMMIT_TIMESTAMPS.parse(snapshot.configuration)
     in_commit_timestamp = snapshot.timestamp_ms if dated and snapshot.segment.last_commit else None
     for key, said, actual in (
         ("numProtocol", checksum.num_protocol, 1),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from deltaarrow.write.data import to_reader
     from deltaarrow.write.files import write_files
     from deltaarrow.write.identity import (
-        HIGH_WATER_MARK_KEY,
         IdentityColumn,
         RowNumbering,
         ensure_identity_columns_declarable,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_TARGET_FILE_SIZE",
-    "HIGH_WATER_MARK_KEY",
     "BloomFilterProperties",
     "ChangeFileWriter",
     "ColumnProperties",
@@ -61,7 +59,6 @@ __getattr__ = lazy_attributes(
         "ChangeFileWriter": "deltaarrow.write.change_files",
         "ColumnProperties": "deltaarrow.write.properties",
         "DEFAULT_TARGET_FILE_SIZE": "deltaarrow.write.plan",
-        "HIGH_WATER_MARK_KEY": "deltaarrow.write.identity",
         "IdentityColumn": "deltaarrow.write.identity",
         "RowNumbering": "deltaarrow.write.identity",
         "WritePlan": "deltaarrow.write.plan",

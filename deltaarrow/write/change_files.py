@@ -13,7 +13,8 @@ import pyarrow as pa
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.arrays import repeated_text
 from deltaarrow.clock import Clock, system_clock
-from deltaarrow.schema import CHANGE_TYPE, PHYSICAL_NAME_KEY, ChangeType, Field
+from deltaarrow.schema import CHANGE_TYPE, ChangeType, Field
+from deltaarrow.schema.keys import PHYSICAL_NAME_KEY
 from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.files import FileWriter, added_files
 from deltaarrow.write.layout import DATA_FILES, FileKind, FileLayout

@@ -15,9 +15,16 @@ import pyarrow as pa
 
 from deltaarrow.errors import ConstraintViolationError, CorruptLogError, SchemaMismatchError
 from deltaarrow.schema import Field, JsonObject, PrimitiveType, Schema, StructType, missing_columns
+from deltaarrow.schema.keys import (
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    IDENTITY_EXPLICIT_KEY,
+    IDENTITY_HIGH_WATER_MARK_KEY,
+    IDENTITY_START_KEY,
+    IDENTITY_STEP_KEY,
+)
 
 __all__ = [
-    "HIGH_WATER_MARK_KEY",
     "IdentityColumn",
     "RowNumbering",
     "ensure_identity_columns_declarable",
@@ -25,12 +32,8 @@ __all__ = [
     "with_marks",
 ]
 
-HIGH_WATER_MARK_KEY = "delta.identity.highWaterMark"
-_START_KEY = "delta.identity.start"
-_STEP_KEY = "delta.identity.step"
-_EXPLICIT_KEY = "delta.identity.allowExplicitInsert"
-_KEYS = (_START_KEY, _STEP_KEY, _EXPLICIT_KEY)
-_OTHER_VALUES = ("delta.generationExpression", "CURRENT_DEFAULT")
+_KEYS = (IDENTITY_START_KEY, IDENTITY_STEP_KEY, IDENTITY_EXPLICIT_KEY)
+_OTHER_VALUES = (GENERATION_KEY, DEFAULT_KEY)
 _LONG = PrimitiveType("long")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -65,7 +68,7 @@ def identity_column(field: Field) -> IdentityColumn | None:
     if not present:
         return None
     start, step, explicit = (_value(field, key) for key in _KEYS)
-    mark = _value(field, HIGH_WATER_MARK_KEY)
+    mark = _value(field, IDENTITY_HIGH_WATER_MARK_KEY)
     if not (
         field.type == _LONG
         and _is_long(start)
@@ -74,7 +77,11 @@ def identity_column(field: Field) -> IdentityColumn | None:
         and isinstance(explicit, bool)
         and (mark is None or (_is_long(mark) and (mark - start) % step == 0))
     ):
-        said = {key: field.metadata[key] for key in (*present, HIGH_WATER_MARK_KEY) if key in field.metadata}
+        said = {
+            key: field.metadata[key]
+            for key in (*present, IDENTITY_HIGH_WATER_MARK_KEY)
+            if key in field.metadata
+        }
         raise CorruptLogError(
             f"column {field.name!r} of type {_type_name(field)} cannot be an identity column with {said}"
         )
@@ -199,7 +206,9 @@ def with_marks(schema: Schema, marks: Mapping[str, int]) -> Schema:
     """Return a schema with other high water marks, by the names of the columns."""
     return Schema(
         [
-            replace(each, metadata=JsonObject({**each.metadata, HIGH_WATER_MARK_KEY: marks[each.name]}))
+            replace(
+                each, metadata=JsonObject({**each.metadata, IDENTITY_HIGH_WATER_MARK_KEY: marks[each.name]})
+            )
             if each.name in marks
             else each
             for each in schema.fields

@@ -24,10 +24,10 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
+from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["data_columns", "file_schema", "relabel"]
 
-_FIELD_ID = b"PARQUET:field_id"
 _VOID = PrimitiveType("void")
 
 
@@ -72,7 +72,7 @@ def relabel(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def _file_field(field: Field, mode: str) -> pa.Field:
     identity = field_id(field) if mode != "none" else None
-    metadata = None if identity is None else {_FIELD_ID: str(identity)}
+    metadata = None if identity is None else {PARQUET_FIELD_ID_KEY: str(identity)}
     name = physical_name(field, mode)
     ids = nested_ids(field) if mode != "none" else {}
     return pa.field(name, _file_type(field.type, mode, name, ids), metadata=metadata)
@@ -80,7 +80,7 @@ def _file_field(field: Field, mode: str) -> pa.Field:
 
 def _part(name: str, part: DataType, mode: str, path: str, ids: Mapping[str, int]) -> pa.Field:
     """The element of an array, or the key or the value of a map; `path` leads to it from a column."""
-    metadata = {_FIELD_ID: str(ids[path])} if path in ids else None
+    metadata = {PARQUET_FIELD_ID_KEY: str(ids[path])} if path in ids else None
     return pa.field(name, _file_type(part, mode, path, ids), nullable=name != "key", metadata=metadata)
 
 

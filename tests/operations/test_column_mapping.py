@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 
 from deltaarrow import DeltaTable, Schema, write_deltalake
 from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError
-from deltaarrow.schema import (
-    FIELD_ID_KEY,
-    PHYSICAL_NAME_KEY,
-    ArrayType,
-    Field,
-    MapType,
-    StructType,
-    conform,
-    merge_schemas,
-)
+from deltaarrow.schema import ArrayType, Field, MapType, StructType, conform, merge_schemas
+from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.rows import assert_same_rows
 from tests.support.schemas import pairs, sample_rows

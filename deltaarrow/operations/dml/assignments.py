@@ -13,6 +13,7 @@ from deltaarrow.features import is_supported
 from deltaarrow.operations.dml.row_scope import RowScope, Value
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, StructType, resolve_path
+from deltaarrow.schema.keys import GENERATION_KEY
 from deltaarrow.write import identity_column
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "split_names",
 ]
 
-_GENERATED = "delta.generationExpression"
 _VOID = PrimitiveType("void")
 
 MakeValue = Callable[[DataType], Value]
@@ -151,6 +151,6 @@ def kept_values(target: WriteTarget, scope: RowScope, assigned: Mapping[str, Val
             if is_supported(target.protocol, "identityColumns") and identity_column(each) is not None:
                 raise SchemaMismatchError(f"the identity column {each.name!r} cannot be updated")
             values[each.name] = assigned[each.name]
-        elif each.type != _VOID and not (has_generated and _GENERATED in each.metadata):
+        elif each.type != _VOID and not (has_generated and GENERATION_KEY in each.metadata):
             values[each.name] = scope.kept(each)
     return values

@@ -27,6 +27,7 @@ from deltaarrow.schema import (
     StructType,
     to_arrow_schema,
 )
+from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import AliasScope, parse_column
 from deltaarrow.write import identity_column
@@ -45,7 +46,7 @@ _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long", "float", "double"), "number"),
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time"),
 }
-_FILLED_KEYS = ("delta.generationExpression", "CURRENT_DEFAULT")
+_FILLED_KEYS = (GENERATION_KEY, DEFAULT_KEY)
 
 
 def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema) -> WriteTarget:

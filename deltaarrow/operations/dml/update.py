@@ -29,6 +29,7 @@ from deltaarrow.operations.dml.operation import (
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
+from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant, parse_json
 
 __all__ = ["update_rows"]
@@ -115,7 +116,7 @@ def update_rows(
 def _default(operation: RowOperation, column: Field) -> str:
     """The expression of the default of a column; NULL where it has none."""
     has_defaults = is_supported(operation.target.protocol, "allowColumnDefaults")
-    return str(column.metadata.get("CURRENT_DEFAULT", "NULL")) if has_defaults else "NULL"
+    return str(column.metadata.get(DEFAULT_KEY, "NULL")) if has_defaults else "NULL"
 
 
 def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
