@@ -24,15 +24,15 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionNotFoundError,
 )
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
-    from deltaarrow.cache import set_cache_limit
     from deltaarrow.engines import DeltaDataset, connect, explain, register, scan_delta
     from deltaarrow.features import TableFeatures
     from deltaarrow.log import Catalog, RatifiedCommit, RatifiedCommits
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
+    from deltaarrow.runtime.cache import set_cache_limit
     from deltaarrow.scan import Explanation
     from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, StructType
     from deltaarrow.table.delta_table import DeltaTable
@@ -115,7 +115,7 @@ __getattr__ = lazy_attributes(
         "explain": "deltaarrow.engines.explaining",
         "register": "deltaarrow.engines.duckdb",
         "scan_delta": "deltaarrow.engines.polars",
-        "set_cache_limit": "deltaarrow.cache",
+        "set_cache_limit": "deltaarrow.runtime.cache",
         "write_deltalake": "deltaarrow.table.writer",
     },
 )

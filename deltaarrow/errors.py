@@ -36,7 +36,7 @@ that is what their users search for. The tree::
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
 
-from deltaarrow.redaction import redacted
+from deltaarrow.display.redaction import redacted
 
 __all__ = [
     "ChangeDataNotRecordedError",

@@ -14,10 +14,11 @@ import pyarrow as pa
 
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from deltaarrow.display.notebook import html_table
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import CorruptLogError, TableNotFoundError
 from deltaarrow.expressions import And, Predicate
 from deltaarrow.features import ensure_readable, is_supported, properties
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.live_files import LiveFiles
 from deltaarrow.log import (
     CommitTimes,
@@ -35,9 +36,8 @@ from deltaarrow.log import (
     replay,
 )
 from deltaarrow.log.file_sources import list_tombstones
-from deltaarrow.moments import parse_moment, parse_version
-from deltaarrow.notebook import html_table
-from deltaarrow.redaction import redacted
+from deltaarrow.log.moments import parse_moment, parse_version
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.statistics import matching_rows
 from deltaarrow.storage import Store

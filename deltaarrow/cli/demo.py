@@ -17,7 +17,7 @@ from deltaarrow.compute import quote_literal
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.features import properties
-from deltaarrow.optional import EXTRAS
+from deltaarrow.runtime.optional import EXTRAS
 from deltaarrow.scan import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.table import DeltaTable
 from deltaarrow.table.writer import write_deltalake

@@ -2,7 +2,7 @@
 
 import sys
 
-from deltaarrow.optional import EXTRAS
+from deltaarrow.runtime.optional import EXTRAS
 
 try:
     from deltaarrow.cli import app as application

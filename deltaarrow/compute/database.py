@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from deltaarrow.fork_safety import Lock, before_forks, keep_in_children
+from deltaarrow.runtime.fork_safety import Lock, before_forks, keep_in_children
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltaarrow.fork_safety import Lock
+from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.storage.fsspec_store import modified_ms
 
 if TYPE_CHECKING:

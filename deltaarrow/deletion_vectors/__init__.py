@@ -6,7 +6,7 @@ engines. Chapters "Deletion Vectors" and "Deletion Vector Format" of the protoco
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.deletion_vectors.bitmap import decode_bitmap, encode_bitmap

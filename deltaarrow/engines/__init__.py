@@ -6,7 +6,7 @@ use, since each brings its engine along.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset

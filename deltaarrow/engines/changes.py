@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.dataset import LogDataset
 from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
-from deltaarrow.optional import require
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.optional import require
 from deltaarrow.scan import ChangePlan, ChangeReader, Given, RowCondition
 from deltaarrow.schema import Schema
 

@@ -16,11 +16,11 @@ import pyarrow.dataset as pads
 from pyarrow.fs import LocalFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
+from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
     ChangePlan,
     ChangeReader,

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal
 import duckdb
 import pyarrow as pa
 
-from deltaarrow.arrays import numbers_of
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan, reader_failure
 from deltaarrow.scan.relation import Relation, relation_sql
 from deltaarrow.scan.sql_columns import BeyondDuckDBError

@@ -21,7 +21,7 @@ from typing import Any
 from deltaarrow.engines.duckdb_references import fold
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.fork_safety import Lock
+from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
 

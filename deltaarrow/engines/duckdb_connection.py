@@ -13,7 +13,7 @@ from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
-from deltaarrow.fork_safety import keep_in_children
+from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.scan import Explanation, reader_failure
 from deltaarrow.snapshot import Snapshot
 

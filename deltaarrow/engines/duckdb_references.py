@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.expressions import And, Column, Predicate
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.gc_pause import gc_paused
+from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.schema import DataType, Field, StructType
 
 if TYPE_CHECKING:

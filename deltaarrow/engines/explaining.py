@@ -7,7 +7,7 @@ import duckdb
 
 from deltaarrow.engines.duckdb_connection import DeltaConnection
 from deltaarrow.engines.duckdb_explain import explain_sql
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_t
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.optional import require
+from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.runtime.optional import require
 from deltaarrow.scan import (
     BatchReader,
     FileTask,

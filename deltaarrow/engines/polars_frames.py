@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.optional import require
+from deltaarrow.runtime.optional import require
 
 if TYPE_CHECKING:
     import polars as pl

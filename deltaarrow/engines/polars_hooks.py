@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
-from deltaarrow.optional import require
+from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask
 from deltaarrow.scan.damage import reading
 from deltaarrow.storage import Store

@@ -23,7 +23,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaarrow.redaction import redacted
+from deltaarrow.display.redaction import redacted
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.column_binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading

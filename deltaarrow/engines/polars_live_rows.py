@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltaarrow.engines.polars_hooks import read_deleted_rows
-from deltaarrow.optional import require
+from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask
 from deltaarrow.storage import Store
 

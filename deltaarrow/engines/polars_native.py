@@ -27,8 +27,8 @@ import pyarrow as pa
 from deltaarrow.engines.polars_hooks import deletion_arguments, is_hook_verified, read_deleted_rows
 from deltaarrow.engines.polars_limits import BoundFile, storage_arguments
 from deltaarrow.engines.polars_live_rows import LiveRows
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.optional import require
+from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
 

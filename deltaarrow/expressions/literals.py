@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from deltaarrow.arrays import array_of
+from deltaarrow.columnar.arrays import array_of
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.nodes import Literal, LiteralValue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.features import properties
 from deltaarrow.features.properties import PROPERTIES
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.features.alteration import ChangedProperties, changed_properties, removed_properties

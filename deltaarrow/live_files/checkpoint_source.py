@@ -18,16 +18,16 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
-from deltaarrow.arrays import validity
-from deltaarrow.cache import CacheSpace
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.columnar.arrays import validity
+from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
 from deltaarrow.log.replay import LogState
 from deltaarrow.log.row_numbers import PLACE, numbered_from
-from deltaarrow.parquet_footers import Footer, read_footer
 from deltaarrow.partitions import EncodedPartitionValues
+from deltaarrow.runtime.cache import CacheSpace
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, read_statistics
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile, FileActionKey
-from deltaarrow.arrays import integers
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.compute import files_cursor
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.replay import LogState
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, FileEvidence, ListedFiles
 
 __all__ = ["CommitRows", "FileRows", "LoadedEvidence", "TableRows"]

@@ -5,8 +5,8 @@ Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the p
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
 from deltaarrow.log.replay import LogState, replay
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.log.catalog import (

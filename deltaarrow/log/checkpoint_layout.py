@@ -13,9 +13,9 @@ import pyarrow as pa
 from deltaarrow.actions import CHECKPOINT_SCHEMA, Metadata, Protocol
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.features import is_supported, properties
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.partitions import duckdb_type
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import (
     PrimitiveType,
     Schema,

@@ -26,8 +26,7 @@ from deltaarrow.actions import (
     Sidecar,
     render_json_lines,
 )
-from deltaarrow.arrays import numbers_of
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
@@ -39,6 +38,7 @@ from deltaarrow.log.incremental_checkpoint import incremental_adds
 from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, schema_json, write_hint
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
 from deltaarrow.log.replay import LogState
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.storage.store import Store
 
 __all__ = ["ManifestFormat", "write_checkpoint"]

@@ -17,14 +17,14 @@ from deltaarrow.actions import AddFile, parse_fields
 from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, REQUIRED_OF_DELETION_VECTORS
 from deltaarrow.actions.codec import camel_case
 from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
-from deltaarrow.cache import CacheSpace
+from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError, StorageError
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
-from deltaarrow.parquet_footers import Footer, read_footer
+from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.statistics.struct_texts import struct_text_sql
 from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.paths import canonical_path_sql, decode_path

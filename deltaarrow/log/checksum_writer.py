@@ -27,7 +27,7 @@ from deltaarrow.actions import (
     SetTransaction,
     render_action,
 )
-from deltaarrow.arrays import numbers_of
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checksums import FileSizeHistogram, VersionChecksum
 

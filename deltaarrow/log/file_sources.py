@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.arrays import in_order
+from deltaarrow.columnar.arrays import in_order
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete

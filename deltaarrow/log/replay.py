@@ -32,11 +32,9 @@ from deltaarrow.actions import (
     remove_table,
 )
 from deltaarrow.actions.arrow import KEY_COLUMNS
-from deltaarrow.arrays import numbers_of
-from deltaarrow.cache import CacheSpace
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, is_complete, read_file_actions
 from deltaarrow.log.checksums import (
     VersionChecksum,
@@ -49,6 +47,8 @@ from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
 from deltaarrow.log.fallback import open_segment, segment_listed_again
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
+from deltaarrow.runtime.cache import CacheSpace
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.storage.store import Store
 
 __all__ = ["LogState", "replay"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.arrays import validity
+from deltaarrow.columnar.arrays import validity
 
 __all__ = ["PLACE", "numbered_from", "place_sql", "present_rows"]
 

@@ -18,9 +18,9 @@ from deltaarrow.actions import (
     parse_fields,
 )
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.gc_pause import gc_paused
 from deltaarrow.log.commits import ReadCommits, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.storage.store import Store
 
 __all__ = ["LogTail", "read_tail"]

@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import (
     TableFeature,
@@ -34,6 +33,7 @@ from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.row_id_assignment import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.schema.keys import COMMENT_KEY
 from deltaarrow.snapshot import Snapshot

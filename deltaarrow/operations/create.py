@@ -8,7 +8,6 @@ import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     CorruptLogError,
     TableNotFoundError,
@@ -34,6 +33,7 @@ from deltaarrow.operations.clustering_domain import (
     resolve_clustering_columns,
 )
 from deltaarrow.operations.commit_properties import CommitProperties
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import (
     Schema,
     assign_column_ids,

@@ -14,9 +14,9 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile, RemoveFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.mark_or_rewrite import LostRows
 from deltaarrow.operations.row_id_assignment import tracking_of
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import ChangeType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 import deltaarrow.scan as scan
 from deltaarrow.actions import Metadata
 from deltaarrow.actions.names import IDENTITY_TAG
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.features import is_supported
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction

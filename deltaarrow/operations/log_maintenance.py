@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from deltaarrow.actions import Metadata, Protocol
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import find_feature, is_supported, properties, supported_features
 from deltaarrow.features.registry import WRITER_FEATURES_VERSION
@@ -22,6 +21,7 @@ from deltaarrow.log import (
 )
 from deltaarrow.log import compact_logs as write_compaction
 from deltaarrow.operations.commit_properties import PostCommitHookProperties
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommittedTransaction, PostCommitHook

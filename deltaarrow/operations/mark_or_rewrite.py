@@ -17,10 +17,10 @@ from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Action, AddFile, RemoveFile
-from deltaarrow.arrays import integers
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.row_id_assignment import hidden_columns
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Field
 from deltaarrow.statistics import with_num_records
 from deltaarrow.transaction import OptimisticTransaction

@@ -13,10 +13,8 @@ import pyarrow as pa
 
 from deltaarrow.actions import Action, DomainMetadata
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.clock import Clock
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.clustering_domain import (
     clustering_columns,
     parse_clustering_columns,
@@ -30,6 +28,8 @@ from deltaarrow.operations.replacement import stage_partition_removal, stage_rem
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
+from deltaarrow.runtime.clock import Clock
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import (
     Schema,
     from_arrow_schema,

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
-from deltaarrow.arrays import integers
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import (
     And,

@@ -13,7 +13,6 @@ import orjson
 import pyarrow.compute as pc
 
 from deltaarrow.actions import Metadata, Protocol
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     ConcurrentAppendException,
     ConcurrentDeleteReadException,
@@ -30,6 +29,7 @@ from deltaarrow.features import (
 )
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import RowTracking, row_tracking_of
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY

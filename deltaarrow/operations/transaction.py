@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
@@ -19,7 +19,7 @@ from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write_options import WriteOptions
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction

@@ -11,8 +11,8 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.operations.replacement import checked_rows
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.spark_sql import Condition
 from deltaarrow.write import WritePlan, complete_rows, write_files, write_inserts
 

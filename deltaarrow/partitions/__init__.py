@@ -6,7 +6,7 @@ way of a value through its spellings.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.partitions.arrays import parse_partition_values

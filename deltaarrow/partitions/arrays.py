@@ -6,7 +6,7 @@ is installed, and this is on the way of every read of a partitioned table.
 
 import pyarrow as pa
 
-from deltaarrow.arrays import array_of
+from deltaarrow.columnar.arrays import array_of
 from deltaarrow.partitions.values import parse_partition_value
 from deltaarrow.schema import PrimitiveType, to_arrow_type
 

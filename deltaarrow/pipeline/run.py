@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.optional import require
 from deltaarrow.pipeline.script import Script, read_scripts
+from deltaarrow.runtime.optional import require
 from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import integers, truths
+from deltaarrow.columnar.arrays import integers, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.expressions import Predicate
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader, Scanned
 from deltaarrow.scan.changes import ChangePlan, is_recorded
 from deltaarrow.scan.tasks import FileTask, TableLayout

@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.display.notebook import html_table
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import (
     ChangeDataNotRecordedError,
     SchemaMismatchError,
@@ -27,10 +29,8 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.log import CommitChanges, CommitTimes, is_catalog_store, read_changes
-from deltaarrow.notebook import html_table
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.compatibility import TableShape, incompatibility
 from deltaarrow.scan.feed_tasks import (
     commit_tasks,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import files_cursor
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan.plan import PLAN_COLUMNS, ensure_distinct_files, table_layout
 from deltaarrow.scan.tasks import FileTask, file_tasks
 from deltaarrow.snapshot import Snapshot

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaarrow.columnar.parquet_footers import read_footer
 from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
-from deltaarrow.parquet_footers import read_footer
 from deltaarrow.storage import Store, system_failure
 
 __all__ = ["READ_ERRORS", "ensure_rows", "ensure_sound_footer", "reading", "reading_failure"]

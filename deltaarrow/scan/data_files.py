@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deltaarrow.cache import CacheSpace
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.cache import CacheSpace
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.scan.tasks import FileTask

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.compute import quote_literal, sandbox_cursor
+from deltaarrow.display.notebook import html_rows, html_table
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
     And,
@@ -32,8 +34,6 @@ from deltaarrow.expressions import (
     resolve_column,
     variant_paths,
 )
-from deltaarrow.notebook import html_rows, html_table
-from deltaarrow.redaction import redacted
 from deltaarrow.scan.plan import plan_scan, scan_schema
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.wording import plain_text, worded

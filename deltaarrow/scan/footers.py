@@ -20,9 +20,9 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from deltaarrow.cache import CacheSpace
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import (

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from deltaarrow.arrays import integers, numbers_of
+from deltaarrow.columnar.arrays import integers, numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, column_sql, columns_of, to_duckdb

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from deltaarrow.display.notebook import html_table
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import is_supported, properties
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.notebook import html_table
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.row_id_columns import (
     ROW_TRACKING_COLUMNS,
     RowTracking,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import pyarrow as pa
 
 from deltaarrow.expressions import And, Predicate, conjuncts, from_arrow, to_arrow
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import booleans
+from deltaarrow.columnar.arrays import booleans
 
 __all__ = ["kept_rows"]
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.partitions import parse_partition_value
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store

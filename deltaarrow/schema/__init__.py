@@ -5,7 +5,7 @@ Implements *Schema Serialization Format* and *Column Mapping* of PROTOCOL.md.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.schema.arrow import (

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Self, TypeAlias
 
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 
 __all__ = [

@@ -6,7 +6,7 @@ Needs PySpark, and on executors `deltaarrow` itself.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.spark.registration import register
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from deltaarrow.features.property import parse_size
-from deltaarrow.moments import parse_moment
+from deltaarrow.log.moments import parse_moment
 
 __all__ = [
     "ensure_one_of",

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
-from deltaarrow.optional import require
+from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.optional import require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.reader import SplitReader
 from deltaarrow.spark.stream_options import StreamOptions, StreamSinkOptions

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     ChangePlan,

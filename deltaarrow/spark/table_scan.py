@@ -6,8 +6,8 @@ from functools import partial
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
-from deltaarrow.fork_safety import cached_property
-from deltaarrow.moments import parse_moment
+from deltaarrow.log.moments import parse_moment
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
     ChangePlan,
     FileTask,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Schema, as_nullable, without_table_metadata
 from deltaarrow.variant import convert_variants
 from deltaarrow.write.physical import relabel

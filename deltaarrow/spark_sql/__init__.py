@@ -11,7 +11,7 @@ computes generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraint
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned

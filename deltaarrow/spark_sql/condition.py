@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import (
     ConstraintViolationError,
     InvalidPredicateError,
@@ -28,7 +27,8 @@ from deltaarrow.expressions import (
     to_duckdb,
     variant_paths,
 )
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import StructType
 from deltaarrow.spark_sql.evaluation import evaluate
 from deltaarrow.spark_sql.expression_binding import parse_parts

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import expression_limits, limited_cursor, quote_identifier
 from deltaarrow.errors import (
     ConstraintViolationError,
@@ -22,6 +21,7 @@ from deltaarrow.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
 from deltaarrow.spark_sql.growth import grows, length_of, longest, parts
 from deltaarrow.spark_sql.native import given_sql

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import numbers_of
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path
 
 __all__ = ["grows", "length_of", "longest", "parts"]

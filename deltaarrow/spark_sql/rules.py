@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.gc_pause import gc_paused
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.spark_sql.nodes import refused
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Implements *Per-file Statistics* of PROTOCOL.md.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.statistics.arrow_guarantees import guarantee, guarantees, partition_expression

@@ -16,7 +16,7 @@ from typing import Literal as OneOf
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.arrays import array_of, booleans, integers, texts, truths, validity
+from deltaarrow.columnar.arrays import array_of, booleans, integers, texts, truths, validity
 from deltaarrow.expressions import CompareOp, Literal, literal_scalar
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type

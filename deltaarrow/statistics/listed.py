@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.arrays import in_order, integers
+from deltaarrow.columnar.arrays import in_order, integers
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.expressions import Column, Predicate, VariantGet
-from deltaarrow.lazy import lazy_attributes
 from deltaarrow.partitions import EncodedPartitionValues
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.schema import PrimitiveType, StructType
 from deltaarrow.statistics.bounds import FileStatisticsSql, bound_arrow_type, lower_bound, upper_bound
 from deltaarrow.statistics.evidence import Asked

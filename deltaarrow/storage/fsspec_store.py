@@ -14,9 +14,9 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
-from deltaarrow.optional import require
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.optional import require
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of

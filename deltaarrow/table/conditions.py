@@ -11,7 +11,7 @@ import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, Filters, Predicate, bind, columns_of, from_filters
-from deltaarrow.moments import type_name
+from deltaarrow.log.moments import type_name
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 

@@ -15,13 +15,13 @@ import deltaarrow.engines as engines
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.verify as verification
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Filters
-from deltaarrow.lazy import lazy_attributes
 from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
-from deltaarrow.moments import parse_moment
-from deltaarrow.optional import require
-from deltaarrow.redaction import redacted
+from deltaarrow.log.moments import parse_moment
+from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommittedTransaction

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, Metadata, RemoveFile
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 from deltaarrow.transaction.isolation import IsolationLevel

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import orjson
 
 from deltaarrow.actions import Action, CommitInfo
-from deltaarrow.clock import Clock
 from deltaarrow.errors import (
     CommitFailedError,
     CommitStateUnknownError,
@@ -22,6 +21,7 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.log import LogFileKind, list_log
+from deltaarrow.runtime.clock import Clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction.commit_intent import CommitIntent

@@ -27,7 +27,7 @@ from deltaarrow.actions import (
     file_table,
 )
 from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
-from deltaarrow.arrays import booleans
+from deltaarrow.columnar.arrays import booleans
 from deltaarrow.errors import (
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,

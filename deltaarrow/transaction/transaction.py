@@ -32,7 +32,7 @@ from deltaarrow.actions import (
     render_action,
 )
 from deltaarrow.actions.names import ROW_TRACKING_PRESERVED_TAG
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import (
     CommitFailedError,
     InvalidCommitMetadataError,
@@ -41,7 +41,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.expressions import Constant, Predicate
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
-from deltaarrow.redaction import redacted
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import Store, decode_path

@@ -19,7 +19,7 @@ from deltaarrow.actions import (
     RemoveFile,
     SetTransaction,
 )
-from deltaarrow.arrays import texts
+from deltaarrow.columnar.arrays import texts
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.log import commit_name, list_log, parse_commit, read_commits
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.storage import Store, decode_path
 
 __all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "WinningCommits"]

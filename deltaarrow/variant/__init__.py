@@ -6,7 +6,7 @@ Implements Parquet's VariantEncoding.md and VariantShredding.md, on which *Varia
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.variant.binary import Moment, parse, parse_metadata, split, visit

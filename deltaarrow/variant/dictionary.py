@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import integers
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.layout import EMPTY_METADATA
 from deltaarrow.variant.ragged import (

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import booleans, integers
+from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries

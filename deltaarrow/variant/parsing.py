@@ -24,7 +24,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import booleans, integers
+from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.builder import encode
 from deltaarrow.variant.containers import write_arrays, write_objects

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import integers
+from deltaarrow.columnar.arrays import integers
 
 __all__ = [
     "Bytes",

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.arrays import booleans, integers
+from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import VARIANT_NULL, VARIANT_TYPE, Basic

@@ -6,7 +6,7 @@ Everything is reported and nothing repaired.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.verify.report import Check, Finding, Severity, VerifyReport

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import find_commit_info_faults
-from deltaarrow.arrays import numbers_of
+from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaError

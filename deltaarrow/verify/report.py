@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from deltaarrow.notebook import html_table
+from deltaarrow.display.notebook import html_table
 
 __all__ = ["Check", "Examination", "Finding", "Severity", "VerifyReport"]
 

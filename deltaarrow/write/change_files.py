@@ -11,8 +11,8 @@ from typing import Self
 import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
-from deltaarrow.arrays import repeated_text
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.columnar.arrays import repeated_text
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import CHANGE_TYPE, ChangeType, Field
 from deltaarrow.schema.keys import PHYSICAL_NAME_KEY
 from deltaarrow.write.completion import complete_rows

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import conform, ensure_conformable, missing_columns, to_arrow_schema
 from deltaarrow.write.plan import WritePlan
 

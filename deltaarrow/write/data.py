@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.optional import require
+from deltaarrow.runtime.optional import require
 
 if TYPE_CHECKING:
     import polars

@@ -14,7 +14,7 @@ from typing import Self
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
-from deltaarrow.clock import Clock, system_clock
+from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.file_set import FileSet
 from deltaarrow.write.layout import DATA_FILES, FileLayout

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.clock import Clock
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
+from deltaarrow.runtime.clock import Clock
 from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import (
     FileStatistics,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaarrow.clock import Clock
+from deltaarrow.runtime.clock import Clock
 from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
 from deltaarrow.write.dictionaries import columns_without_dictionary

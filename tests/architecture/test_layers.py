@@ -5,22 +5,7 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    (
-        "redaction",
-        "errors",
-        "arrays",
-        "clock",
-        "fork_safety",
-        "gc_pause",
-        "cache",
-        "lazy",
-        "moments",
-        "notebook",
-        "optional",
-        "parquet_footers",
-        "values",
-        "version",
-    ),
+    ("display", "errors", "runtime", "columnar", "values", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "spark_sql"),
     ("actions", "statistics"),

@@ -69,8 +69,8 @@ def test_what_is_imported_at_first_use_is_not_named_as_a_module_beside_it(module
 
 @every_module
 def test_a_forked_child_finds_no_lock_of_its_parents_threads(module):
-    """`deltaarrow.fork_safety` has the lock, and the cached property without one."""
-    if module.name == "deltaarrow.fork_safety":
+    """`deltaarrow.runtime.fork_safety` has the lock, and the cached property without one."""
+    if module.name == "deltaarrow.runtime.fork_safety":
         return
     barred = {"functools.cached_property"} | {f"threading.{name}" for name in _LOCKS}
     assert [name for name in _names_used(module.tree) if name in barred] == []

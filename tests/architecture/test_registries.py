@@ -5,7 +5,7 @@ import tomllib
 
 import deltaarrow.errors
 from deltaarrow.errors import DeltaError
-from deltaarrow.optional import EXTRAS
+from deltaarrow.runtime.optional import EXTRAS
 from tests.support.modules import ROOT
 
 GROUPS = {"all", "bench", "test"}

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow import cache
-from deltaarrow.cache import set_cache_limit
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, IsIn, Literal
 from deltaarrow.live_files import file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
+from deltaarrow.runtime import cache
+from deltaarrow.runtime.cache import set_cache_limit
 from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import listed

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltaarrow.clock import system_clock
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import PROPERTIES, Effect
 from deltaarrow.operations import cleanup_metadata, create_checkpoint
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.runtime.clock import system_clock
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import CommittedTransaction
 from tests.support.tables import TableBuilder

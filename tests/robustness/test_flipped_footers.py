@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import DeltaTable
+from deltaarrow.columnar.parquet_footers import parse_footer
 from deltaarrow.errors import CorruptDataFileError, CorruptLogError, DeltaError
-from deltaarrow.parquet_footers import parse_footer
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.engines import ENGINES, open_snapshot

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.cache import set_cache_limit
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.runtime.cache import set_cache_limit
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.data_files import DataFiles

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaarrow.arrays import truths
+from deltaarrow.columnar.arrays import truths
 from deltaarrow.scan.row_selection import kept_rows
 from deltaarrow.scan.threads import mapped_in_order
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
-from deltaarrow.fork_safety import Lock, cached_property
+from deltaarrow.runtime.fork_safety import Lock, cached_property
 from tests.support.stores import BUCKET, fork, s3_options
 
 __all__ = ["s3_options"]

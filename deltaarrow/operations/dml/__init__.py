@@ -7,7 +7,7 @@ common from the beginning to the commit. Newcomers begin at `delete`.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.operations.dml.delete import delete_rows

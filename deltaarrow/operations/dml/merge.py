@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import deltaarrow.scan as scan
-from deltaarrow.arrays import booleans
+from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns

@@ -12,11 +12,9 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Action
-from deltaarrow.clock import Clock, system_clock
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml.query import (
     ChangeQuery,
@@ -31,6 +29,8 @@ from deltaarrow.operations.mark_or_rewrite import FileLosses
 from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction, is_replay
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction, RowMatcher

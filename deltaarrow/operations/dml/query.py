@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
-from deltaarrow.arrays import booleans
+from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value

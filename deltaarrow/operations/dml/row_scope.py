@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import TRUE, Predicate
-from deltaarrow.fork_safety import cached_property
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import DataType, Field, StructType, resolve_path
 from deltaarrow.spark_sql import (
     AliasScope,

@@ -17,9 +17,9 @@ from pyroaring import BitMap64
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.fork_safety import cached_property
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses, LostRows, hidden_columns_of
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import ChangeType, Field
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import (

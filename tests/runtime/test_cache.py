@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from deltaarrow import cache
-from deltaarrow.cache import CacheSpace, set_cache_limit
+from deltaarrow.runtime import cache
+from deltaarrow.runtime.cache import CacheSpace, set_cache_limit
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from deltaarrow.fork_safety import Lock
+from deltaarrow.runtime.fork_safety import Lock
 
 __all__ = ["CacheSpace", "set_cache_limit"]
 

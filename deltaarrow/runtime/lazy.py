@@ -8,8 +8,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deltaarrow.fork_safety import before_forks
-from deltaarrow.gc_pause import gc_paused
+from deltaarrow.runtime.fork_safety import before_forks
+from deltaarrow.runtime.gc_pause import gc_paused
 
 __all__ = ["lazy_attributes"]
 

@@ -1,0 +1,3 @@
+"""How things are shown to people: in notebooks, and in messages without secrets."""
+
+__all__: list[str] = []
