@@ -4,13 +4,7 @@ This package is the only one that spells the protocol's camelCase names. Chapter
 protocol.
 """
 
-from deltaarrow.actions.arrow import (
-    CHECKPOINT_SCHEMA,
-    FILE_SCHEMA,
-    REMOVE_SCHEMA,
-    file_table,
-    remove_table,
-)
+from deltaarrow.actions.arrow import CHECKPOINT_SCHEMA, FILE_SCHEMA, REMOVE_SCHEMA, file_table, remove_table
 from deltaarrow.actions.codec import parse_action, parse_fields, render_action, render_json_lines
 from deltaarrow.actions.commit_info import ensure_commit_metadata, find_commit_info_faults
 from deltaarrow.actions.keys import FileActionKey

@@ -26,14 +26,7 @@ from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.optional import require
-from deltaarrow.scan import (
-    BatchReader,
-    FileTask,
-    TableLayout,
-    plan_scan,
-    row_tracking_of,
-    with_row_tracking,
-)
+from deltaarrow.scan import BatchReader, FileTask, TableLayout, plan_scan, row_tracking_of, with_row_tracking
 from deltaarrow.schema import FLOATING, Schema
 from deltaarrow.snapshot import Snapshot
 

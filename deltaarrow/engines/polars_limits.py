@@ -27,13 +27,7 @@ from deltaarrow.display.redaction import redacted
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.column_binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
-from deltaarrow.schema import (
-    Field,
-    PrimitiveType,
-    StructType,
-    fields_within,
-    to_arrow_type,
-)
+from deltaarrow.schema import Field, PrimitiveType, StructType, fields_within, to_arrow_type
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

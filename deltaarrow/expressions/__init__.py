@@ -7,13 +7,7 @@ and `to_arrow` render it.
 from deltaarrow.expressions.arrow_tokens import columns_of_arrow
 from deltaarrow.expressions.from_arrow import from_arrow
 from deltaarrow.expressions.from_filters import Filter, Filters, from_filters
-from deltaarrow.expressions.literals import (
-    decimal_digits,
-    literal_scalar,
-    literal_sql,
-    literal_type,
-    negated,
-)
+from deltaarrow.expressions.literals import decimal_digits, literal_scalar, literal_sql, literal_type, negated
 from deltaarrow.expressions.nodes import (
     FALSE,
     MIRRORED,

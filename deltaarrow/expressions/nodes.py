@@ -30,8 +30,7 @@ Nodes are frozen and hashable. A bare boolean column has no node of its own, it 
 import datetime
 import decimal
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
-from typing import Literal as OneOf
+from typing import Final, Literal as OneOf, TypeAlias
 
 import pyarrow as pa
 

@@ -18,11 +18,7 @@ from deltaarrow.features.properties import (
     MIN_WRITER_VERSION,
     PROPERTIES,
 )
-from deltaarrow.features.property_names import (
-    FEATURE_PREFIX,
-    ensure_commits_outlive_files,
-    proper_properties,
-)
+from deltaarrow.features.property_names import FEATURE_PREFIX, ensure_commits_outlive_files, proper_properties
 from deltaarrow.features.registry import FEATURES, Support, TableFeature, find_feature
 from deltaarrow.schema import StructType
 

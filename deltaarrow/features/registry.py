@@ -10,13 +10,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from deltaarrow.features import properties as p
-from deltaarrow.features.activation import (
-    Activation,
-    ColumnMetadata,
-    ColumnType,
-    PropertyPrefix,
-    PropertySet,
-)
+from deltaarrow.features.activation import Activation, ColumnMetadata, ColumnType, PropertyPrefix, PropertySet
 from deltaarrow.schema.keys import (
     COLLATIONS_KEY,
     CONSTRAINT_PREFIX,

@@ -16,13 +16,7 @@ from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.schema import (
-    PrimitiveType,
-    Schema,
-    column_mapping_mode,
-    physical_name,
-    to_arrow_type,
-)
+from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_arrow_type
 from deltaarrow.statistics.typed import TypedStatistics
 
 __all__ = ["CheckpointLayout"]

@@ -12,11 +12,7 @@ from typing import Any
 
 import orjson
 
-from deltaarrow.errors import (
-    InvalidTablePropertyError,
-    SchemaMismatchError,
-    UnsupportedFeatureError,
-)
+from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration
 from deltaarrow.operations.clustering_domain import physical_clustering_columns

@@ -8,12 +8,7 @@ import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.errors import (
-    CorruptLogError,
-    TableNotFoundError,
-    UnsupportedFeatureError,
-    VersionExistsError,
-)
+from deltaarrow.errors import CorruptLogError, TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.features import (
     FEATURES,
     ensure_columns_fit_properties,

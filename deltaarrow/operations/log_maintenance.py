@@ -15,11 +15,11 @@ from deltaarrow.log import (
     LogState,
     ManifestFormat,
     clean_up_log,
+    compact_logs as write_compaction,
     list_segment,
     replay,
     write_checkpoint,
 )
-from deltaarrow.log import compact_logs as write_compaction
 from deltaarrow.operations.commit_properties import PostCommitHookProperties
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot

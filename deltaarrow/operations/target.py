@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deltaarrow.actions import Action, Metadata, Protocol
-from deltaarrow.features import iceberg_compat_version, iceberg_file_tags, is_supported
-from deltaarrow.features import properties as table_properties
+from deltaarrow.features import (
+    iceberg_compat_version,
+    iceberg_file_tags,
+    is_supported,
+    properties as table_properties,
+)
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import array_of, integers, raw_numbers, validity
-from deltaarrow.columnar.arrays import texts as strings
+from deltaarrow.columnar.arrays import array_of, integers, raw_numbers, texts as strings, validity
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions.arrays import parse_partition_values
 from deltaarrow.partitions.values import parse_partition_value

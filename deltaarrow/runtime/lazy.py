@@ -4,14 +4,45 @@ pyarrow.dataset, duckdb, polars and sqlglot cost 80 to 380 ms each; a package wh
 them lists those modules here instead of importing them.
 """
 
+import ast
 import importlib
+import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from deltaarrow.runtime.fork_safety import before_forks
 from deltaarrow.runtime.gc_pause import gc_paused
 
-__all__ = ["lazy_attributes"]
+__all__ = ["lazy_attributes", "lazy_package"]
+
+
+def lazy_package(package: str) -> Callable[[str], Any]:
+    """Return a module ``__getattr__`` for a package which names what it offers once.
+
+    These are the names that its ``__init__.py`` imports as themselves (``from a.b import c as c``), under
+    ``TYPE_CHECKING``, where no import takes place, or not. They are ``__all__`` too.
+
+    >>> lazy_package("deltaarrow.table")("DeltaTable").__name__
+    'DeltaTable'
+    """
+
+    @cache
+    def offered() -> dict[str, str]:
+        source: str = sys.modules[package].__loader__.get_source(package)  # type: ignore[union-attr]
+        imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+        return {
+            each.name: str(node.module) for node in imports for each in node.names if each.asname == each.name
+        }
+
+    def load(name: str) -> Any:
+        if name == "__all__":
+            return sorted(offered())
+        if name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return lazy_attributes(package, offered())(name)
+
+    return load
 
 
 def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:

@@ -6,12 +6,10 @@ Needs PySpark, and on executors `deltaarrow` itself.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.spark.registration import register
+from deltaarrow.runtime.lazy import lazy_package
+from deltaarrow.spark.registration import register as register
 
 if TYPE_CHECKING:
-    from deltaarrow.spark.source import DeltaSource
+    from deltaarrow.spark.source import DeltaSource as DeltaSource
 
-__all__ = ["DeltaSource", "register"]
-
-__getattr__ = lazy_attributes(__name__, {"DeltaSource": "deltaarrow.spark.source"})
+__getattr__ = lazy_package(__name__)

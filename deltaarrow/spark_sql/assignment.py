@@ -10,13 +10,7 @@ from functools import partial
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nested import (
-    member,
-    struct_of,
-    with_elements,
-    with_entries,
-    with_members,
-)
+from deltaarrow.spark_sql.nested import member, struct_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import Constant, Node, call
 from deltaarrow.spark_sql.types import STRING, VOID, has_same_shape, type_name
 

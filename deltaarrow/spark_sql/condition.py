@@ -18,15 +18,7 @@ from deltaarrow.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
-from deltaarrow.expressions import (
-    And,
-    Predicate,
-    is_exact,
-    not_on_rows,
-    to_arrow,
-    to_duckdb,
-    variant_paths,
-)
+from deltaarrow.expressions import And, Predicate, is_exact, not_on_rows, to_arrow, to_duckdb, variant_paths
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import StructType

@@ -25,6 +25,7 @@ from deltaarrow.expressions import (
     Column,
     Compare,
     CompareOp,
+    Constant as Known,
     IsIn,
     IsNan,
     IsNull,
@@ -40,9 +41,6 @@ from deltaarrow.expressions import (
     boolean_column,
     in_total_order,
     null_safe_equal,
-)
-from deltaarrow.expressions import (
-    Constant as Known,
 )
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, walk

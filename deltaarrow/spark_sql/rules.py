@@ -22,15 +22,7 @@ from deltaarrow.spark_sql.expression_binding import parse_expression
 from deltaarrow.spark_sql.nodes import ColumnRef, Expression, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.text_limits import TextLimit
-from deltaarrow.spark_sql.types import (
-    BOOLEAN,
-    DATE,
-    STRING,
-    TIMESTAMPS,
-    VOID,
-    is_numeric,
-    type_name,
-)
+from deltaarrow.spark_sql.types import BOOLEAN, DATE, STRING, TIMESTAMPS, VOID, is_numeric, type_name
 
 __all__ = [
     "Constraint",

@@ -3,13 +3,7 @@
 import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
-from deltaarrow.spark_sql.function import (
-    Function,
-    as_date,
-    as_integer,
-    as_timestamp,
-    literal_text,
-)
+from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_timestamp, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
 from deltaarrow.spark_sql.types import (
     DATE,

@@ -2,13 +2,7 @@
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.function import (
-    Function,
-    as_integer,
-    as_text,
-    literal_integer,
-    literal_text,
-)
+from deltaarrow.spark_sql.function import Function, as_integer, as_text, literal_integer, literal_text
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.patterns import is_plain_separator, like_pattern, regular_expression
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name

@@ -10,8 +10,7 @@ is not NULL, except `may_be_null`.
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Any, Final, Literal as OneOf, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa

@@ -2,53 +2,29 @@
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommittedTransaction
-    from deltaarrow.transaction.committer import Committed, Conflict, FileSystemCommitter
-    from deltaarrow.transaction.isolation import IsolationLevel
-    from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
-    from deltaarrow.transaction.removal import add_again
-    from deltaarrow.transaction.transaction import OptimisticTransaction, PostCommitHook
-    from deltaarrow.transaction.validity import ensure_user_domain, has_row_count
-    from deltaarrow.transaction.winning_commit import ROW_TRACKING_BACKFILL
+    from deltaarrow.transaction.commit_loop import (
+        DEFAULT_MAX_COMMIT_RETRIES as DEFAULT_MAX_COMMIT_RETRIES,
+        CommittedTransaction as CommittedTransaction,
+    )
+    from deltaarrow.transaction.committer import (
+        Committed as Committed,
+        Conflict as Conflict,
+        FileSystemCommitter as FileSystemCommitter,
+    )
+    from deltaarrow.transaction.isolation import IsolationLevel as IsolationLevel
+    from deltaarrow.transaction.read_set import ReadSet as ReadSet, RowMatcher as RowMatcher, Search as Search
+    from deltaarrow.transaction.removal import add_again as add_again
+    from deltaarrow.transaction.transaction import (
+        OptimisticTransaction as OptimisticTransaction,
+        PostCommitHook as PostCommitHook,
+    )
+    from deltaarrow.transaction.validity import (
+        ensure_user_domain as ensure_user_domain,
+        has_row_count as has_row_count,
+    )
+    from deltaarrow.transaction.winning_commit import ROW_TRACKING_BACKFILL as ROW_TRACKING_BACKFILL
 
-__all__ = [
-    "DEFAULT_MAX_COMMIT_RETRIES",
-    "ROW_TRACKING_BACKFILL",
-    "Committed",
-    "CommittedTransaction",
-    "Conflict",
-    "FileSystemCommitter",
-    "IsolationLevel",
-    "OptimisticTransaction",
-    "PostCommitHook",
-    "ReadSet",
-    "RowMatcher",
-    "Search",
-    "add_again",
-    "ensure_user_domain",
-    "has_row_count",
-]
-
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "Committed": "deltaarrow.transaction.committer",
-        "CommittedTransaction": "deltaarrow.transaction.commit_loop",
-        "Conflict": "deltaarrow.transaction.committer",
-        "DEFAULT_MAX_COMMIT_RETRIES": "deltaarrow.transaction.commit_loop",
-        "FileSystemCommitter": "deltaarrow.transaction.committer",
-        "IsolationLevel": "deltaarrow.transaction.isolation",
-        "OptimisticTransaction": "deltaarrow.transaction.transaction",
-        "PostCommitHook": "deltaarrow.transaction.transaction",
-        "ROW_TRACKING_BACKFILL": "deltaarrow.transaction.winning_commit",
-        "ReadSet": "deltaarrow.transaction.read_set",
-        "RowMatcher": "deltaarrow.transaction.read_set",
-        "Search": "deltaarrow.transaction.read_set",
-        "add_again": "deltaarrow.transaction.removal",
-        "ensure_user_domain": "deltaarrow.transaction.validity",
-        "has_row_count": "deltaarrow.transaction.validity",
-    },
-)
+__getattr__ = lazy_package(__name__)

@@ -6,21 +6,15 @@ Everything is reported and nothing repaired.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.verify.report import Check, Finding, Severity, VerifyReport
-    from deltaarrow.verify.verification import verify_snapshot
+    from deltaarrow.verify.report import (
+        Check as Check,
+        Finding as Finding,
+        Severity as Severity,
+        VerifyReport as VerifyReport,
+    )
+    from deltaarrow.verify.verification import verify_snapshot as verify_snapshot
 
-__all__ = ["Check", "Finding", "Severity", "VerifyReport", "verify_snapshot"]
-
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "Check": "deltaarrow.verify.report",
-        "Finding": "deltaarrow.verify.report",
-        "Severity": "deltaarrow.verify.report",
-        "VerifyReport": "deltaarrow.verify.report",
-        "verify_snapshot": "deltaarrow.verify.verification",
-    },
-)
+__getattr__ = lazy_package(__name__)

@@ -7,72 +7,37 @@ log and no snapshot.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.write.change_files import (
-        ChangeFileWriter,
-        with_change_type,
-        write_change_files,
-        write_inserts,
+        ChangeFileWriter as ChangeFileWriter,
+        with_change_type as with_change_type,
+        write_change_files as write_change_files,
+        write_inserts as write_inserts,
     )
-    from deltaarrow.write.completion import complete_rows, ensure_completable
-    from deltaarrow.write.data import to_reader
-    from deltaarrow.write.files import write_files
+    from deltaarrow.write.completion import (
+        complete_rows as complete_rows,
+        ensure_completable as ensure_completable,
+    )
+    from deltaarrow.write.data import to_reader as to_reader
+    from deltaarrow.write.files import write_files as write_files
     from deltaarrow.write.identity import (
-        IdentityColumn,
-        RowNumbering,
-        ensure_identity_columns_declarable,
-        identity_column,
-        with_marks,
+        IdentityColumn as IdentityColumn,
+        RowNumbering as RowNumbering,
+        ensure_identity_columns_declarable as ensure_identity_columns_declarable,
+        identity_column as identity_column,
+        with_marks as with_marks,
     )
-    from deltaarrow.write.plan import DEFAULT_TARGET_FILE_SIZE, WritePlan
-    from deltaarrow.write.properties import BloomFilterProperties, ColumnProperties, WriterProperties
-    from deltaarrow.write.variant_encoding import read_variants
+    from deltaarrow.write.plan import (
+        DEFAULT_TARGET_FILE_SIZE as DEFAULT_TARGET_FILE_SIZE,
+        WritePlan as WritePlan,
+    )
+    from deltaarrow.write.properties import (
+        BloomFilterProperties as BloomFilterProperties,
+        ColumnProperties as ColumnProperties,
+        WriterProperties as WriterProperties,
+    )
+    from deltaarrow.write.variant_encoding import read_variants as read_variants
 
-__all__ = [
-    "DEFAULT_TARGET_FILE_SIZE",
-    "BloomFilterProperties",
-    "ChangeFileWriter",
-    "ColumnProperties",
-    "IdentityColumn",
-    "RowNumbering",
-    "WritePlan",
-    "WriterProperties",
-    "complete_rows",
-    "ensure_completable",
-    "ensure_identity_columns_declarable",
-    "identity_column",
-    "read_variants",
-    "to_reader",
-    "with_change_type",
-    "with_marks",
-    "write_change_files",
-    "write_files",
-    "write_inserts",
-]
-
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "BloomFilterProperties": "deltaarrow.write.properties",
-        "ChangeFileWriter": "deltaarrow.write.change_files",
-        "ColumnProperties": "deltaarrow.write.properties",
-        "DEFAULT_TARGET_FILE_SIZE": "deltaarrow.write.plan",
-        "IdentityColumn": "deltaarrow.write.identity",
-        "RowNumbering": "deltaarrow.write.identity",
-        "WritePlan": "deltaarrow.write.plan",
-        "WriterProperties": "deltaarrow.write.properties",
-        "complete_rows": "deltaarrow.write.completion",
-        "ensure_completable": "deltaarrow.write.completion",
-        "ensure_identity_columns_declarable": "deltaarrow.write.identity",
-        "identity_column": "deltaarrow.write.identity",
-        "read_variants": "deltaarrow.write.variant_encoding",
-        "to_reader": "deltaarrow.write.data",
-        "with_change_type": "deltaarrow.write.change_files",
-        "with_marks": "deltaarrow.write.identity",
-        "write_change_files": "deltaarrow.write.change_files",
-        "write_files": "deltaarrow.write.files",
-        "write_inserts": "deltaarrow.write.change_files",
-    },
-)
+__getattr__ = lazy_package(__name__)

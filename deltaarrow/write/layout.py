@@ -16,12 +16,7 @@ from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
-from deltaarrow.statistics import (
-    FileStatistics,
-    parquet_leaves,
-    statistics_columns,
-    string_prefix_length,
-)
+from deltaarrow.statistics import FileStatistics, parquet_leaves, statistics_columns, string_prefix_length
 from deltaarrow.write.new_file import FileFormat, NewFile
 from deltaarrow.write.physical import data_columns, file_schema, relabel
 from deltaarrow.write.plan import WritePlan

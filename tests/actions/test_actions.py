@@ -5,8 +5,7 @@ from dataclasses import replace
 import orjson
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from deltaarrow.actions import (
     CHECKPOINT_SCHEMA,

@@ -2,8 +2,7 @@
 
 import duckdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.errors import StorageError

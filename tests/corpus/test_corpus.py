@@ -7,16 +7,7 @@ import duckdb
 import pytest
 
 from deltaarrow.errors import DeltaError
-from tests.support.corpus import (
-    ABSENT,
-    CORPUS,
-    canon,
-    corpus_rows,
-    expected,
-    read,
-    read_duckdb,
-    read_polars,
-)
+from tests.support.corpus import ABSENT, CORPUS, canon, corpus_rows, expected, read, read_duckdb, read_polars
 
 ROWS = corpus_rows()
 if not ROWS:

@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaarrow.deletion_vectors import (
-    DeletionVectorDescriptor,
-    encode_bitmap,
-    read_deletion_vectors,
-)
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor, encode_bitmap, read_deletion_vectors
 from deltaarrow.storage import open_store
 
 TABLES = Path(__file__).parents[3] / "shared" / "tables" / "tables"

@@ -6,8 +6,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from pyroaring import BitMap64
 
 from deltaarrow.deletion_vectors import (

@@ -3,8 +3,7 @@
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap64
 
 from deltaarrow.deletion_vectors import DeletedRows

@@ -3,8 +3,7 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.deletion_vectors import decode_z85, encode_z85
 

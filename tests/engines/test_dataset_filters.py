@@ -10,8 +10,7 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable
 from tests.support.tables import TableBuilder

@@ -9,8 +9,7 @@ import deltalake
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import deltaarrow
 from tests.support.random_queries import queries

@@ -7,8 +7,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import deltaarrow
 from deltaarrow.deletion_vectors import encode_z85

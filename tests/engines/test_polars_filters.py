@@ -6,8 +6,7 @@ import tempfile
 
 import polars as pl
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaarrow.engines.polars import scan_delta

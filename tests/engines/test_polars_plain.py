@@ -9,8 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import deltaarrow as da
-from deltaarrow.engines import polars as engine
-from deltaarrow.engines import polars_native, scan_delta
+from deltaarrow.engines import polars as engine, polars_native, scan_delta
 from deltaarrow.engines.polars_live_rows import LiveRows
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder

@@ -11,8 +11,7 @@ import pickle
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from deltaarrow.engines import scan_delta
 from tests.support.tables import TableBuilder

@@ -4,8 +4,7 @@ import tempfile
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.tables import TableBuilder

@@ -8,8 +8,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from deltaarrow.engines import register, scan_delta
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import InvalidTablePropertyError
 from deltaarrow.features import PROPERTIES, TableProperty, properties

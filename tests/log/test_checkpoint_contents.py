@@ -7,8 +7,7 @@ from importlib import import_module
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.log import list_segment, replay, write_checkpoint

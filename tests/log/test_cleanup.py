@@ -1,8 +1,7 @@
 import os
 
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import DeltaError
 from deltaarrow.log import clean_up_log, list_segment, replay, write_checkpoint

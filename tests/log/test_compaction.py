@@ -2,8 +2,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.log import compact_logs, list_segment, replay

@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay

@@ -5,8 +5,7 @@ import shutil
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import deltaarrow.log.listing
 from deltaarrow import DeltaTable, write_deltalake

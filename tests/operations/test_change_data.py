@@ -10,8 +10,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import ConstraintViolationError, DeltaTable, write_deltalake
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError

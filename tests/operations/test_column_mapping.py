@@ -8,8 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from deltaarrow import DeltaTable, Schema, write_deltalake
 from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError

@@ -5,8 +5,7 @@ import tempfile
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError

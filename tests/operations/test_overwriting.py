@@ -6,15 +6,10 @@ from decimal import Decimal
 import orjson
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import ConstraintViolationError, DeltaTable, write_deltalake
-from deltaarrow.errors import (
-    ConcurrentAppendException,
-    InvalidPredicateError,
-    UnsupportedFeatureError,
-)
+from deltaarrow.errors import ConcurrentAppendException, InvalidPredicateError, UnsupportedFeatureError
 
 DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
 WAYS = pytest.mark.parametrize("properties", [{}, DELETION_VECTORS], ids=["copied", "marked"])

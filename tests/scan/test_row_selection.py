@@ -5,8 +5,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.columnar.arrays import truths
 from deltaarrow.scan.row_selection import kept_rows

@@ -1,8 +1,7 @@
 """Merged schemas: each rule is one that Spark 4.2 with delta-spark 4.4 was seen to apply."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.features.type_changes import find_refused_change

@@ -2,8 +2,7 @@ import json
 import string
 
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.schema import (
     ArrayType,

@@ -169,8 +169,7 @@ def test_invariants_of_spark_and_the_protocol_of_a_constraint_on_an_old_table(sp
     spark.sql(f"ALTER TABLE {delta_table(theirs)} ADD CONSTRAINT few CHECK (a < 9)")
     add_constraint(da.DeltaTable(ours).snapshot, "few", "a < 9")
     assert comparable(commit(ours, 1)) == comparable(commit(theirs, 1))
-    from pyspark.sql.types import IntegerType, StructField
-    from pyspark.sql.types import StructType as SparkStruct
+    from pyspark.sql.types import IntegerType, StructField, StructType as SparkStruct
 
     rule = {"delta.invariants": '{"expression": {"expression": "a > 3"}}'}
     path = tmp_path / "invariants"

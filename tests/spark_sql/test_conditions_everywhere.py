@@ -7,8 +7,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import deltaarrow as da
 from deltaarrow.errors import ConstraintViolationError, DeltaError

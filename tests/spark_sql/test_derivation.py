@@ -6,8 +6,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.expressions import TRUE, to_duckdb

@@ -8,8 +8,7 @@ import math
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.schema import Schema
 from deltaarrow.statistics import FOOTER_BOUND_LIMIT, FileStatistics, statistics_columns

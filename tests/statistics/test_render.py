@@ -4,8 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.statistics import nest, render_bound, render_statistics, truncate_max

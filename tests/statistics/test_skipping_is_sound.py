@@ -6,19 +6,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.expressions import bind, columns_of, to_arrow, to_duckdb
 from deltaarrow.statistics import matching_rows, parse_statistics
-from tests.support.file_model import (
-    PARTITION_COLUMNS,
-    SCHEMA,
-    VALUES,
-    data_file,
-    leaf_predicates,
-    predicates,
-)
+from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates, predicates
 
 FILE_SCHEMA = pa.schema([("stats", pa.string()), ("partition_values", pa.map_(pa.string(), pa.string()))])
 CONNECTION = duckdb.connect()

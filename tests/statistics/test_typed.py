@@ -4,8 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.schema import Field, Schema, StructType

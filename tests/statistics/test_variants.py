@@ -8,8 +8,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.deletion_vectors import encode_z85
 from deltaarrow.errors import InvalidPredicateError

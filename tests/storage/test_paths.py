@@ -2,8 +2,7 @@
 
 import duckdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import canonical_path_sql, decode_path, encode_path

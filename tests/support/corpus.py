@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.modules import ROOT
-from tests.support.rows import read_arrow as read
-from tests.support.rows import read_duckdb, read_polars
+from tests.support.rows import read_arrow as read, read_duckdb, read_polars
 
 __all__ = [
     "ABSENT",

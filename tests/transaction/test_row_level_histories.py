@@ -6,8 +6,7 @@ That those which do conflict are refused is what `test_serializability` looks at
 import tempfile
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable
 from deltaarrow.snapshot import Snapshot

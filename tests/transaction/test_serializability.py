@@ -10,8 +10,7 @@ import itertools
 import tempfile
 from dataclasses import dataclass, field, replace
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from pyroaring import BitMap64
 
 from deltaarrow import DeltaTable

@@ -5,8 +5,7 @@ import json
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import deltaarrow as da
 from deltaarrow.errors import UnsupportedFeatureError

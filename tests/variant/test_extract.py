@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError
 from deltaarrow.variant import VARIANT_TYPE, build, parse, variant_array, variant_extract, variant_get

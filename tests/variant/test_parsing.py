@@ -5,12 +5,18 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.variant import EMPTY_METADATA, VARIANT_TYPE, ensure_variants, parse, parse_json, to_json
-from deltaarrow.variant import parsing as module
+from deltaarrow.variant import (
+    EMPTY_METADATA,
+    VARIANT_TYPE,
+    ensure_variants,
+    parse,
+    parse_json,
+    parsing as module,
+    to_json,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=70)
 VALUES = st.recursive(

@@ -4,8 +4,7 @@ import datetime
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant import EMPTY_METADATA, VARIANT_TYPE, build, encode, parse, reassemble, shredded_type

@@ -4,8 +4,7 @@ import random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant import VARIANT_TYPE, ensure_variants, parse, parse_json, variant_array

@@ -4,8 +4,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import PrimitiveType

@@ -12,18 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.errors import DeltaError
-from deltaarrow.expressions import (
-    FALSE,
-    TRUE,
-    And,
-    Column,
-    Compare,
-    IsIn,
-    Literal,
-    Or,
-    Predicate,
-    bind,
-)
+from deltaarrow.expressions import FALSE, TRUE, And, Column, Compare, IsIn, Literal, Or, Predicate, bind
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.query import Clause
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope

@@ -16,13 +16,7 @@ from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.dml.query import (
-    ChangeQuery,
-    exported_name,
-    found_columns,
-    has_rows,
-    read_changes,
-)
+from deltaarrow.operations.dml.query import ChangeQuery, exported_name, found_columns, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses

@@ -10,8 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import CommitFailedError

@@ -6,8 +6,7 @@ import tempfile
 from collections import Counter
 
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, UnsupportedFeatureError, write_deltalake
 
