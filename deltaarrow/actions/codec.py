@@ -27,7 +27,7 @@ from deltaarrow.actions.model import (
     SetTransaction,
     Sidecar,
 )
-from deltaarrow.deletion_vectors.descriptor import DeletionVectorDescriptor
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
 
 __all__ = ["camel_case", "parse_action", "parse_fields", "render_action", "render_json_lines"]

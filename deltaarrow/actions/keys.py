@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from deltaarrow.storage.paths import decode_path
+from deltaarrow.storage import decode_path
 
 __all__ = ["FileActionKey"]
 

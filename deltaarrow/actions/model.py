@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from deltaarrow.deletion_vectors.descriptor import DeletionVectorDescriptor
+from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 
 __all__ = [
     "Action",

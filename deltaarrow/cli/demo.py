@@ -19,8 +19,7 @@ from deltaarrow.engines import register, scan_delta
 from deltaarrow.features import properties
 from deltaarrow.runtime.optional import EXTRAS
 from deltaarrow.scan import ROW_COMMIT_VERSION, ROW_ID
-from deltaarrow.table import DeltaTable
-from deltaarrow.table.writer import write_deltalake
+from deltaarrow.table import DeltaTable, write_deltalake
 
 __all__ = ["Step", "run_demo"]
 

@@ -22,6 +22,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
+    BatchReader,
     ChangePlan,
     ChangeReader,
     Explanation,
@@ -31,13 +32,14 @@ from deltaarrow.scan import (
     ScanPlan,
     explain_scan,
     joined_predicate,
+    plan_scan,
     row_conditions,
     row_tracking_of,
     with_row_tracking,
 )
-from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE, BatchReader
+from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE
 from deltaarrow.scan.data_files import DataFiles
-from deltaarrow.scan.plan import ensure_columns, plan_scan
+from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import guarantees, partition_expression
 

@@ -35,8 +35,7 @@ from deltaarrow.engines.duckdb_references import (
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.scan import Explanation, ScanPlan, naming_damaged_files
-from deltaarrow.scan.plan import plan_scan
+from deltaarrow.scan import Explanation, ScanPlan, naming_damaged_files, plan_scan
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from deltaarrow.scan import (
+    BatchReader,
     ChangePlan,
     ChangeReader,
     FileTask,
@@ -25,7 +26,6 @@ from deltaarrow.scan import (
     row_conditions,
     undecided_conditions,
 )
-from deltaarrow.scan.batches import BatchReader
 
 __all__ = ["Columns", "DeltaScanner"]
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.arrays import validity
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
+from deltaarrow.log import LogState
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
-from deltaarrow.log.replay import LogState
 from deltaarrow.log.row_numbers import PLACE, numbered_from
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.cache import CacheSpace

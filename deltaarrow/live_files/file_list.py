@@ -10,8 +10,8 @@ from deltaarrow.actions import FILE_SCHEMA
 from deltaarrow.expressions import TRUE, And, Predicate, columns_of, conjuncts, variant_paths
 from deltaarrow.live_files.checkpoint_source import CheckpointRows, UnreadableRowsError
 from deltaarrow.live_files.sources import CommitRows, FileRows, LoadedEvidence, TableRows
+from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import list_files
-from deltaarrow.log.replay import LogState
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import StructType

@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile, FileActionKey
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.compute import files_cursor
-from deltaarrow.log.replay import LogState
+from deltaarrow.log import LogState
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, FileEvidence, ListedFiles
 

@@ -26,7 +26,7 @@ from deltaarrow.log.names import (
     parse_log_file,
     staged_version,
 )
-from deltaarrow.storage.store import FileEntry, Output, Store
+from deltaarrow.storage import FileEntry, Output, Store
 
 if TYPE_CHECKING:
     import fsspec

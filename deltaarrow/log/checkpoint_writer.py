@@ -39,7 +39,7 @@ from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, sche
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
 from deltaarrow.log.replay import LogState
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["ManifestFormat", "write_checkpoint"]
 

@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.actions import AddFile, parse_fields
+from deltaarrow.actions import (
+    AddFile,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    SetTransaction,
+    Sidecar,
+    parse_fields,
+)
 from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, REQUIRED_OF_DELETION_VECTORS
 from deltaarrow.actions.codec import camel_case
-from deltaarrow.actions.model import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError, StorageError
@@ -26,9 +33,7 @@ from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.statistics.struct_texts import struct_text_sql
-from deltaarrow.storage.failures import system_failure
-from deltaarrow.storage.paths import canonical_path_sql, decode_path
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store, canonical_path_sql, decode_path, system_failure
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -26,7 +26,7 @@ from deltaarrow.errors import CorruptLogError, DeltaProtocolError, StorageError
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.schema import Schema
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = [
     "FileSizeHistogram",

@@ -18,7 +18,7 @@ from deltaarrow.log.checkpoints import open_checkpoint, read_sidecar_names
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile, LogFileKind
 from deltaarrow.log.segment import Checkpoint, complete_checkpoints
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["DAY_MS", "ExpiredLog", "clean_up_log", "find_expired", "midnight"]
 

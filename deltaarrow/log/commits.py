@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["ReadCommits", "parse_commit", "read_commit", "read_commits"]
 

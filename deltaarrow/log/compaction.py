@@ -17,7 +17,7 @@ from deltaarrow.log.commits import read_commits
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFile, LogFileKind, compaction_name
 from deltaarrow.log.tail import LogTail
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["compact_logs"]
 

@@ -13,7 +13,7 @@ from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFileKind
 from deltaarrow.log.segment import LARGE_CHECKPOINT, Checkpoint, LogSegment, select_segment
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["open_segment", "segment_listed_again"]
 

@@ -16,7 +16,7 @@ from deltaarrow.features import properties
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFile, LogFileKind
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["CommitTimes", "read_commit_infos", "read_in_commit_timestamp"]
 

@@ -13,7 +13,7 @@ from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.checkpoint_rows import conformed
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.replay import LogState
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["incremental_adds"]
 

@@ -17,7 +17,7 @@ from deltaarrow.actions import Action, Sidecar, render_action
 from deltaarrow.errors import StorageError
 from deltaarrow.log.names import LAST_CHECKPOINT
 from deltaarrow.schema import from_arrow_schema
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["Hint", "HintedManifest", "checksum", "read_hint", "schema_json", "write_hint"]
 

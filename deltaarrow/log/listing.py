@@ -10,7 +10,7 @@ from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.names import LOG_FOLDER, LogFile, parse_log_file, version_prefix
 from deltaarrow.log.segment import LogSegment, complete_checkpoints, extend_segment, select_segment
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["list_log", "list_newer", "list_segment"]
 

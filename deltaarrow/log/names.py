@@ -18,7 +18,7 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-from deltaarrow.storage.store import FileEntry
+from deltaarrow.storage import FileEntry
 
 __all__ = [
     "LAST_CHECKPOINT",

@@ -49,7 +49,7 @@ from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["LogState", "replay"]
 

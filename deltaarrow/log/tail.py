@@ -21,7 +21,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import ReadCommits, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.runtime.gc_pause import gc_paused
-from deltaarrow.storage.store import Store
+from deltaarrow.storage import Store
 
 __all__ = ["LogTail", "read_tail"]
 

@@ -26,7 +26,7 @@ from decimal import Context, Decimal
 
 import numpy as np
 
-from deltaarrow.partitions.java import render_double, render_float
+from deltaarrow.partitions import render_double, render_float
 from deltaarrow.schema import DataType, PrimitiveType
 
 __all__ = [

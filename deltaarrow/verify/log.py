@@ -13,13 +13,23 @@ from deltaarrow.compute import sandbox_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaError
 from deltaarrow.features import properties
-from deltaarrow.log import LogFile, LogFileKind, LogState, VersionChecksum, list_log, replay
-from deltaarrow.log.checksums import FileSizeHistogram, read_version_checksum
+from deltaarrow.log import (
+    LogFile,
+    LogFileKind,
+    LogSegment,
+    LogState,
+    VersionChecksum,
+    checksum_name,
+    list_log,
+    read_version_checksum,
+    replay,
+)
+from deltaarrow.log.checksums import FileSizeHistogram
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.last_checkpoint import read_hint
-from deltaarrow.log.names import LAST_CHECKPOINT, checksum_name
-from deltaarrow.log.segment import LogSegment, complete_checkpoints
+from deltaarrow.log.names import LAST_CHECKPOINT
+from deltaarrow.log.segment import complete_checkpoints
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.verify.accounts import (
     domain_differences,

@@ -1,5 +1,8 @@
 """Imports go only downward through the layers, and to the left inside a row."""
 
+import ast
+import importlib
+
 import pytest
 
 from tests.support.modules import PACKAGE, modules
@@ -83,3 +86,20 @@ def test_no_import_cycles():
 
     for name in graph:
         visit(name, ())
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
+def test_what_a_package_offers_is_imported_from_it(module):
+    """So a name has one place; what a package does not offer is imported from the module that defines it."""
+    if module.name == PACKAGE:
+        return
+    past = []
+    for node in ast.walk(module.tree):
+        names = str(node.module).split(".") if isinstance(node, ast.ImportFrom) else []
+        if names[:1] != [PACKAGE] or len(names) < 3:
+            continue
+        package = ".".join(names[:2])
+        if part_of(package) != module.part:
+            offered = importlib.import_module(package).__all__
+            past += [f"{node.lineno}: {each.name}" for each in node.names if each.name in offered]
+    assert not past, "import it from the package"
