@@ -3,6 +3,8 @@
 import os
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 from tests.support.spark import spark
 
@@ -14,16 +16,33 @@ ALLOWED_SKIPS = ("corpus absent",)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses Spark, and leave the slow tests out, unless ``-m`` says what to run."""
+    """Mark what uses Spark and begin with it; leave the slow tests out, unless ``-m`` says what to run."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+        if item.get_closest_marker("spark"):
+            # One session for all of them.
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+class _ByFile(LoadGroupScheduling):
+    """Gives a process all tests with Spark, and of the others a file at a time, as fixtures are made for."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope: str = super()._split_scope(nodeid)
+        return scope.split("::", 1)[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
+    """Schedule by files."""
+    return _ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
