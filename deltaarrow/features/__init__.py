@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     )
     from deltaarrow.features.names import TableFeatures as TableFeatures
     from deltaarrow.features.property import Effect as Effect, TableProperty as TableProperty
-    from deltaarrow.features.readme import (
-        readme_property_table as readme_property_table,
-        readme_table as readme_table,
+    from deltaarrow.features.reference import (
+        render_feature_table as render_feature_table,
+        render_property_table as render_property_table,
     )
     from deltaarrow.features.registry import (
         FEATURES as FEATURES,

@@ -1,8 +1,8 @@
-"""``python -m deltaarrow.features`` prints the tables of features and properties of the README."""
+"""``python -m deltaarrow.features`` prints the tables of the reference pages for features and properties."""
 
-from deltaarrow.features.readme import readme_property_table, readme_table
+from deltaarrow.features.reference import render_feature_table, render_property_table
 
 __all__: list[str] = []
 
 if __name__ == "__main__":
-    print(readme_table(), readme_property_table(), sep="\n", end="")
+    print(render_feature_table(), render_property_table(), sep="\n", end="")

@@ -2,7 +2,7 @@
 
 Chapter "Table Features" of the protocol, its appendix "Valid Feature Names in Table Features", the features
 of the protocol's RFCs and those that delta-spark writes. Gates, the protocol of new tables, error
-messages and the table in the README are derived from these records and say nothing of their own.
+messages and the table in the documentation are derived from these records and say nothing of their own.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,10 @@
-"""The one list of the functions that SQL expressions may call, and the part of the README made of it."""
+"""The one list of the functions that SQL expressions may call, and its rendering for the documentation."""
 
 from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variant_functions
 from deltaarrow.spark_sql.casts import cast_pairs
 from deltaarrow.spark_sql.function import Function
 
-__all__ = ["CHAPTERS", "OPERATORS", "find_function", "readme_functions"]
+__all__ = ["CHAPTERS", "OPERATORS", "find_function", "render_function_tables"]
 
 CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.FUNCTIONS,
@@ -16,7 +16,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
         *variant_functions.FUNCTIONS,
     ),
 }
-"""The functions by chapter of the README."""
+"""The functions by chapter of the reference page."""
 
 OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
@@ -24,7 +24,7 @@ OPERATORS = (
     *("IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST", "::", "EXTRACT", "array[place]"),
     *("map[key]", "struct.field"),
 )
-"""The operators, as the README lists them."""
+"""The operators, as the reference page lists them."""
 
 _BY_NAME = {
     name: function for functions in CHAPTERS.values() for function in functions for name in function.names
@@ -36,8 +36,8 @@ def find_function(name: str) -> Function | None:
     return _BY_NAME.get(name.lower())
 
 
-def readme_functions() -> str:
-    """The part of the README about SQL expressions, in Markdown."""
+def render_function_tables() -> str:
+    """The operators, casts and functions of SQL expressions, as Markdown for the reference page."""
     lines = ["Operators: " + ", ".join(f"`{each}`" for each in OPERATORS) + "."]
     targets: dict[str, list[str]] = {}
     for source, target in cast_pairs():

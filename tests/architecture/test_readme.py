@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from deltaarrow.cli.app import app
-from deltaarrow.features import readme_property_table, readme_table
-from deltaarrow.spark_sql import readme_functions
+from deltaarrow.features import render_feature_table, render_property_table
+from deltaarrow.spark_sql import render_function_tables
 from tests.support.modules import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,17 +58,17 @@ def test_commands_of_the_set_up_are_written_exactly():
 
 def test_feature_table_is_that_of_the_registry():
     found = re.search(r"<!-- features: .*? -->\n(.*?)<!-- end of features -->", TEXT, re.DOTALL)
-    assert found[1].strip() == readme_table().strip()
+    assert found[1].strip() == render_feature_table().strip()
 
 
 def test_property_table_is_that_of_the_records():
     found = re.search(r"<!-- properties: .*? -->\n(.*?)<!-- end of properties -->", TEXT, re.DOTALL)
-    assert found[1].strip() == readme_property_table().strip()
+    assert found[1].strip() == render_property_table().strip()
 
 
 def test_expressions_are_those_that_are_understood():
     found = re.search(r"<!-- expressions: .*? -->\n(.*?)<!-- end of expressions -->", TEXT, re.DOTALL)
-    assert found[1].strip() == readme_functions().strip()
+    assert found[1].strip() == render_function_tables().strip()
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT))))

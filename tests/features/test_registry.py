@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from deltaarrow.features import FEATURES, FeatureKind, Support, find_feature, readme_table
-from deltaarrow.features.__main__ import readme_table as printed
+from deltaarrow.features import FEATURES, FeatureKind, Support, find_feature, render_feature_table
+from deltaarrow.features.__main__ import render_feature_table as printed
 
 # As the appendix of the protocol says it: name, whom it concerns, versions that imply it.
 PROTOCOL = {
@@ -94,11 +94,11 @@ def test_no_name_is_given_twice():
     assert len(names) == len(set(names))
 
 
-def test_the_table_of_the_readme_has_a_row_for_each_feature():
-    head, rule, *rows = readme_table().splitlines()
+def test_the_feature_table_has_a_row_for_each_feature():
+    head, rule, *rows = render_feature_table().splitlines()
     assert head.count("|") == rule.count("|") == 6
     assert len(rows) == len(FEATURES)
     for row, feature in zip(rows, FEATURES.values(), strict=True):
         assert row.startswith(f"| `{feature.name}`")
         assert row.count("|") == 6
-    assert printed is readme_table
+    assert printed is render_feature_table

@@ -1,4 +1,4 @@
-"""The tables of features and of properties in the README, rendered from their records."""
+"""Markdown tables of features and properties for the reference pages of the documentation."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,23 +7,23 @@ from deltaarrow.features.properties import PROPERTIES
 from deltaarrow.features.property import TableProperty
 from deltaarrow.features.registry import FEATURES, Support, TableFeature
 
-__all__ = ["readme_property_table", "readme_table"]
+__all__ = ["render_feature_table", "render_property_table"]
 
 
-def readme_table() -> str:
+def render_feature_table() -> str:
     """Return the Markdown table of all table features and how far this release goes with them.
 
-    >>> print(readme_table().splitlines()[0])
+    >>> print(render_feature_table().splitlines()[0])
     | Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |
     """
     head = ["| Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |", "|---|---|---|---|---|"]
     return "\n".join(head + [_row(feature) for feature in FEATURES.values()]) + "\n"
 
 
-def readme_property_table() -> str:
+def render_property_table() -> str:
     """Return the Markdown table of all table properties and what this release makes of them.
 
-    >>> print(readme_property_table().splitlines()[0])
+    >>> print(render_property_table().splitlines()[0])
     | Table property | Default | Effect | What it is |
     """
     head = ["| Table property | Default | Effect | What it is |", "|---|---|---|---|"]
