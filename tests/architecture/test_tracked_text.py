@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.modules import ROOT
 
-PLACES = ("deltaarrow", "sql", "tests", "benchmarks", ".ci")
+PLACES = ("deltaarrow", "docs", "sql", "tests", "benchmarks", ".ci")
 MACHINE = re.compile(r"(?<![\w.$}])/(home|Users|root|work)/\w")
 REGISTRY = re.compile(r"pypi\.(org|python)|pythonhosted\.org|maven\.(org|apache)|npmjs\.")
 FOUND = sorted(

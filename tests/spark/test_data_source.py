@@ -192,13 +192,13 @@ def test_rows_are_inserted_into_views(spark, tmp_path):
     assert ids(spark_table(spark, tmp_path)) == [4]
 
 
-def test_code_of_the_readme_runs(spark, tmp_path, monkeypatch):
+def test_code_of_the_page_runs(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"^```python spark\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    text = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
+    [code] = re.findall(r'^```python title="Spark"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
     # Spark's own folder of relative names is the one in which it was started.
     exec(
-        compile(re.sub(r"(['\"])days\1", rf"\1{tmp_path}/days\1", code), "README.md", "exec"),
+        compile(re.sub(r"(['\"])days\1", rf"\1{tmp_path}/days\1", code), "spark.md", "exec"),
         {"spark": spark},
     )
     assert da.DeltaTable(tmp_path / "days").count() == 667 + 166 + 1
