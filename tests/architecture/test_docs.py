@@ -24,6 +24,17 @@ NOT_RUN = {"py", "python3", "pycon", "bash", "console", "shell"}
 SPARK = 'python title="Spark"'
 """How the blocks begin that `tests/spark/test_data_source.py` runs."""
 
+TIMES = {
+    "Open one partition of a table of a million files, cold": (
+        "adds_1m_commits_20_since_classic_checkpoint_one_partition"
+    ),
+    "200 appends of 100 rows, by path, cold": "appends_200_of_rows_100_by_path",
+    "Import the package and open a small table": "import_and_open_adds_1_commits_1",
+}
+"""The rows of README.md that have times, and the cases of the benchmarks that they are taken from."""
+ENGINES = ["deltaarrow", "deltalake", "delta-spark", "duckdb 1.5.5, delta extension"]
+"""The columns of that table, by the names of the benchmarks."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -137,6 +148,20 @@ def test_expressions_are_those_that_are_understood():
 def test_the_page_of_the_api_has_every_public_name():
     found = re.findall(r"^::: deltaarrow\.(\w+)$", reference("api.md").text, re.MULTILINE)
     assert sorted(found) == deltaarrow.__all__
+
+
+@pytest.mark.parametrize(("row", "case"), TIMES.items())
+def test_times_of_the_readme_are_those_of_the_benchmarks(row, case):
+    """Up to a half: a benchmark that is run again gives other numbers, and need not change the README."""
+    results = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| \*\*{case}\*\* .*\n((?:\| [^*].*\n)+)", results, re.MULTILINE)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in found[1].splitlines()]
+    cold = {engine: float(seconds) for engine, seconds, *_ in rows}
+    [shown] = re.findall(rf"^\| {re.escape(row)} \|(.*)\|$", README.text, re.MULTILINE)
+    times = dict(zip(ENGINES, (cell.strip() for cell in shown.split("|")), strict=True))
+    for engine, time in times.items():
+        if time != "not compared":
+            assert float(time.removesuffix(" s")) == pytest.approx(cold[engine], rel=0.5)
 
 
 def test_the_page_of_errors_has_every_error():
