@@ -150,7 +150,7 @@ def _is_harmless(before: Metadata, after: Mapping[str, Any]) -> bool:
     changed = {name for name in (*old, *new) if old.get(name) != new.get(name)}
     if changed - _ROW_TRACKING_PROPERTIES:
         return False
-    if changed and str(new.get(properties.ENABLE_ROW_TRACKING.name, "")).lower() != "true":
+    if changed and not properties.ENABLE_ROW_TRACKING.parse(new):
         return False
     return (
         (before.id, before.name, before.description)

@@ -20,7 +20,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("transaction",),
     ("engines", "operations"),
     ("verify", "table", "spark", "pipeline"),
-    ("sql",),
     ("cli",),
 )
 """The rows of the architecture, lowest first; inside a row a part may use those to its left."""
