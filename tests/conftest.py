@@ -14,15 +14,17 @@ ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what uses Spark, and group it: there is one session for all of it."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker("spark")
+    if item.get_closest_marker("spark"):
+        item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses Spark and begin with it; leave the slow tests out, unless ``-m`` says what to run."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("spark")
-        if item.get_closest_marker("spark"):
-            # One session for all of them.
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    """Begin with what uses Spark, and leave the slow tests out, unless ``-m`` says what to run."""
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     if config.option.markexpr:
         return
