@@ -4,7 +4,7 @@ import os
 
 import pytest
 from xdist.remote import Producer
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadFileScheduling
 
 from tests.support.spark import spark
 
@@ -14,18 +14,27 @@ ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what uses Spark, and group it: there is one session for all of it."""
-    if "spark" in getattr(item, "fixturenames", ()):
-        item.add_marker("spark")
-    if item.get_closest_marker("spark"):
-        item.add_marker(pytest.mark.xdist_group("spark"))
+WITH_SPARK = (
+    "tests/spark/",
+    "tests/benchmarks/test_smoke.py",
+    "tests/pipeline/test_pipeline.py",
+    "tests/pipeline/test_pipeline_command.py",
+    "tests/spark_sql/test_conditions_everywhere.py",
+    "tests/transaction/test_processes.py",
+    "tests/transaction/test_removal_beside_spark.py",
+)
+"""Where the tests with Spark are. One process runs them all, so that there is one session."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what uses Spark, and leave the slow tests out, unless ``-m`` says what to run."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Mark what uses Spark and begin with it; leave the slow tests out, unless ``-m`` says what to run."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+        if item.get_closest_marker("spark") and not item.nodeid.startswith(WITH_SPARK):
+            raise pytest.UsageError(f"{item.nodeid} uses Spark: name its file in tests/conftest.py")
+    items.sort(key=lambda item: not item.nodeid.startswith(WITH_SPARK))
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
@@ -34,15 +43,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
-class _ByFile(LoadGroupScheduling):
+class _ByFile(LoadFileScheduling):
     """Gives a process all tests with Spark, and of the others a file at a time, as fixtures are made for."""
 
     def _split_scope(self, nodeid: str) -> str:
-        scope: str = super()._split_scope(nodeid)
-        return scope.split("::", 1)[0]
+        return "spark" if nodeid.startswith(WITH_SPARK) else super()._split_scope(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """Schedule by files."""
     return _ByFile(config, log)
 
