@@ -75,6 +75,8 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
         tree: exp.Expr = statements[0]
         _ensure_same_precedence(tree)
     except SqlglotError as error:
+        if isinstance(error.__cause__ or error.__context__, RecursionError):
+            raise refused("deep nesting") from error
         raise UnsupportedFeatureError(_unparsed(text, error), feature="expression") from error
     except RecursionError as error:
         raise refused("deep nesting") from error

@@ -5,8 +5,8 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.compute import set_expression_limits
-from deltaarrow.errors import ExpressionLimitError
-from deltaarrow.schema import Schema
+from deltaarrow.errors import ExpressionLimitError, UnsupportedFeatureError
+from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import evaluate, parse_expression
 
 
@@ -68,7 +68,7 @@ def test_an_expression_that_takes_too_long_is_interrupted():
     set_expression_limits(seconds=0.05)
     texts = [f"{number}" * 9 for number in range(300_000)]
     with pytest.raises(ExpressionLimitError, match=r"more than 0.05 seconds.*seconds="):
-        computed(nested("sha2({}, 256)", 40), texts)
+        computed(nested("sha2({}, 256)", 25), texts)
     set_expression_limits()
     assert computed("length(text)", texts[:1]) == [9]
 
@@ -83,3 +83,15 @@ def test_an_expression_that_takes_too_much_memory_is_refused():
 def test_a_limit_that_is_none_is_refused(limits):
     with pytest.raises(ValueError, match="limit"):
         set_expression_limits(**limits)
+
+
+def test_a_text_that_python_cannot_nest_is_refused_wherever_that_shows():
+    # At some of these depths the recursion ends inside of sqlglot, which tells it as an error of its own.
+    schema = Schema([Field("text", "string")])
+    for levels in range(20, 200, 4):
+        try:
+            parse_expression(nested("sha2({}, 256)", levels), schema)
+        except UnsupportedFeatureError as error:
+            assert "deep nesting" in str(error)
+    with pytest.raises(UnsupportedFeatureError, match="deep nesting"):
+        parse_expression(nested("sha2({}, 256)", 200), schema)
