@@ -93,8 +93,9 @@ def _has_failed(database: "duckdb.DuckDBPyConnection") -> bool:
     try:
         with database.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except (duckdb.FatalException, duckdb.InternalException):
-        return True
+    except duckdb.Error as error:
+        # Any other error, such as too little memory, passes, and is not to hide the one that is on its way.
+        return isinstance(error, duckdb.FatalException | duckdb.InternalException)
     return False
 
 
