@@ -4,11 +4,11 @@ Chapter "Table Features" of the protocol: *supported* means that the protocol ac
 legacy version implies it), *active* that the metadata asks for it. Each class here is one way of asking.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from deltaarrow.features.property import TableProperty
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.schema import PrimitiveType, StructType, fields_within, types_within
 
 __all__ = ["Activation", "ColumnMetadata", "ColumnType", "PropertyPrefix", "PropertySet"]
 
@@ -61,7 +61,7 @@ class ColumnMetadata(NamedTuple):
 
     def is_met(self, schema: StructType, configuration: Mapping[str, str]) -> bool:
         """Whether there is such a column."""
-        return any(self.key in field.metadata for field in _fields(schema))
+        return any(self.key in field.metadata for field in fields_within(schema))
 
     @property
     def wording(self) -> str:
@@ -76,27 +76,9 @@ class ColumnType(NamedTuple):
 
     def is_met(self, schema: StructType, configuration: Mapping[str, str]) -> bool:
         """Whether the schema holds the type."""
-        return any(isinstance(t, PrimitiveType) and t.type == self.name for t in _types(schema))
+        return any(isinstance(t, PrimitiveType) and t.type == self.name for t in types_within(schema))
 
     @property
     def wording(self) -> str:
         """The condition as a clause."""
         return f"a column has the type {self.name}"
-
-
-def _types(data_type: DataType) -> Iterator[DataType]:
-    yield data_type
-    if isinstance(data_type, StructType):
-        for field in data_type.fields:
-            yield from _types(field.type)
-    elif isinstance(data_type, ArrayType):
-        yield from _types(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from _types(data_type.key_type)
-        yield from _types(data_type.value_type)
-
-
-def _fields(schema: StructType) -> Iterator[Field]:
-    for data_type in _types(schema):
-        if isinstance(data_type, StructType):
-            yield from data_type.fields

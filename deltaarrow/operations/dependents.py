@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import ArrayType, DataType, MapType, StructType
+from deltaarrow.schema import StructType, fields_within
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX, GENERATION_KEY, INVARIANTS_KEY
 
 __all__ = ["ensure_no_dependents"]
@@ -41,21 +41,10 @@ def _expressions(schema: StructType, configuration: Mapping[str, str]) -> Iterat
     for name, expression in configuration.items():
         if name.lower().startswith(CONSTRAINT_PREFIX):
             yield name, expression
-    yield from _column_expressions(schema)
-
-
-def _column_expressions(data_type: DataType) -> Iterator[tuple[str, str]]:
-    if isinstance(data_type, StructType):
-        for field in data_type.fields:
-            for key in _COLUMN_EXPRESSIONS:
-                if key in field.metadata:
-                    yield field.name, str(field.metadata[key])
-            yield from _column_expressions(field.type)
-    elif isinstance(data_type, ArrayType):
-        yield from _column_expressions(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from _column_expressions(data_type.key_type)
-        yield from _column_expressions(data_type.value_type)
+    for field in fields_within(schema):
+        for key in _COLUMN_EXPRESSIONS:
+            if key in field.metadata:
+                yield field.name, str(field.metadata[key])
 
 
 def _may_speak_of(expression: str, column: str) -> bool:

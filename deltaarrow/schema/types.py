@@ -364,28 +364,35 @@ def types_within(data_type: DataType) -> Iterator[DataType]:
     ['StructType', 'ArrayType', 'PrimitiveType']
     """
     yield data_type
-    match data_type:
-        case StructType():
-            inner: Iterable[DataType] = (each.type for each in data_type.fields)
-        case ArrayType():
-            inner = (data_type.element_type,)
-        case MapType():
-            inner = (data_type.key_type, data_type.value_type)
-        case _:
-            inner = ()
-    for each in inner:
+    for each in _inner_types(data_type):
         yield from types_within(each)
 
 
 def fields_within(data_type: DataType) -> Iterator[Field]:
-    """Yield the members of all structs inside a type.
+    """Yield the members of all structs inside a type, each before those inside of it.
 
     >>> [each.name for each in fields_within(StructType([Field("s", StructType([Field("x", "long")]))]))]
     ['s', 'x']
     """
-    for each in types_within(data_type):
-        if isinstance(each, StructType):
-            yield from each.fields
+    if isinstance(data_type, StructType):
+        for each in data_type.fields:
+            yield each
+            yield from fields_within(each.type)
+    else:
+        for inner in _inner_types(data_type):
+            yield from fields_within(inner)
+
+
+def _inner_types(data_type: DataType) -> tuple[DataType, ...]:
+    """The types of which a type is made directly."""
+    match data_type:
+        case StructType():
+            return tuple(each.type for each in data_type.fields)
+        case ArrayType():
+            return (data_type.element_type,)
+        case MapType():
+            return data_type.key_type, data_type.value_type
+    return ()
 
 
 def data_type_from_json(text: str | bytes) -> DataType:

@@ -14,13 +14,13 @@ length of texts     metadata of a column                ``__CHAR_VARCHAR_TYPE_ST
 ==================  ==================================  ===========================================
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema import Field, StructType, fields_within
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX, DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY
 from deltaarrow.spark_sql.rules import GeneratedColumn, TableRules
 from deltaarrow.spark_sql.text_limits import text_limits
@@ -58,7 +58,7 @@ def declared_rules(
         for name, text in configuration.items()
         if name.lower().startswith(CONSTRAINT_PREFIX)
     }
-    for field in _fields(schema):
+    for field in fields_within(schema):
         if INVARIANTS_KEY in field.metadata:
             text = _invariant(field)
             constraints[f"EXPRESSION({text})"] = text
@@ -133,25 +133,9 @@ def _invariant(field: Field) -> str:
 def _ensure_flat(schema: StructType) -> None:
     for key, feature in ((GENERATION_KEY, "generatedColumns"), (DEFAULT_KEY, "allowColumnDefaults")):
         for field in schema.fields:
-            inner = next((each for each in _inner(field.type) if key in each.metadata), None)
+            inner = next((each for each in fields_within(field.type) if key in each.metadata), None)
             if inner is not None:
                 raise UnsupportedFeatureError(
                     f"{inner.name!r} inside the column {field.name!r} has {key}, which only columns may have",
                     feature=feature,
                 )
-
-
-def _fields(schema: StructType) -> Iterator[Field]:
-    for field in schema.fields:
-        yield field
-        yield from _inner(field.type)
-
-
-def _inner(data_type: DataType) -> Iterator[Field]:
-    if isinstance(data_type, StructType):
-        yield from _fields(data_type)
-    elif isinstance(data_type, ArrayType):
-        yield from _inner(data_type.element_type)
-    elif isinstance(data_type, MapType):
-        yield from _inner(data_type.key_type)
-        yield from _inner(data_type.value_type)
