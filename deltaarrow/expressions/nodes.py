@@ -30,13 +30,13 @@ Nodes are frozen and hashable. A bare boolean column has no node of its own, it 
 import datetime
 import decimal
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal as OneOf, TypeAlias
 
 import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.schema import PrimitiveType
-from deltaarrow.values import Value
 
 __all__ = [
     "FALSE",
@@ -100,27 +100,31 @@ NEGATED: Final[dict[CompareOp, CompareOp]] = {
 """The comparison that is TRUE where one of values in an order is FALSE."""
 
 
-class Column(Value):
+@dataclass(frozen=True)
+class Column:
     """A column, or a field of a struct column, as the names on the way to it."""
 
     path: tuple[str, ...]
 
 
-class Literal(Value):
+@dataclass(frozen=True)
+class Literal:
     """A value; `type` is the Arrow type it came with, None where it was written without one."""
 
     value: LiteralValue
     type: pa.DataType | None = None
 
 
-class Cast(Value):
+@dataclass(frozen=True)
+class Cast:
     """A column converted to another type, failing where a value does not fit (pyarrow's safe cast)."""
 
     operand: Column
     type: pa.DataType
 
 
-class VariantGet(Value):
+@dataclass(frozen=True)
+class VariantGet:
     """The value at a path in a variant, such as ``$.a[0]``, as a type; NULL where nothing is there.
 
     Files can be chosen by it, from the statistics of variants. No engine evaluates it on rows.
@@ -134,7 +138,8 @@ class VariantGet(Value):
 Operand: TypeAlias = Column | Literal | Cast | VariantGet
 
 
-class Compare(Value):
+@dataclass(frozen=True)
+class Compare:
     """Two operands compared."""
 
     op: CompareOp
@@ -142,7 +147,8 @@ class Compare(Value):
     right: Operand
 
 
-class IsIn(Value):
+@dataclass(frozen=True)
+class IsIn:
     """Whether a column equals one of the values, none of which is NULL; `type` as in `Literal`."""
 
     column: Column
@@ -150,50 +156,58 @@ class IsIn(Value):
     type: pa.DataType | None = None
 
 
-class StartsWith(Value):
+@dataclass(frozen=True)
+class StartsWith:
     """Whether a string column begins with a text, character by character."""
 
     column: Column | VariantGet
     prefix: str
 
 
-class IsNan(Value):
+@dataclass(frozen=True)
+class IsNan:
     """Whether a number is NaN."""
 
     column: Column | VariantGet
 
 
-class IsNull(Value):
+@dataclass(frozen=True)
+class IsNull:
     """Whether a column, a part of a variant, or the value of a predicate is NULL."""
 
     operand: "Column | VariantGet | Predicate"
 
 
-class And(Value):
+@dataclass(frozen=True)
+class And:
     """All of the operands; TRUE without any."""
 
     operands: tuple["Predicate", ...]
 
 
-class Or(Value):
+@dataclass(frozen=True)
+class Or:
     """Any of the operands; FALSE without any."""
 
     operands: tuple["Predicate", ...]
 
 
-class Not(Value):
+@dataclass(frozen=True)
+class Not:
     """The opposite of the operand."""
 
     operand: "Predicate"
 
 
-class Constant(Value):
+@dataclass(frozen=True)
+class Constant:
     """TRUE, FALSE or, as None, NULL."""
 
     value: bool | None
 
 
-class Opaque(Value):
+@dataclass(frozen=True)
+class Opaque:
     """A part that no other node says: its text, and the columns it reads."""
 
     reason: str

@@ -8,7 +8,7 @@ import pytest
 from tests.support.modules import PACKAGE, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("display", "errors", "runtime", "columnar", "values", "version"),
+    ("display", "errors", "runtime", "columnar", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "spark_sql"),
     ("actions", "statistics"),
