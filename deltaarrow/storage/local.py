@@ -94,18 +94,17 @@ class LocalStore:
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         path = self.location(name)
-        with naming_failures(path), _open_to_read(path) as file:
-            return file.read()
+        with naming_failures(path), _opened_to_read(path) as (descriptor, size):
+            return _read_bytes(descriptor, size)
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
         ensure_range(name, offset, length)
         path = self.location(name)
-        with naming_failures(path), _open_to_read(path) as file:
-            # Offset and length may come from a table; room is made for no more than there is.
-            end = os.fstat(file.fileno()).st_size
-            file.seek(min(offset, end))
-            return file.read(min(length, max(0, end - offset)))
+        with naming_failures(path), _opened_to_read(path) as (descriptor, size):
+            # A table may say any offset and length: read no more than the file has.
+            os.lseek(descriptor, min(offset, size), os.SEEK_SET)
+            return _read_bytes(descriptor, min(length, max(0, size - offset)))
 
     def size(self, name: str) -> int:
         """Return the size in bytes."""
@@ -120,7 +119,7 @@ class LocalStore:
         path = self.location(name)
         status = _status(path)
         if status is None or not stat.S_ISREG(status.st_mode):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            raise _no_such_file(path)
         return status
 
     def exists(self, name: str) -> bool:
@@ -291,12 +290,46 @@ _NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 """What the system answers for names, which may come from a table, that no file has."""
 
 
-def _open_to_read(path: str) -> BinaryIO:
-    # Of folders, pipes and devices nothing is read: a pipe may never end, or never begin.
-    status = _status(path)
-    if status is None or not stat.S_ISREG(status.st_mode):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    return open(path, "rb")
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+"""A pipe is opened at once, whether or not it has a writer."""
+
+
+@contextlib.contextmanager
+def _opened_to_read(path: str) -> Iterator[tuple[int, int]]:
+    """Open a regular file and yield its descriptor and size.
+
+    A folder, a pipe or a device is no file: a pipe may never end.
+    """
+    try:
+        descriptor = os.open(path, _READ_FLAGS)
+    except OSError as error:
+        # ENXIO: a socket.
+        if error.errno in _NO_SUCH_FILE or error.errno == errno.ENXIO:
+            raise _no_such_file(path) from None
+        raise
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _no_such_file(path)
+        yield descriptor, status.st_size
+    finally:
+        os.close(descriptor)
+
+
+def _read_bytes(descriptor: int, size: int) -> bytes:
+    """Read so many bytes, fewer at the end of the file."""
+    data = os.read(descriptor, size)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while data and (size := size - len(data)):
+        data = os.read(descriptor, size)
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _no_such_file(path: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _status(path: str) -> os.stat_result | None:
