@@ -1,15 +1,14 @@
 """What a query of DuckDB read of the Delta tables in it, and what left out the other files.
 
-DuckDB says in the profile of a query that was run (``EXPLAIN ANALYZE``) which filters it moved to which
-scan. Of a view over its own reader those on the table of files, that is on partition values, leave out
-files; they are evaluated again, one by one, in the sandbox. Those on the data are left to DuckDB, which
-opens a file to see which row groups may match. A view over the Arrow dataset asks for columns and a
-filter as pyarrow does.
+DuckDB says in the profile of a query that was run (``EXPLAIN ANALYZE``, as JSON) which filters it moved to
+which scan; the filters are texts there, whose names are not quoted. Of a view over its own reader those on
+the table of files, that is on partition values, leave out files; they are evaluated again, one by one, in the
+sandbox. Those on the data are left to DuckDB, which opens a file to see which row groups may match. A view
+over the Arrow dataset asks for columns and a filter as pyarrow does.
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.compute import sandbox_cursor
+from deltaarrow.compute import quote_identifier, sandbox_cursor
 from deltaarrow.engines.duckdb import ShownFiles, shown_views
 from deltaarrow.engines.duckdb_dataset import DatasetForDuckDB
 from deltaarrow.expressions import FALSE
@@ -32,9 +31,6 @@ _LISTED = 5
 
 _LEFT_TO_DUCKDB = "DuckDB opens the files and skips row groups"
 _UNCLEAR = "DuckDB skips files by it, and does not tell which"
-_NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|\b[A-Za-z_]\w*""")
-_IN_ONE_PAIR = re.compile(r"\([^()]*\)")
-_OF_BRANCH = re.compile(r"\(branch = (\d+)\)")
 _Node = Mapping[str, Any]
 
 
@@ -150,7 +146,7 @@ def _branch(scan: _Node, joined: _Node | None) -> _Branch:
     while joined.get("children"):
         (joined,) = joined["children"]
         filters += _texts(joined, "Filters") + _texts(joined, "Expression")
-    needed = [text for text in filters if not text.startswith("optional:") and not _OF_BRANCH.fullmatch(text)]
+    needed = [text for text in filters if not text.startswith("optional:") and _branch_of(text) is None]
     return _Branch(scan, parts, needed, is_empty=False)
 
 
@@ -158,6 +154,12 @@ def _texts(node: _Node, key: str) -> list[str]:
     """What an operator lists; of filters those that stand in the query, or follow from it."""
     found = node["extra_info"].get(key, [])
     return [text for text in ([found] if isinstance(found, str) else found) if "Dynamic Filter" not in text]
+
+
+def _branch_of(text: str) -> int | None:
+    """The number in a filter that chooses a branch of a table of files; None for any other filter."""
+    number = text.removeprefix("(branch = ").removesuffix(")")
+    return int(number) if number.isdecimal() and number != text else None
 
 
 def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) -> bool:
@@ -179,13 +181,15 @@ def _assign(branch: _Branch, views: Sequence[ShownFiles], scans: list[_Scan]) ->
 def _places(branch: _Branch, views: Sequence[ShownFiles]) -> list[tuple[ShownFiles, int]]:
     """The views that a branch may be of, with its number: by their table of files, else by those listed."""
     if branch.parts is not None:
-        text = str(branch.parts["extra_info"])
-        view = next((view for view in views if view.helper in text), None)
+        table = branch.parts["extra_info"]["Table"]
+        view = next((view for view in views if view.helper in table), None)
         if view is None or view.parts is None:
             return []
         # Where all files there are of one branch, DuckDB does not ask for it.
-        found = _OF_BRANCH.search(text)
-        return [(view, int(found[1]) if found is not None else view.parts.column("branch")[0].as_py())]
+        found = [
+            number for text in _texts(branch.parts, "Filters") if (number := _branch_of(text)) is not None
+        ]
+        return [(view, found[0] if found else view.parts.column("branch")[0].as_py())]
     listed = branch.scan["extra_info"]["Filename(s)"]
     places = []
     for view in views:
@@ -287,15 +291,40 @@ def _columns(scan: _Scan) -> list[str]:
     used = set()
     for branch in scan.branches.values():
         texts = _texts(branch.scan, "Projections") + _texts(branch.scan, "Filters") + branch.pruning
-        used |= {found[1] or found[0] for text in texts for found in _NAMES.finditer(text)}
-        used |= {*_texts(branch.scan, "Projections")}
-    return [name for name in scan.view.snapshot.schema.names if name in {names.get(each) for each in used}]
+        used |= {names[name] for text in texts for _, _, name in _names_in(text, names)}
+        used |= {names[each] for each in _texts(branch.scan, "Projections") if each in names}
+    return [name for name in scan.view.snapshot.schema.names if name in used]
 
 
 def _shown(text: str, view: ShownFiles) -> str:
     """A filter of DuckDB's with the names of the table."""
     names = _logical_names(view)
     text = text.removeprefix("optional: ")
-    if _IN_ONE_PAIR.fullmatch(text):
+    if text.startswith("(") and text.endswith(")") and not {"(", ")"} & {*text[1:-1]}:
         text = text[1:-1]
-    return _NAMES.sub(lambda found: names.get(found[1] or found[0], found[0]), text)
+    for start, end, name in reversed([*_names_in(text, names)]):
+        text = text[:start] + names[name] + text[end:]
+    return text
+
+
+def _names_in(text: str, names: Collection[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where in an expression of DuckDB's there are some names.
+
+    A name that is not quoted may be several tokens, as the physical names of mapped columns are.
+    """
+    data = text.encode()
+    tokens = duckdb.tokenize(text)
+    starts = [start for start, _ in tokens]
+    ends = {len(data[:end].rstrip()) for end in [*starts[1:], len(data)]}
+    known = {each: each.encode() for each in sorted(names, key=len, reverse=True)}
+    place = 0
+    for start, kind in tokens:
+        if start < place or kind not in (duckdb.token_type.identifier, duckdb.token_type.keyword):
+            continue
+        for name, spelled in known.items():
+            quoted = quote_identifier(name).encode()
+            end = start + next((len(e) for e in (quoted, spelled) if data.startswith(e, start)), 0)
+            if end in ends and end > start:
+                place = end
+                yield len(data[:start].decode()), len(data[:end].decode()), name
+                break

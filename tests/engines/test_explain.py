@@ -285,6 +285,20 @@ def test_conditions_on_data_are_left_to_duckdb(path):
     assert set(found.columns) == {"id", "name", "day"}
 
 
+@pytest.mark.feature("columnMapping")
+def test_names_of_mapped_columns_and_quoted_ones_are_those_of_the_table(tmp_path):
+    """Physical names have hyphens, and a profile of DuckDB's has no quotes."""
+    rows = pa.table({"id": [1, 2], "its name": ["a", "b"], "order": [1, 2], "p": [3, 4]})
+    mapping = {"delta.columnMapping.mode": "name"}
+    deltaarrow.write_deltalake(tmp_path, rows, partition_by=["p"], configuration=mapping)
+    where = 'p > 3 AND "its name" > \'order\' AND "order" = 2'
+    with duckdb.connect() as connection:
+        (found,) = native(connection, tmp_path, f"SELECT sum(id) FROM t WHERE {where}")
+    assert found.columns == ("id", "its name", "order", "p")
+    assert {part.condition for part in found.parts} == {"p > 3", "its name > 'order'", "order = 2"}
+    assert found.left_files == 1
+
+
 def test_the_default_connection(path):
     register(duckdb, "of_explain", open_snapshot(path))
     try:
