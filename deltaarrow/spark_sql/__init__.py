@@ -6,7 +6,8 @@ makes a `Condition` of what users say of rows: in filters of tables and change f
 MERGE, and in ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns and
 defaults; `TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints,
 computes generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*,
-*Generated Columns* and *Default Columns*). Timestamps are in UTC.
+*Generated Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` divides a script, and
+`parse_merge` takes a MERGE apart.
 """
 
 from typing import TYPE_CHECKING
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
         known_equalities as known_equalities,
         known_predicate as known_predicate,
     )
+    from deltaarrow.spark_sql.merge_statement import (
+        MergeAction as MergeAction,
+        MergeText as MergeText,
+        MergeWhen as MergeWhen,
+        MergeWhenText as MergeWhenText,
+        parse_merge as parse_merge,
+    )
     from deltaarrow.spark_sql.native import to_native_sql as to_native_sql
     from deltaarrow.spark_sql.nodes import (
         ColumnRef as ColumnRef,
@@ -57,6 +65,14 @@ if TYPE_CHECKING:
         generate as generate,
     )
     from deltaarrow.spark_sql.scope import AliasScope as AliasScope, Scope as Scope, TableScope as TableScope
+    from deltaarrow.spark_sql.statement_text import (
+        FunctionCall as FunctionCall,
+        TablePlace as TablePlace,
+        Words as Words,
+        function_calls as function_calls,
+        split_statements as split_statements,
+        table_places as table_places,
+    )
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape
 
 __getattr__ = lazy_package(__name__)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-__all__ = ["is_suffix", "parse_tree"]
+__all__ = ["is_suffix", "parse_tree", "tokenize"]
 
 _WRITTEN = "written as CAST"
 _MAX_LENGTH = 20_000
@@ -81,6 +81,20 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
     except RecursionError as error:
         raise refused("deep nesting") from error
     return tree
+
+
+def tokenize(text: str) -> list[Any]:
+    """The tokens of a text in Spark SQL, each with its place in it.
+
+    Raises `UnsupportedFeatureError` for what is no tokens, such as a quote that is not closed.
+    """
+    with gc_paused():
+        from sqlglot.errors import SqlglotError
+    try:
+        tokens: list[Any] = _dialect().tokenize(text)
+    except SqlglotError as error:
+        raise UnsupportedFeatureError(_unparsed(text, error), feature="SQL text") from error
+    return tokens
 
 
 @functools.cache

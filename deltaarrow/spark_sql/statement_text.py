@@ -1,0 +1,222 @@
+"""Statements of Spark SQL as text: where each ends, the tables by path in it, and its words one by one.
+
+Nothing is parsed further than needed: what stands between the words is handed on as it is written.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.spark_sql.syntax import tokenize
+
+__all__ = ["FunctionCall", "TablePlace", "Words", "function_calls", "split_statements", "table_places"]
+
+_COMMENTS = ("--", "/*")
+_DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "CASE": 1, "R_PAREN": -1, "R_BRACKET": -1, "END": -1}
+_QUOTED = ("IDENTIFIER", "STRING", "RAW_STRING", "HEX_STRING", "NUMBER")
+_PLACES = "delta"
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlace:
+    """A table named by its path, as in ``delta.`/data/orders` ``, at ``text[start:end]`` of a statement."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call whose arguments are literals: texts and whole numbers, at ``text[start:end]`` of a statement."""
+
+    arguments: tuple[str | int, ...]
+    start: int
+    end: int
+
+
+def split_statements(text: str) -> list[str]:
+    r"""Return the statements of a text, which semicolons end, without comments.
+
+    Raises `UnsupportedFeatureError` for a quote or a comment that is not closed.
+
+    >>> split_statements("SELECT ';' ; -- twice; or\nSELECT 2;")
+    ["SELECT ';'", 'SELECT 2']
+    """
+    statements, parts, place = [], list[str](), 0
+    for token in tokenize(text):
+        gap = text[place : max(place, token.start)]
+        is_comment = any(mark in gap for mark in _COMMENTS)
+        parts.append(_without_comment(gap) if is_comment else gap)
+        if token.token_type.name == "SEMICOLON":
+            statements.append("".join(parts).strip())
+            parts = []
+        else:
+            parts.append(text[max(place, token.start) : token.end + 1])
+        place = max(place, token.end + 1)
+    statements.append("".join(parts).strip())
+    return [statement for statement in statements if statement]
+
+
+def _without_comment(gap: str) -> str:
+    return "\n" if "\n" in gap else " "
+
+
+def table_places(statement: str) -> list[TablePlace]:
+    """Return the tables by path of a statement, in the order of the text.
+
+    >>> [place.path for place in table_places("SELECT 'delta.`a`', 1 FROM delta.`/b`")]
+    ['/b']
+    """
+    tokens, found = tokenize(statement), []
+    for schema, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        is_place = schema.text.lower() == _PLACES and dot.token_type.name == "DOT"
+        if is_place and name.token_type.name == "IDENTIFIER":
+            found.append(TablePlace(name.text, schema.start, name.end + 1))
+    return found
+
+
+def function_calls(statement: str, name: str) -> list[FunctionCall]:
+    """Return the calls of a function in a statement, in the order of the text.
+
+    Raises `UnsupportedFeatureError` for an argument that is no literal.
+
+    >>> function_calls("SELECT * FROM f('a', 2)", "f")
+    [FunctionCall(arguments=('a', 2), start=14, end=23)]
+    """
+    words, found = Words(statement), []
+    while not words.is_done:
+        start = words.start
+        is_call = words.take(name)
+        if not is_call:
+            words.skip()
+        elif words.take("("):
+            found.append(FunctionCall(tuple(_arguments(words, name)), start, words.end))
+    return found
+
+
+def _arguments(words: "Words", name: str) -> Iterator[str | int]:
+    while not words.take(")"):
+        yield words.literal(f"an argument of {name}")
+        if not words.is_at(")"):
+            words.expect(",")
+
+
+class Words:
+    """The words of a statement, one after the other.
+
+    `start` is where the next word begins in the text, `end` where the last one has ended.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tokens = tokenize(text)
+        self._next = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is no further word."""
+        return self._next >= len(self._tokens)
+
+    @property
+    def start(self) -> int:
+        """Where the next word begins, or the text ends."""
+        return len(self.text) if self.is_done else self._tokens[self._next].start
+
+    @property
+    def end(self) -> int:
+        """Where the last word has ended."""
+        return 0 if not self._next else self._tokens[self._next - 1].end + 1
+
+    def skip(self) -> None:
+        """Go past the next word."""
+        self._next += 1
+
+    def is_at(self, *words: str) -> bool:
+        """Whether the next words are these, in letters of either case and not in quotes."""
+        tokens = self._tokens[self._next : self._next + len(words)]
+        return len(tokens) == len(words) and all(map(_is_word, tokens, words))
+
+    def take(self, *words: str) -> bool:
+        """Go past these words if they are the next ones; False if they are not."""
+        if not self.is_at(*words):
+            return False
+        self._next += len(words)
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Go past these words, or raise `UnsupportedFeatureError` for what is there in their place."""
+        if not self.take(*words):
+            raise self.refused(f"{' '.join(words)} is expected")
+
+    def name(self, what: str) -> str:
+        """Go past a name, and return it without quotes."""
+        if self.is_done or self._tokens[self._next].token_type.name not in ("VAR", "IDENTIFIER"):
+            raise self.refused(f"{what} is expected")
+        self._next += 1
+        text: str = self._tokens[self._next - 1].text
+        return text
+
+    def literal(self, what: str) -> str | int:
+        """Go past a text or a whole number, and return it."""
+        kind = "" if self.is_done else self._tokens[self._next].token_type.name
+        text = "" if self.is_done else self._tokens[self._next].text
+        if kind == "STRING":
+            self._next += 1
+            return str(text)
+        if kind == "NUMBER" and text.isdecimal():
+            self._next += 1
+            return int(text)
+        raise self.refused(f"{what} is a text or a whole number")
+
+    def place(self) -> str:
+        """Go past a table that is named by its path, and return the path."""
+        begun = self._next
+        if self.take(_PLACES, ".") and not self.is_done:
+            token = self._tokens[self._next]
+            if token.token_type.name == "IDENTIFIER":
+                self._next += 1
+                return str(token.text)
+        self._next = begun
+        raise self.refused("a table by its path is expected, as delta.`/data/orders`")
+
+    def until(self, *words: str) -> str:
+        """Return the text up to the next of some words that is in no brackets and no CASE, or to the end."""
+        start, depth = self.start, 0
+        while not self.is_done:
+            if not self._is_member:
+                if depth == 0 and any(map(self.is_at, words)):
+                    break
+                depth += _DEPTHS.get(self._tokens[self._next].token_type.name, 0)
+            self._next += 1
+        return self.text[start : max(start, self.end)]
+
+    def bracketed(self, what: str) -> str:
+        """Go past what stands in a pair of brackets, and return it without these."""
+        if not self.is_at("("):
+            raise self.refused(f"{what} in brackets is expected")
+        self._next += 1
+        inside = self.until(")")
+        self.expect(")")
+        return inside
+
+    @property
+    def _is_member(self) -> bool:
+        """Whether the next word is a name after a dot, whatever else it means."""
+        return self._next > 0 and self._tokens[self._next - 1].token_type.name == "DOT"
+
+    def refused(self, why: str) -> UnsupportedFeatureError:
+        """The error of what stands next, with the line that it is in."""
+        found = "the end" if self.is_done else repr(self.text[self.start : self._tokens[self._next].end + 1])
+        number = self.text.count("\n", 0, self.start)
+        line = "".join(self.text.splitlines()[number : number + 1]).strip()
+        shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+        return UnsupportedFeatureError(
+            f"{why}, and there is {found} in line {number + 1} of the statement: {shown}", feature="statement"
+        )
+
+
+def _is_word(token: Any, word: str) -> bool:
+    return token.token_type.name not in _QUOTED and str(token.text).upper() == word.upper()

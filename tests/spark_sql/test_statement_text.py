@@ -1,0 +1,84 @@
+"""Statements as text: where they end, and which tables and calls stand in them."""
+
+import pytest
+
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.spark_sql import (
+    FunctionCall,
+    Words,
+    function_calls,
+    parse_merge,
+    split_statements,
+    table_places,
+)
+
+SPLIT = {
+    "SELECT 1": ["SELECT 1"],
+    "": [],
+    ";; -- nothing; here\n ;": [],
+    "SELECT ';', \";\", `;`, r';\\'; SELECT 2": ["SELECT ';', \";\", `;`, r';\\'", "SELECT 2"],
+    "SELECT 'it''s;', 'a\\';b'; SELECT 2": ["SELECT 'it''s;', 'a\\';b'", "SELECT 2"],
+    "SELECT 1 -- one;\n, 2 /* two; */ , 3": ["SELECT 1\n, 2 , 3"],
+    "SELECT 1--1\n+ 2": ["SELECT 1\n+ 2"],
+    "SELECT /*+ BROADCAST(a) */ 3L, ${n} FROM größe": ["SELECT /*+ BROADCAST(a) */ 3L, ${n} FROM größe"],
+    "SELECT '-- no comment' - -1": ["SELECT '-- no comment' - -1"],
+}
+
+
+@pytest.mark.parametrize("text", SPLIT)
+def test_statements_end_at_semicolons_and_have_no_comments(text):
+    assert split_statements(text) == SPLIT[text]
+
+
+@pytest.mark.parametrize("text", ["SELECT 'a", 'SELECT "a', "SELECT `a", "SELECT /* a"])
+def test_what_is_not_closed_is_refused(text):
+    with pytest.raises(UnsupportedFeatureError, match="cannot parse"):
+        split_statements(text)
+
+
+def test_tables_by_path_are_those_in_backticks():
+    text = "SELECT delta.a, 'delta.`/b`' FROM DELTA . `/c d/é` JOIN delta.`/e``f` -- delta.`/g`"
+    found = table_places(text)
+    assert [place.path for place in found] == ["/c d/é", "/e`f"]
+    assert [text[place.start : place.end] for place in found] == ["DELTA . `/c d/é`", "delta.`/e``f`"]
+
+
+def test_calls_are_found_wherever_they_are_but_in_quotes():
+    text = "SELECT F ( 'a''b' , 2 ), `f`('x'), 'f()', f FROM f()"
+    assert function_calls(text, "f") == [
+        FunctionCall(("a'b", 2), 7, 23),
+        FunctionCall((), len(text) - 3, len(text)),
+    ]
+    for argument in ("x", "1.5", "-1", "'a' 'b'", ""):
+        with pytest.raises(UnsupportedFeatureError, match="in line 1 of the statement: SELECT"):
+            function_calls(f"SELECT f(1, {argument}", "f")
+
+
+def test_words_that_are_names_end_nothing():
+    words = Words("a.when = CASE WHEN `WHEN` > 1 THEN (1 WHEN 2) END AND 'WHEN' = [WHEN] WHEN b")
+    assert words.until("WHEN") == "a.when = CASE WHEN `WHEN` > 1 THEN (1 WHEN 2) END AND 'WHEN' = [WHEN]"
+    words.expect("when")
+    assert (words.name("a column"), words.is_done, words.until("x")) == ("b", True, "")
+
+
+def test_refusal_shows_the_line():
+    with pytest.raises(UnsupportedFeatureError) as refused:
+        parse_merge("MERGE INTO delta.`/t` AS t\n  USING delta.`/s`\nON TRUE")
+    assert str(refused.value) == (
+        "the source, a query, in brackets is expected, and there is 'delta' in line 2 of the statement:"
+        " USING delta.`/s`"
+    )
+
+
+def test_merge_has_its_parts_as_they_are_written():
+    merge = parse_merge(
+        "merge into delta.`/t` using (SELECT (1) AS id) ON id = 1 AND target.end > 2"
+        " WHEN MATCHED AND CASE WHEN TRUE THEN TRUE END THEN UPDATE SET `a b` = f(1, 2), c.d = 'WHEN, x'"
+        " WHEN NOT MATCHED THEN INSERT (a, `b`) VALUES (f(1, 2), DEFAULT)"
+    )
+    assert (merge.path, merge.alias, merge.source_alias) == ("/t", None, None)
+    assert (merge.source, merge.condition) == ("SELECT (1) AS id", "id = 1 AND target.end > 2")
+    update, insert = merge.clauses
+    assert update.condition == "CASE WHEN TRUE THEN TRUE END"
+    assert update.values == {"`a b`": "f(1, 2)", "c.d": "'WHEN, x'"}
+    assert insert.values == {"a": "f(1, 2)", "`b`": "DEFAULT"}
