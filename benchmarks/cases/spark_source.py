@@ -25,6 +25,7 @@ _DELETED_PERCENT = 5
 _COLUMNS = (
     "l_returnflag, l_linestatus, l_quantity, l_extendedprice, l_discount, l_tax, l_shipdate, l_orderkey"
 )
+_FOLLOW = Path(__file__).parents[2] / "sql" / "pipeline" / "follow"
 _CHANGED_GROUPS = """
 SELECT c.order_date, c.product, count(s.order_id) AS orders,
   coalesce(sum(CAST(s.quantity AS BIGINT)), 0) AS quantity,
@@ -121,12 +122,12 @@ def _follow(data: Path, scratch: Path) -> Iterator[Any]:
     import duckdb  # noqa: F401
     import sqlglot  # noqa: F401
 
-    from deltaarrow.pipeline import follow_once
+    from deltaarrow.pipeline import OneNodeEngine, run_scripts
 
     yield
     for lake in _lakes(data, scratch):
         yield READY
-        follow_once(lake)
+        list(run_scripts(OneNodeEngine(), _FOLLOW, {"lake": lake}))
         yield lake
 
 

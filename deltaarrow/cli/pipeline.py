@@ -1,54 +1,105 @@
-"""The commands of ``deltaarrow pipeline``: scripts on Spark, and what follows them on one node."""
+"""The commands of ``deltaarrow pipeline``: scripts of Spark SQL, on Spark or on one node."""
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from deltaarrow.cli.render import print_json, print_rows
-from deltaarrow.pipeline import FollowReport, StepReport, follow_once, run_scripts, start_spark
+from deltaarrow.cli.render import print_json, print_rows, printable
+from deltaarrow.pipeline import (
+    Engine,
+    MergeReport,
+    OneNodeEngine,
+    SparkEngine,
+    StepReport,
+    run_scripts,
+    start_spark,
+)
 
-__all__ = ["follow", "pipeline", "run"]
+__all__ = ["pipeline", "run"]
 
 pipeline = typer.Typer(
     name="pipeline",
-    help="An ETL pipeline in Spark SQL, and its single-node half.",
+    help="Scripts of Spark SQL, on Spark or on one node.",
     no_args_is_help=True,
 )
-
-Lake = Annotated[str, typer.Option(metavar="DIR", help="The folder that the tables are in.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
 @pipeline.command()
 def run(
-    scripts: Annotated[str, typer.Argument(metavar="FOLDER", help="The scripts: .sql files.")],
-    lake: Lake,
-    events: Annotated[int, typer.Option(min=1, help="Events of a batch.")] = 1_000_000,
-    batch: Annotated[int, typer.Option(min=0, help="Number of the batch.")] = 0,
+    scripts: Annotated[
+        str, typer.Argument(metavar="PATH", help="The scripts: a folder of .sql files, or one of them.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="What stands for ${NAME} in the scripts; may be repeated."
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["spark", "duckdb"],
+        typer.Option(help="What runs the statements; duckdb runs MERGE and SET in this process."),
+    ] = "spark",
     first: Annotated[
         str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")
     ] = None,
+    interval: Annotated[
+        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run again and again; once if not said.")
+    ] = None,
     master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of text: a document a run.")
+    ] = False,
 ) -> None:
-    """Run scripts on Spark, one after the other; a batch may be run again, also from where it stopped."""
-    spark = start_spark(master)
+    """Run scripts of Spark SQL, one after the other, and report on the tables that they name."""
+    variables = _variables(settings or [])
+    statements: Engine = OneNodeEngine() if engine == "duckdb" else SparkEngine(start_spark(master))
+
+    def show(report: StepReport) -> None:
+        if not as_json and (interval is None or not report.is_idle):
+            _print_step(Console(), report)
+
+    while True:
+        reports = _run(statements, scripts, variables, first, show)
+        if as_json:
+            print_json([asdict(report) for report in reports])
+        if interval is None:
+            return
+        time.sleep(interval)
+
+
+def _variables(settings: Sequence[str]) -> dict[str, str]:
+    variables = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--set")
+        variables[name] = value
+    return variables
+
+
+def _run(
+    engine: Engine,
+    scripts: str,
+    variables: Mapping[str, str],
+    first: str | None,
+    show: Callable[[StepReport], None],
+) -> list[StepReport]:
+    """Run the scripts once, with a bar of progress, and show the report on each as it comes."""
     reports: list[StepReport] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     screen = Console(stderr=True)
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("")
         steps = run_scripts(
-            spark,
+            engine,
             scripts,
-            lake,
-            events=events,
-            batch=batch,
+            variables,
             first=first,
             on_statement=lambda script, done, count: progress.update(
                 task, description=script.name, completed=done, total=count
@@ -56,10 +107,8 @@ def run(
         )
         for report in steps:
             reports.append(report)
-            if not as_json:
-                _print_step(Console(), report)
-    if as_json:
-        print_json([asdict(report) for report in reports])
+            show(report)
+    return reports
 
 
 def _print_step(console: Console, report: StepReport) -> None:
@@ -69,36 +118,18 @@ def _print_step(console: Console, report: StepReport) -> None:
     ]
     if rows:
         print_rows(console, rows, ["table", "rows", "files"])
+    for merge in report.merges:
+        console.print(Text(printable(_said(merge))), soft_wrap=True)
     console.print(Text(f"{report.statements} statements, {report.seconds:.1f} s", style="dim"))
 
 
-@pipeline.command()
-def follow(
-    lake: Lake,
-    interval: Annotated[
-        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Look again and again; once if not said.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Bring gold in step with what is new in silver, on one node; Spark may go on writing."""
-    while True:
-        report = follow_once(lake)
-        if as_json:
-            print_json(asdict(report))
-        elif report.metrics is not None or interval is None:
-            Console().print(Text(_said(report)))
-        if interval is None:
-            return
-        time.sleep(interval)
-
-
-def _said(report: FollowReport) -> str:
-    if report.metrics is None:
-        return f"nothing new since version {report.last_version} of silver"
+def _said(merge: MergeReport) -> str:
+    if merge.metrics is None:
+        return "; ".join(
+            f"nothing new since version {last} of {path}" for path, (_, last) in merge.changes.items()
+        )
+    taken = "".join(f"versions {first} to {last} of {path} " for path, (first, last) in merge.changes.items())
     changed = ", ".join(
-        f"{report.metrics[f'num_target_rows_{what}']} {what}" for what in ("inserted", "updated", "deleted")
+        f"{merge.metrics[f'num_target_rows_{what}']} {what}" for what in ("inserted", "updated", "deleted")
     )
-    return (
-        f"versions {report.first_version} to {report.last_version} of silver: {report.groups} groups,"
-        f" {changed}"
-    )
+    return f"{taken}into {merge.table}: {merge.metrics['num_source_rows']} rows, {changed}"

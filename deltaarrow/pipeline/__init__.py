@@ -1,14 +1,18 @@
-"""The pipeline of ``sql/pipeline``: run on Spark by scripts, and followed on one node."""
+"""Scripts of Spark SQL run one after the other, on Spark or on one node, with a report on each."""
 
-from deltaarrow.pipeline.follow import FollowReport, follow_once
-from deltaarrow.pipeline.run import StepReport, run_scripts, start_spark
+from deltaarrow.pipeline.engine import Engine, MergeReport
+from deltaarrow.pipeline.one_node import OneNodeEngine
+from deltaarrow.pipeline.run import StepReport, run_scripts
 from deltaarrow.pipeline.script import Script, read_scripts
+from deltaarrow.pipeline.spark_engine import SparkEngine, start_spark
 
 __all__ = [
-    "FollowReport",
+    "Engine",
+    "MergeReport",
+    "OneNodeEngine",
     "Script",
+    "SparkEngine",
     "StepReport",
-    "follow_once",
     "read_scripts",
     "run_scripts",
     "start_spark",

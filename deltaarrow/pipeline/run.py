@@ -1,59 +1,40 @@
-"""Running scripts on Spark, one after the other, with a report on each.
+"""Running scripts on an engine, one after the other, with a report on each.
 
-The pipeline of ``sql/pipeline`` is such scripts. They are idempotent, so that a run which was stopped goes on
-from the script that it was at.
+The runner knows the tables that the statements name by path (``delta.`/data/orders` ``), and no other. Where
+scripts are idempotent, a run that was stopped goes on from the script that it was at.
 """
 
-import contextlib
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deltaarrow.errors import TableNotFoundError
+from deltaarrow.pipeline.engine import Engine, MergeReport
 from deltaarrow.pipeline.script import Script, read_scripts
-from deltaarrow.runtime.optional import require
+from deltaarrow.spark_sql import table_places
 from deltaarrow.table import DeltaTable
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-__all__ = ["StepReport", "run_scripts", "start_spark"]
-
-_TABLES = ("bronze/events", "silver/orders", "gold/daily_sales")
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
-_LOCAL_SETTINGS = {
-    "spark.sql.shuffle.partitions": "8",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
-    "spark.databricks.delta.snapshotPartitions": "2",
-}
-"""On one machine; the defaults, 200, 10000 and 50, are for clusters, and take minutes for small tables."""
-_CONFLICTS = {
-    "ConcurrentAppendException",
-    "ConcurrentDeleteDeleteException",
-    "ConcurrentDeleteReadException",
-    "ConcurrentTransactionException",
-    "ConcurrentWriteException",
-    "MetadataChangedException",
-    "ProtocolChangedException",
-}
-"""What delta-spark raises for a statement that another writer of the table was quicker than."""
+__all__ = ["StepReport", "run_scripts"]
 
 _MOST_TRIES = 20
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What one script has done: `rows` and `files` by table are those that its commits say they wrote."""
+    """What one script has done.
+
+    Attributes:
+        name: of the script.
+        title: of the script.
+        statements: how many it has.
+        seconds: how long it took.
+        rows: how many rows the commits of meanwhile, whoever made them, say that they wrote, by the path of
+            a table.
+        files: how many files, likewise.
+        merges: what the engine says of each MERGE; Spark says nothing.
+    """
 
     name: str
     title: str
@@ -61,88 +42,59 @@ class StepReport:
     seconds: float
     rows: Mapping[str, int]
     files: Mapping[str, int]
+    merges: Sequence[MergeReport]
 
-
-def start_spark(master: str = "local[2]") -> "SparkSession":
-    """Start a Spark session with delta-spark, or return the one that runs.
-
-    Raises `MissingDependencyError` where PySpark or delta-spark is not installed.
-    """
-    require("pyspark")
-    configure = require("delta").configure_spark_with_delta_pip
-    builder = require("pyspark.sql").SparkSession.builder.master(master).appName("deltaarrow pipeline")
-    local = _LOCAL_SETTINGS if master.startswith("local") else {}
-    for key, value in {**_SETTINGS, **local}.items():
-        builder = builder.config(key, value)
-    with _output_as_errors():
-        session: SparkSession = configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
-
-
-@contextlib.contextmanager
-def _output_as_errors() -> Iterator[None]:
-    """Let a process that is started meanwhile write to standard error alone, as VACUUM prints in the JVM."""
-    sys.stdout.flush()
-    output = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(output, 1)
-        os.close(output)
+    @property
+    def is_idle(self) -> bool:
+        """Whether the script merges changes, and there were none."""
+        return bool(self.merges) and all(merge.metrics is None for merge in self.merges)
 
 
 def run_scripts(
-    spark: "SparkSession",
-    folder: str | Path,
-    lake: str | Path,
+    engine: Engine,
+    scripts: str | Path,
+    variables: Mapping[str, object],
     *,
-    events: int = 1_000_000,
-    batch: int = 0,
     first: str | None = None,
     on_statement: Callable[[Script, int, int], Any] = lambda script, done, count: None,
 ) -> Iterator[StepReport]:
-    """Run the scripts of a folder and yield a report after each.
+    """Run the scripts of a folder, or one, and yield a report after each.
 
     Args:
-        spark: a session with delta-spark.
-        folder: of the scripts.
-        lake: the folder that the tables are in.
-        events: how many events a batch has.
-        batch: the number of the batch; one that was run before is run again, to the same end.
+        engine: what the statements run on.
+        scripts: the folder, or the file.
+        variables: what stands for ``${name}`` in the scripts, by name.
         first: the name of the script to begin with, or its beginning; all of them if None.
         on_statement: is told the script, and how many of how many statements are done.
 
-    A statement that conflicts with another writer, such as `follow_once`, has done nothing, and is run again.
+    A statement that conflicts with another writer of a table has done nothing, and is run again.
 
-    Raises `ValueError` for a `first` that no script has, and what Spark raises.
+    Raises, before anything is run, `ValueError` for a `first` that no script has, for a variable without a
+    value, and for a table by a relative path; later what the engine raises.
     """
-    if events < 1 or batch < 0:
-        raise ValueError("a pipeline runs batches from 0 on, of one event or more")
-    lake = Path(lake).resolve()
-    orders = max(1, events // 3)
-    variables = {"lake": str(lake), "events": events, "batch": batch, "orders": orders}
-    for script in _from(read_scripts(folder), first):
-        begun, before = time.perf_counter(), _versions(lake)
-        statements = script.statements(variables)
+    steps = [(script, script.statements(variables)) for script in _from(read_scripts(scripts), first)]
+    tables = [_tables(script, statements) for script, statements in steps]
+    for (script, statements), paths in zip(steps, tables, strict=True):
+        begun, before = time.perf_counter(), _versions(paths)
+        merges = []
         for done, statement in enumerate(statements):
             on_statement(script, done, len(statements))
-            _run(spark, statement)
+            merges.append(_run(engine, statement))
         on_statement(script, len(statements), len(statements))
-        rows, files = _written(lake, before)
+        rows, files = _written(before)
         seconds = time.perf_counter() - begun
-        yield StepReport(script.name, script.title, len(statements), seconds, rows, files)
+        told = [merge for merge in merges if merge is not None]
+        yield StepReport(script.name, script.title, len(statements), seconds, rows, files, told)
 
 
-def _run(spark: "SparkSession", statement: str) -> None:
+def _run(engine: Engine, statement: str) -> MergeReport | None:
     for left in reversed(range(_MOST_TRIES)):
         try:
-            spark.sql(statement).collect()
-            return
+            return engine.run(statement)
         except Exception as error:
-            if not left or type(error).__name__ not in _CONFLICTS:
+            if not left or not engine.is_conflict(error):
                 raise
+    raise AssertionError("unreachable")
 
 
 def _from(scripts: Sequence[Script], first: str | None) -> Sequence[Script]:
@@ -154,30 +106,42 @@ def _from(scripts: Sequence[Script], first: str | None) -> Sequence[Script]:
     raise ValueError(f"no script is named {first}; there are {[each.name for each in scripts]}")
 
 
-def _versions(lake: Path) -> dict[str, int]:
+def _tables(script: Script, statements: Sequence[str]) -> list[str]:
+    """The paths of the tables in a script, each once."""
+    found = [place.path for statement in statements for place in table_places(statement)]
+    for path in found:
+        if not Path(path).is_absolute() and ":" not in path:
+            raise ValueError(
+                f"{script.name} names the table delta.`{path}`: Spark takes no relative path,"
+                " so give the variables in it the whole path of a folder"
+            )
+    return list(dict.fromkeys(found))
+
+
+def _versions(paths: Sequence[str]) -> dict[str, int]:
     versions = {}
-    for name in _TABLES:
+    for path in paths:
         try:
-            versions[name] = DeltaTable(lake / name).version()
+            versions[path] = DeltaTable(path).version()
         except TableNotFoundError:
-            versions[name] = -1
+            versions[path] = -1
     return versions
 
 
-def _written(lake: Path, before: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+def _written(before: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     rows: dict[str, int] = {}
     files: dict[str, int] = {}
-    for name, version in before.items():
+    for path, version in before.items():
         try:
-            table = DeltaTable(lake / name)
+            table = DeltaTable(path)
         except TableNotFoundError:
             continue
         if table.version() == version:
             continue
         for commit in table.history(table.version() - version):
             metrics = commit.get("operationMetrics") or {}
-            rows[name] = rows.get(name, 0) + int(metrics.get("numOutputRows", 0))
-            files[name] = files.get(name, 0) + _files(metrics)
+            rows[path] = rows.get(path, 0) + int(metrics.get("numOutputRows", 0))
+            files[path] = files.get(path, 0) + _files(metrics)
     return rows, files
 
 

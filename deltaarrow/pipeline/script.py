@@ -5,19 +5,14 @@ script; one that would end a name in backquotes or a text is refused.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from deltaarrow.spark_sql import split_statements
+
 __all__ = ["Script", "read_scripts"]
 
-_TOKEN = re.compile(
-    r"(?P<comment>--[^\n]*|/\*.*?\*/)"
-    r"|(?P<quoted>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`(?:[^`]|``)*`)"
-    r"|(?P<end>;)"
-    r"|(?P<other>[^-/'\"`;]+|.)",
-    re.DOTALL,
-)
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _UNSAFE = re.compile(r"['\"`;\\\n]|--")
 
@@ -42,28 +37,16 @@ class Script:
     def statements(self, variables: Mapping[str, object]) -> list[str]:
         r"""Return the statements with the values of variables in their places.
 
-        Raises `ValueError` for a variable without a value, and for a value that is not safe to put there.
+        Raises `ValueError` for a variable without a value, and for a value that is not safe to put there;
+        `UnsupportedFeatureError` for a quote that is not closed.
 
         >>> Script("a", "SELECT ';' ; -- twice; or\nSELECT ${n}").statements({"n": 2})
         ["SELECT ';'", 'SELECT 2']
         """
-        return [_VARIABLE.sub(lambda found: _value(variables, found[1]), each) for each in self._split()]
-
-    def _split(self) -> Iterator[str]:
-        parts: list[str] = []
-        for token in _TOKEN.finditer(self.text):
-            if token.lastgroup == "end":
-                yield from _statement(parts)
-                parts = []
-            elif token.lastgroup != "comment":
-                parts.append(token[0])
-        yield from _statement(parts)
-
-
-def _statement(parts: list[str]) -> Iterator[str]:
-    text = "".join(parts).strip()
-    if text:
-        yield text
+        return [
+            _VARIABLE.sub(lambda found: _value(variables, found[1]), statement)
+            for statement in split_statements(self.text)
+        ]
 
 
 def _value(variables: Mapping[str, object], name: str) -> str:
@@ -75,12 +58,13 @@ def _value(variables: Mapping[str, object], name: str) -> str:
     return text
 
 
-def read_scripts(folder: str | Path) -> list[Script]:
-    """Return the scripts of a folder, in the order of their names.
+def read_scripts(place: str | Path) -> list[Script]:
+    """Return the scripts of a folder, in the order of their names; or the one at the path of a file.
 
     Raises `FileNotFoundError` where there are none.
     """
-    found = [Script(path.stem, path.read_text("utf-8")) for path in sorted(Path(folder).glob("*.sql"))]
-    if not found:
-        raise FileNotFoundError(f"{folder} holds no scripts: there is no file that ends in .sql")
-    return found
+    path = Path(place)
+    files = [path] if path.is_file() else sorted(path.glob("*.sql"))
+    if not files:
+        raise FileNotFoundError(f"{path} holds no scripts: there is no file that ends in .sql")
+    return [Script(file.stem, file.read_text("utf-8")) for file in files]

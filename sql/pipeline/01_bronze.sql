@@ -1,6 +1,8 @@
 -- Bronze: raw shop events as they arrive, every column a text. Among them are some that come twice, some that
 -- come late and some that are malformed. A batch that was loaded before is replaced.
 
+SELECT assert_true(${events} >= 1 AND ${batch} >= 0, 'batches have numbers from 0 on, and one event or more');
+
 CREATE TABLE IF NOT EXISTS delta.`${lake}/bronze/events` (
   batch BIGINT COMMENT 'the run that loaded the event',
   event_id STRING,
@@ -16,7 +18,7 @@ DELETE FROM delta.`${lake}/bronze/events` WHERE batch = ${batch};
 
 INSERT INTO delta.`${lake}/bronze/events`
 WITH numbered AS (
-  SELECT id, id % ${orders} AS number, pmod(hash(id, 17), 1000) AS chance
+  SELECT id, id % greatest(1, ${events} DIV 3) AS number, pmod(hash(id, 17), 1000) AS chance
   FROM range(${batch} * ${events}, (${batch} + 1) * ${events})
 ), events AS (
   SELECT

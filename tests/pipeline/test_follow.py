@@ -11,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.cli import pipeline as commands
 from deltaarrow.cli.app import app
 from deltaarrow.errors import CommitFailedError, ConcurrentTransactionException
-from deltaarrow.pipeline import follow_once
+from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.table.merger import TableMerger
+from tests.support.pipeline import FOLLOW, follow
 
 DAY = datetime.date(2026, 5, 1)
 ORDERS = pa.schema(
@@ -64,6 +66,12 @@ def lake(tmp_path):
     return tmp_path
 
 
+def taken_in(merge, lake):
+    """The versions of silver that a merge took in."""
+    assert merge.table == str(lake / "gold/daily_sales")
+    return merge.changes[str(lake / "silver/orders")]
+
+
 def silver(lake):
     return DeltaTable(lake / "silver/orders")
 
@@ -89,35 +97,35 @@ def change(lake):
 
 
 def test_groups_that_changed_are_merged_and_nothing_else(lake):
-    first = follow_once(lake)
-    assert (first.first_version, first.last_version, first.groups) == (0, 0, 6)
+    first = follow(lake)
+    assert (taken_in(first, lake), first.metrics["num_source_rows"]) == ((0, 0), 6)
     assert_in_step(lake)
     change(lake)
-    report = follow_once(lake)
-    assert (report.first_version, report.last_version) == (1, 4)
+    report = follow(lake)
+    assert taken_in(report, lake) == (1, 4)
     told = {what: report.metrics[f"num_target_rows_{what}"] for what in ("inserted", "updated", "deleted")}
     assert told == {"inserted": 1, "updated": 2, "deleted": 1}
     assert_in_step(lake)
 
 
 def test_what_was_taken_in_before_is_not_again(lake):
-    follow_once(lake)
+    follow(lake)
     version = gold(lake).version()
-    again = follow_once(lake)
-    assert (again.groups, again.metrics) == (0, None)
+    again = follow(lake)
+    assert (taken_in(again, lake), again.metrics) == ((1, 0), None)
     assert gold(lake).version() == version
 
 
 def test_follower_that_has_lost_its_place_finds_what_gold_should_not_have(lake):
     stray = {"order_date": DAY, "product": "z", "orders": 9, "quantity": 9, "revenue": Decimal(9)}
     write_deltalake(lake / "gold/daily_sales", pa.Table.from_pylist([stray], schema=SALES), mode="append")
-    assert follow_once(lake).metrics["num_target_rows_deleted"] == 1
+    assert follow(lake).metrics["num_target_rows_deleted"] == 1
     assert_in_step(lake)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_follower_stopped_around_its_commit_goes_on(lake, monkeypatch, after):
-    follow_once(lake)
+    follow(lake)
     change(lake)
     execute = TableMerger.execute
 
@@ -129,26 +137,26 @@ def test_follower_stopped_around_its_commit_goes_on(lake, monkeypatch, after):
     with monkeypatch.context() as patched:
         patched.setattr(TableMerger, "execute", stopped)
         with pytest.raises(KeyboardInterrupt):
-            follow_once(lake)
-    report = follow_once(lake)
+            follow(lake)
+    report = follow(lake)
     assert (report.metrics is None) == after
     assert_in_step(lake)
 
 
 def test_followers_at_the_same_time_take_each_version_once(lake):
-    follow_once(lake)
+    follow(lake)
     change(lake)
     together = threading.Barrier(3)
     reports, errors = [], []
 
-    def follow():
+    def follow_together():
         together.wait()
         try:
-            reports.append(follow_once(lake))
+            reports.append(follow(lake))
         except Exception as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=follow) for _ in range(3)]
+    threads = [threading.Thread(target=follow_together) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -168,21 +176,57 @@ def test_others_that_are_first_each_time_are_told_in_the_end(lake, monkeypatch):
 
     monkeypatch.setattr(TableMerger, "execute", refused)
     with pytest.raises(CommitFailedError, match="someone else was first"):
-        follow_once(lake)
+        follow(lake)
     assert len(tries) == 20
+
+
+def test_versions_that_an_earlier_release_took_in_are_not_taken_in_again(lake):
+    """The application that it recorded in the log of gold is that of the script."""
+    done = CommitProperties(app_transactions=[Transaction("deltaarrow.pipeline.follow", 0)])
+    write_deltalake(lake / "gold/daily_sales", SALES.empty_table(), mode="append", commit_properties=done)
+    assert follow(lake).metrics is None
+    change(lake)
+    assert taken_in(follow(lake), lake) == (1, 4)
 
 
 def test_command_says_what_was_done(lake):
     def run(*arguments):
-        done = CliRunner().invoke(app, ["pipeline", "follow", "--lake", str(lake), *arguments])
+        words = ["pipeline", "run", str(FOLLOW), "--engine", "duckdb", "--set", f"lake={lake}", *arguments]
+        done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         return done.stdout
 
-    assert run().strip() == "versions 0 to 0 of silver: 6 groups, 6 inserted, 0 updated, 0 deleted"
-    assert run().strip() == "nothing new since version 0 of silver"
+    source, target = lake / "silver/orders", lake / "gold/daily_sales"
+    said = run()
+    assert "daily_sales: Gold in step with silver, on one node" in said
+    assert f"versions 0 to 0 of {source} into {target}: 6 rows, 6 inserted, 0 updated, 0 deleted\n" in said
+    assert "2 statements, " in said
+    assert f"nothing new since version 0 of {source}\n" in run()
     change(lake)
-    told = json.loads(run("--json"))
-    assert (told["first_version"], told["last_version"]) == (1, 4)
+    ((told,),) = (step["merges"] for step in json.loads(run("--json")))
+    assert (told["table"], told["changes"]) == (str(target), {str(source): [1, 4]})
     assert told["metrics"]["num_target_rows_updated"] == 2
-    assert json.loads(run("--json"))["metrics"] is None
+    assert json.loads(run("--json"))[0]["merges"][0]["metrics"] is None
+    assert_in_step(lake)
+
+
+def test_command_that_runs_again_and_again_prints_what_is_new_alone(lake, monkeypatch):
+    waits = []
+
+    def wait(seconds):
+        waits.append(seconds)
+        if len(waits) == 2:
+            change(lake)
+        if len(waits) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.time, "sleep", wait)
+    words = ["pipeline", "run", str(FOLLOW), "--engine", "duckdb", "--set", f"lake={lake}", "--interval", "2"]
+    said = CliRunner().invoke(app, words).stdout
+    assert [line.partition(" of ")[0] for line in said.splitlines() if line.startswith("versions")] == [
+        "versions 0 to 0",
+        "versions 1 to 4",
+    ]
+    assert "nothing new" not in said
+    assert waits == [2, 2, 2]
     assert_in_step(lake)

@@ -2,15 +2,14 @@
 
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.pipeline import follow_once, run_scripts
+from deltaarrow.pipeline import SparkEngine, run_scripts
+from tests.support.pipeline import SCRIPTS, follow
 
-SCRIPTS = Path(__file__).parents[2] / "sql" / "pipeline"
 EVENTS = 600
 
 RECOMPUTED = """
@@ -34,7 +33,8 @@ def recomputed(spark, lake):
 
 
 def scripts(spark, lake, batch, first=None):
-    return run_scripts(spark, SCRIPTS, lake, events=EVENTS, batch=batch, first=first)
+    variables = {"lake": lake, "events": EVENTS, "batch": batch}
+    return run_scripts(SparkEngine(spark), SCRIPTS, variables, first=first)
 
 
 class Follower:
@@ -48,7 +48,7 @@ class Follower:
 
     def follow(self):
         while not self.stopped.is_set():
-            self.reports.append(follow_once(self.lake))
+            self.reports.append(follow(self.lake))
             time.sleep(0.05)
 
     def __enter__(self):
@@ -65,20 +65,22 @@ def test_a_batch_is_run_on_spark_and_followed_on_one_node(spark, tmp_path):
     reports = list(scripts(spark, tmp_path, 0))
     assert [report.name for report in reports] == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
-    follow_once(tmp_path)
+    follow(tmp_path)
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    with pytest.raises(Exception, match="batches have numbers from 0 on"):
+        next(scripts(spark, tmp_path, -1))
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_path):
     with pytest.raises(TableNotFoundError):
-        follow_once(tmp_path)
+        follow(tmp_path)
     reports = list(scripts(spark, tmp_path, 0))
     assert [report.name for report in reports] == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
     assert reports[0].title == "Bronze: raw shop events as they arrive, every column a text"
-    assert reports[0].rows["bronze/events"] > EVENTS
-    assert reports[1].rows["silver/orders"] == DeltaTable(tmp_path / "silver/orders").count()
+    assert reports[0].rows[str(tmp_path / "bronze/events")] > EVENTS
+    assert reports[1].rows[str(tmp_path / "silver/orders")] == DeltaTable(tmp_path / "silver/orders").count()
     assert all(min(report.files.values()) > 0 for report in reports[:3])
     assert all(report.seconds > 0 for report in reports)
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
@@ -86,7 +88,7 @@ def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_pa
         for report in scripts(spark, tmp_path, 1):
             if report.name == "03_gold":
                 break
-    assert follow_once(tmp_path).metrics is None or follower.reports
+    assert follow(tmp_path).metrics is None or follower.reports
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
     assert any(report.metrics is not None for report in follower.reports)
     # What was run before comes to the same, on either side.
@@ -94,7 +96,7 @@ def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_pa
     for batch in (1, 0):
         assert next(scripts(spark, tmp_path, batch, "02")).name == "02_silver"
         assert silver_rows(tmp_path) == known
-    assert follow_once(tmp_path).groups == 0
+    assert (follow(tmp_path).metrics or {"num_source_rows": 0})["num_source_rows"] == 0
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
     silver = DeltaTable(tmp_path / "silver/orders")
     assert silver.verify(deep=True).ok
@@ -107,10 +109,10 @@ def test_batches_are_run_on_spark_and_followed_on_one_node_at_once(spark, tmp_pa
 @pytest.mark.spark
 def test_gold_follows_a_batch_that_spark_has_left_at_silver(spark, tmp_path):
     list(scripts(spark, tmp_path, 0))
-    follow_once(tmp_path)
+    follow(tmp_path)
     batch = scripts(spark, tmp_path, 1)
     assert [next(batch).name, next(batch).name] == ["01_bronze", "02_silver"]
     assert gold_rows(tmp_path) != recomputed(spark, tmp_path)
-    report = follow_once(tmp_path)
+    report = follow(tmp_path)
     assert report.metrics["num_target_rows_updated"] > 0
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)

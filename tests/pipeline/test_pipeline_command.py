@@ -1,4 +1,4 @@
-"""``deltaarrow pipeline run`` and ``follow`` as processes, side by side, one of them killed on its way."""
+"""``deltaarrow pipeline run`` on Spark and on one node, as processes side by side, one killed on its way."""
 
 import contextlib
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from deltaarrow import DeltaTable
 from tests.support.modules import ROOT
+from tests.support.pipeline import FOLLOW, SCRIPTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -67,20 +68,41 @@ def is_in_step(lake):
 def test_run_is_killed_and_goes_on_while_the_other_half_follows(tmp_path):
     lake, log = tmp_path / "lake", tmp_path / "log.txt"
     silver, gold = lake / "silver/orders", lake / "gold/daily_sales"
-    run = ["run", str(ROOT / "sql/pipeline"), "--lake", str(lake), "--events", str(EVENTS), "--json"]
+    run = [
+        "run",
+        str(SCRIPTS),
+        "--set",
+        f"lake={lake}",
+        "--set",
+        f"events={EVENTS}",
+        "--set",
+        "batch=0",
+        "--json",
+    ]
+    follow = [
+        "run",
+        str(FOLLOW),
+        "--engine",
+        "duckdb",
+        "--set",
+        f"lake={lake}",
+        "--interval",
+        "0.1",
+        "--json",
+    ]
     with command(log, *run):
         wait_for(lambda: DeltaTable.is_deltatable(str(silver)))
     assert log.read_text() == ""
     with command(log, *run, "--from", "02") as process:
         wait_for(lambda: DeltaTable.is_deltatable(str(gold)))
         followed = tmp_path / "follow.txt"
-        with command(followed, "follow", "--lake", str(lake), "--interval", "0.1", "--json"):
+        with command(followed, *follow):
             assert process.wait(SECONDS) == 0, log.with_suffix(".err").read_text()[-3000:]
             wait_for(lambda: is_in_step(lake))
     steps = json.loads(log.read_text())
     assert [step["name"] for step in steps] == STEPS[1:]
-    assert steps[0]["rows"]["silver/orders"] == DeltaTable(silver).count() > 100
-    assert steps[0]["files"]["silver/orders"] > 0
+    assert steps[0]["rows"][str(silver)] == DeltaTable(silver).count() > 100
+    assert steps[0]["files"][str(silver)] > 0
     assert all(step["seconds"] > 0 for step in steps)
     assert '"metrics": {' in followed.read_text()
     assert DeltaTable(silver).verify(deep=True).ok

@@ -1,6 +1,7 @@
 """Running scripts: their order, where a run begins, what it says on its way and reports; without Spark."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -9,19 +10,19 @@ from typer.testing import CliRunner
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.cli import pipeline as commands
 from deltaarrow.cli.app import app
-from deltaarrow.errors import ConcurrentAppendException
-from deltaarrow.pipeline import run_scripts
+from deltaarrow.errors import ConcurrentAppendException, UnsupportedFeatureError
+from deltaarrow.pipeline import SparkEngine, run_scripts
 
-_SILVER = "APPEND `${lake}/silver/orders`"
+_SILVER = "APPEND delta.`${lake}/silver/orders`"
 SCRIPTS = {
-    "01_bronze": "-- Bronze: as it came. More.\nAPPEND `${lake}/bronze/events` ${events};",
-    "02_silver": f"-- Silver.\n{_SILVER} ${{orders}};\n{_SILVER} ${{batch}};",
+    "01_bronze": "-- Bronze: as it came. More.\nAPPEND delta.`${lake}/bronze/events` ${events};",
+    "02_silver": f"-- Silver.\n{_SILVER} 3;\n{_SILVER} ${{batch}};",
     "03_gold": "-- Gold.\nSELECT 1;",
 }
 
 
 class Session:
-    """Takes the place of a Spark session: ``APPEND `path` n`` appends so many rows."""
+    """Takes the place of a Spark session: ``APPEND delta.`path` n`` appends so many rows."""
 
     def __init__(self):
         self.statements = []
@@ -38,7 +39,7 @@ class Session:
         if statement.startswith("APPEND"):
             _, path, number = statement.split()
             rows = pa.table({"id": pa.array(range(int(number)), pa.int64())})
-            write_deltalake(path.strip("`"), rows, mode="append")
+            write_deltalake(path.removeprefix("delta.").strip("`"), rows, mode="append")
         return self
 
     def collect(self):
@@ -54,15 +55,24 @@ def folder(tmp_path):
     return path
 
 
+def run(spark, folder, lake, **options):
+    variables = {"lake": lake, "events": 9, "batch": 2}
+    return run_scripts(SparkEngine(spark), folder, variables, **options)
+
+
+def by_table(step):
+    """What a step has written, rows and files by the last two names of a table."""
+    assert set(step.rows) == set(step.files)
+    return {"/".join(Path(path).parts[-2:]): (step.rows[path], step.files[path]) for path in step.rows}
+
+
 def test_scripts_run_in_order_and_each_is_reported(folder, tmp_path):
     spark, said = Session(), []
     reports = list(
-        run_scripts(
+        run(
             spark,
             folder,
             tmp_path / "lake",
-            events=9,
-            batch=2,
             on_statement=lambda script, done, count: said.append((script.name, done, count)),
         )
     )
@@ -71,9 +81,12 @@ def test_scripts_run_in_order_and_each_is_reported(folder, tmp_path):
         ("02_silver", "Silver", 2),
         ("03_gold", "Gold", 1),
     ]
-    rows = [dict(each.rows) for each in reports]
-    assert rows == [{"bronze/events": 9}, {"silver/orders": 3 + 2}, {}]
-    assert [dict(each.files) for each in reports] == [{"bronze/events": 1}, {"silver/orders": 2}, {}]
+    assert [by_table(each) for each in reports] == [
+        {"bronze/events": (9, 1)},
+        {"silver/orders": (3 + 2, 2)},
+        {},
+    ]
+    assert [(each.merges, each.is_idle) for each in reports] == [([], False)] * 3
     assert all(each.seconds >= 0 for each in reports)
     assert said == [
         ("01_bronze", 0, 1),
@@ -89,13 +102,13 @@ def test_scripts_run_in_order_and_each_is_reported(folder, tmp_path):
 def test_run_that_fails_goes_on_from_the_script_that_it_was_at(folder, tmp_path):
     spark = Session()
     spark.failing = " 2"
-    steps = run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2)
+    steps = run(spark, folder, tmp_path / "lake")
     assert next(steps).name == "01_bronze"
     with pytest.raises(RuntimeError, match="no more"):
         next(steps)
     assert DeltaTable(tmp_path / "lake/silver/orders").count() == 3
     spark.failing = None
-    again = run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2, first="02")
+    again = run(spark, folder, tmp_path / "lake", first="02")
     assert [each.name for each in again] == ["02_silver", "03_gold"]
     assert DeltaTable(tmp_path / "lake/bronze/events").count() == 9
 
@@ -103,32 +116,58 @@ def test_run_that_fails_goes_on_from_the_script_that_it_was_at(folder, tmp_path)
 def test_statement_that_others_were_quicker_than_is_run_again(folder, tmp_path):
     spark = Session()
     spark.conflicts = 3
-    reports = list(run_scripts(spark, folder, tmp_path / "lake", events=9, batch=2))
-    assert [dict(each.rows) for each in reports] == [{"bronze/events": 9}, {"silver/orders": 3 + 2}, {}]
+    reports = list(run(spark, folder, tmp_path / "lake"))
+    assert [by_table(each) for each in reports] == [
+        {"bronze/events": (9, 1)},
+        {"silver/orders": (3 + 2, 2)},
+        {},
+    ]
     assert len(spark.statements) == 4 + 3
     spark.conflicts = 100
     with pytest.raises(ConcurrentAppendException):
-        next(run_scripts(spark, folder, tmp_path / "lake"))
+        next(run(spark, folder, tmp_path / "lake"))
     assert len(spark.statements) == 4 + 3 + 20
 
 
 def test_command_prints_a_report_of_each_step(folder, tmp_path, monkeypatch):
     masters = []
     monkeypatch.setattr(commands, "start_spark", lambda master: masters.append(master) or Session())
-    words = ["pipeline", "run", str(folder), "--lake", str(tmp_path / "lake"), "--events", "9"]
-    done = CliRunner().invoke(app, words)
+    words = ["pipeline", "run", str(folder), "--set", f"lake={tmp_path / 'lake'}", "--set", "events=9"]
+    done = CliRunner().invoke(app, [*words, "--set", "batch=0"])
     assert done.exit_code == 0, done.output
     assert "01_bronze: Bronze: as it came" in done.stdout
     assert "bronze/events" in done.stdout
     assert "2 statements, 0." in done.stdout
-    done = CliRunner().invoke(app, [*words, "--batch", "1", "--from", "02", "--json", "--master", "local[1]"])
+    words += ["--set", "batch=1", "--from", "02", "--json", "--master", "local[1]"]
+    done = CliRunner().invoke(app, words)
     assert [step["name"] for step in json.loads(done.stdout)] == ["02_silver", "03_gold"]
-    assert json.loads(done.stdout)[0]["rows"] == {"silver/orders": 4}
+    assert json.loads(done.stdout)[0]["rows"] == {str(tmp_path / "lake/silver/orders"): 4}
     assert masters == ["local[2]", "local[1]"]
 
 
 def test_script_that_is_not_there_is_named(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "start_spark", lambda master: Session())
-    done = CliRunner().invoke(app, ["pipeline", "run", str(folder), "--lake", str(tmp_path), "--from", "07"])
+    done = CliRunner().invoke(app, ["pipeline", "run", str(folder), "--from", "07"])
     assert done.exit_code == 1
     assert "no script is named 07" in done.stderr
+
+
+def test_what_cannot_be_run_is_told_before_anything_is(folder, tmp_path):
+    spark = Session()
+    with pytest.raises(ValueError, match="variable batch has no value"):
+        next(run_scripts(SparkEngine(spark), folder, {"lake": tmp_path, "events": 1}))
+    with pytest.raises(
+        ValueError, match=r"01_bronze names the table delta.`lake/bronze/events`.* no relative path"
+    ):
+        next(run(spark, folder, "lake"))
+    (folder / "04_late.sql").write_text("SELECT 'a")
+    with pytest.raises(UnsupportedFeatureError, match="' is not closed"):
+        next(run(spark, folder, tmp_path / "lake"))
+    assert spark.statements == []
+
+
+def test_setting_without_a_value_is_refused(folder):
+    for setting in ("lake", "=lake"):
+        done = CliRunner().invoke(app, ["pipeline", "run", str(folder), "--set", setting])
+        assert done.exit_code == 2
+        assert "is not NAME=VALUE" in done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deltaarrow.pipeline import Script, read_scripts, run_scripts
+from deltaarrow.pipeline import OneNodeEngine, Script, read_scripts, run_scripts
 
 
 def test_statements_end_at_semicolons_outside_of_quotes_and_comments():
@@ -34,6 +34,7 @@ def test_folders_and_scripts_that_are_not_there(tmp_path):
     (tmp_path / "01_a.sql").write_text("SELECT 1")
     assert [script.name for script in read_scripts(tmp_path)] == ["01_a", "02_b"]
     with pytest.raises(ValueError, match="no script is named 03"):
-        next(run_scripts(None, tmp_path, tmp_path, first="03"))
-    with pytest.raises(ValueError, match="batches"):
-        next(run_scripts(None, tmp_path, tmp_path, events=0))
+        next(run_scripts(OneNodeEngine(), tmp_path, {}, first="03"))
+    assert read_scripts(tmp_path / "02_b.sql") == [Script("02_b", "SELECT 2")]
+    with pytest.raises(FileNotFoundError, match="no scripts"):
+        read_scripts(tmp_path / "03_c.sql")
