@@ -128,10 +128,10 @@ def test_changes_since_the_last_merge_begin_with_all_rows(source, target):
         (2, 20, "insert", 1, False),
         (3, 30, "insert", 1, False),
     ]
-    times = {row["version"]: row["at"] for row in found}
-    history = {commit["version"]: commit["timestamp"] for commit in DeltaTable(source).history()}
-    assert {version: round(time.timestamp() * 1000) for version, time in times.items()} == {
-        version: history[version] for version in (1, 2)
+    feed = DeltaTable(source).load_cdf(1).read_all().select(["_commit_version", "_commit_timestamp"])
+    times = {row["_commit_version"]: row["_commit_timestamp"] for row in feed.to_pylist()}
+    assert {row["version"]: row["at"].replace(tzinfo=None) for row in found} == {
+        version: time.replace(tzinfo=None) for version, time in times.items()
     }
 
 
