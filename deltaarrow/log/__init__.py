@@ -1,4 +1,4 @@
-"""The Delta log: which files make a version, what they say, and what is written to them.
+"""The Delta log: its files, replaying them into a version, and writing them.
 
 Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the protocol.
 """

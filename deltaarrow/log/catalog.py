@@ -1,13 +1,13 @@
-"""Logs that a catalog manages: chapter "Catalog-managed tables" of the protocol.
+"""The log of a catalog-managed table: chapter "Catalog-managed tables" of the protocol.
 
-Of such a table the catalog alone knows which commits were made (*ratified*). Some are in the log under
-their usual names (*published*), some are files in ``_staged_commits`` and some only texts that the catalog
-holds (*inline*). `CatalogStore` shows them all as one log, so that nothing that reads a log need know:
+Only the catalog knows which commits of such a table were made (*ratified*). Some have their usual names in
+the log (*published*), some are files in ``_staged_commits``, and some are texts that only the catalog has
+(*inline*). `CatalogStore` presents them all as one log, so code that reads a log needs no special case:
 
-1. The catalog is asked before the folder is listed, so that no commit is missed that is published between.
-2. What the folder has of versions after the catalog's latest one is left out.
-3. A commit that the catalog gives stands for the published one of its version.
-4. Staged files that the catalog does not name were rejected, or are not ratified yet: they do not count.
+1. The catalog is asked before the folder is listed, so that a commit published in between is not missed.
+2. Files of versions after the catalog's latest version are left out.
+3. A ratified commit replaces the published one of the same version.
+4. Staged files that the catalog does not name are rejected or not yet ratified; they do not count.
 """
 
 import contextlib
@@ -37,15 +37,16 @@ __all__ = ["Catalog", "CatalogStore", "RatifiedCommit", "RatifiedCommits", "is_c
 
 @dataclass(frozen=True, slots=True)
 class RatifiedCommit:
-    """A commit that a catalog holds, with one of two places where it is.
+    """A commit that a catalog holds: either a staged file or an inline text.
 
     Args:
-        version: the version that it makes.
+        version: the version that the commit makes.
         staged_file: the name of the file in ``_delta_log/_staged_commits``, without folders.
-        content: the text of an inline commit, a JSON action a line.
+        content: the text of an inline commit, one JSON action per line.
 
     Raises:
-        ValueError: there is no place or two, or the file has not the name of a staged commit.
+        ValueError: both or neither of file and content are given, or the file name is not that of a staged
+            commit of this version.
     """
 
     version: int
@@ -54,7 +55,7 @@ class RatifiedCommit:
 
     def __post_init__(self) -> None:
         if self.version < 0:
-            raise ValueError(f"{self.version} is no version")
+            raise ValueError(f"{self.version} is not a version: versions count from 0")
         if (self.staged_file is None) == (self.content is None):
             raise ValueError(f"a ratified commit has either a staged file or content: version {self.version}")
         if self.staged_file is not None and staged_version(self.staged_file) != self.version:
@@ -69,14 +70,14 @@ class RatifiedCommit:
 
 
 class RatifiedCommits:
-    """The answer of a catalog; also a catalog that always gives this answer.
+    """A catalog's answer; also a catalog that always gives this answer.
 
     Args:
-        commits: those that the catalog still holds, without gaps. Published ones may be missing.
-        latest_version: the newest version of the table; that of the last commit if None.
+        commits: the commits that the catalog still holds, without gaps. Published ones may be missing.
+        latest_version: the newest version of the table; None means the version of the last commit.
 
     Raises:
-        ValueError: the commits do not follow each other, or there is none and no version.
+        ValueError: the versions have a gap or a duplicate, or neither a commit nor a version is given.
 
     >>> commits = RatifiedCommits([RatifiedCommit(7, content=b'{"txn":{"appId":"a","version":1}}')])
     >>> commits.latest_version
@@ -87,18 +88,18 @@ class RatifiedCommits:
         ordered = sorted(commits, key=lambda commit: commit.version)
         if latest_version is None:
             if not ordered:
-                raise ValueError("without commits the latest_version has to be given")
+                raise ValueError("give latest_version: there are no commits to take it from")
             latest_version = ordered[-1].version
         if latest_version < 0:
-            raise ValueError(f"{latest_version} is no version")
+            raise ValueError(f"latest_version {latest_version} is not a version: versions count from 0")
         for older, newer in itertools.pairwise(ordered):
             if newer.version == older.version:
-                raise ValueError(f"the ratified commit of version {older.version} is there twice")
+                raise ValueError(f"the ratified commit of version {older.version} is given twice")
             if newer.version != older.version + 1:
                 raise ValueError(f"the ratified commit of version {older.version + 1} is missing")
         if ordered and ordered[-1].version > latest_version:
             raise ValueError(
-                f"the ratified commit of version {ordered[-1].version} is after the latest version,"
+                f"the ratified commit of version {ordered[-1].version} is after the latest_version"
                 f" {latest_version}"
             )
         self.commits = tuple(ordered)
@@ -109,30 +110,29 @@ class RatifiedCommits:
         return f"RatifiedCommits(versions={held}, latest_version={self.latest_version})"
 
     def ratified_commits(self, start_version: int = 0) -> "RatifiedCommits":
-        """Return itself."""
+        """Return this object."""
         return self
 
 
 class Catalog(Protocol):
-    """What a catalog has to answer: which commits of the table were made."""
+    """The interface of a catalog: it tells which commits of the table were made."""
 
     def ratified_commits(self, start_version: int = 0) -> RatifiedCommits:
-        """Return the ratified commits that it holds, and the latest version of the table.
+        """Return the ratified commits that the catalog holds, and the latest version of the table.
 
-        Commits before `start_version` may be left out. Called whenever the log is listed.
+        Commits before `start_version` may be left out. The method is called whenever the log is listed.
         """
 
 
 def is_catalog_store(store: Store) -> bool:
-    """Whether the log in `store` is seen through a catalog."""
+    """Whether `store` shows the log of a catalog-managed table."""
     return isinstance(store, CatalogStore)
 
 
 class CatalogStore:
-    """The store of a table as its catalog wants it seen; it can only be read.
+    """A read-only store that shows a table as its catalog describes it.
 
-    A pickled one holds what the catalog said last instead of the catalog: where it arrives, the table
-    is at the versions that were known when it left.
+    Pickling replaces the catalog by its last answer: the unpickled table stays at the versions known then.
     """
 
     can_put_if_absent = False
@@ -155,15 +155,15 @@ class CatalogStore:
         return hash(self._store)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle with the last answer in the place of the catalog."""
+        """Pickle with the catalog's last answer in place of the catalog."""
         return CatalogStore, (self._store, self._said or self.catalog.ratified_commits())
 
     # --- the log ----------------------------------------------------------------------------------
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
-        """Return the files of a folder; those of the log as the catalog has them.
+        """Return the files of a folder; log files as the catalog describes them.
 
-        Raises `CorruptLogError` where neither the catalog nor the log has the latest version.
+        Raises `CorruptLogError` when neither the catalog nor the log has the commit of the latest version.
         """
         if folder != LOG_FOLDER:
             return self._store.list_from(folder, start)
@@ -186,14 +186,14 @@ class CatalogStore:
         ):
             raise CorruptLogError(
                 f"the catalog of {self.uri} says that the newest version is {said.latest_version},"
-                " and neither it nor the log has the commit of that version"
+                " but neither the catalog nor the log has the commit of that version"
             )
         return entries
 
     def _remember(self, first: int, commits: list[RatifiedCommit], latest_version: int) -> None:
-        """Keep an answer from version `first` on, with the older commits of former ones that precede it."""
+        """Keep an answer from version `first` on, and the directly preceding commits of earlier answers."""
         older = [each for each in (self._said.commits if self._said else ()) if each.version < first]
-        # Commits are published in order: before one that is missing all are published.
+        # Commits are published in order: if one is missing, all before it are published.
         if older and (not commits or commits[0].version != older[-1].version + 1):
             older = []
         self._said = RatifiedCommits([*older, *commits], latest_version)
@@ -211,7 +211,7 @@ class CatalogStore:
             version = staged_version(base) if folder == STAGED_FOLDER else None
             if version is None:
                 raise
-            # A staged file may be deleted once it is published, and the published one is its copy.
+            # A staged file may be deleted once it is published; the published commit is its copy.
             return self._store.read(commit_name(version))
 
     # --- all other files --------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class CatalogStore:
         return self._store.size(name)
 
     def identity(self, name: str) -> Hashable | None:
-        """Return what is another once the file is replaced."""
+        """Return a value that changes when the file is replaced."""
         return self._store.identity(name)
 
     def exists(self, name: str) -> bool:
@@ -253,15 +253,15 @@ class CatalogStore:
         return self._store.fsspec_filesystem()
 
     def reaching(self) -> contextlib.AbstractContextManager[None]:
-        """Return the block of the store beneath."""
+        """Return the context manager of the wrapped store."""
         return self._store.reaching()
 
     @property
     def filesystem_key(self) -> Hashable:
-        """That of the store beneath."""
+        """The key of the wrapped store."""
         return self._store.filesystem_key
 
-    # --- what is refused --------------------------------------------------------------------------
+    # --- refused ----------------------------------------------------------------------------------
 
     def put_if_absent(self, name: str, data: bytes) -> None:
         """Refuse."""
@@ -281,8 +281,8 @@ class CatalogStore:
 
     def _refuse(self, name: str, *_: Any) -> Never:
         raise UnsupportedFeatureError(
-            f"cannot change {name} of {self.uri}: tables that a catalog manages are changed through the"
-            " catalog, which this release does not do",
+            f"cannot change {name} of {self.uri}: a catalog manages this table, and this release only reads"
+            " such tables; make the change through the catalog",
             feature="catalogManaged",
         )
 

@@ -1,13 +1,13 @@
-"""What single commits changed: the files, and the rows of them, that a change data feed consists of.
+"""The file changes of single commits, from which a change data feed is made.
 
-Chapters "Change Data Files" and "Add CDC File" of the protocol. A stream that is no feed takes what commits
-added and nothing else (`read_additions`). The changes of a version are
+Chapters "Change Data Files" and "Add CDC File" of the protocol. A stream that is not a feed takes only the
+added files (`read_additions`). The changes of a version are
 
-1. the rows of its ``cdc`` files alone, where it has any;
-2. otherwise the rows of the files it added, as inserts, and of those it removed, as deletes, as far as
-   the actions say that they change data;
-3. of a data file that it removed with one deletion vector and added with another, the rows that are in
-   one of the two only: those newly marked are deletes, those no longer marked are inserts.
+1. only the rows of its ``cdc`` files, if it has any;
+2. otherwise the rows of added files, as inserts, and of removed files, as deletes, if the actions say that
+   they change data;
+3. for a data file removed with one deletion vector and added with another, the rows that only one of the two
+   marks: newly marked rows are deletes, rows no longer marked are inserts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from deltaarrow.storage import Store, decode_path
 __all__ = ["CommitChanges", "FileChange", "read_additions", "read_changes"]
 
 _WINDOW = 64
-"""So many commits are read at a time."""
+"""Commits read at a time."""
 
 _MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
@@ -34,9 +34,9 @@ JsonObject = Mapping[str, Any]
 class FileChange(NamedTuple):
     """Rows of one file that a commit changed.
 
-    `change_type` is ``insert`` or ``delete``, or None for a change data file, whose rows say themselves
-    what they are. The rows are those that `deletion_vector` does not mark and that `only_in`, where
-    there is one, does. `path` is a store name; `partition_values` is None where a ``remove`` has none.
+    `change_type` is ``insert`` or ``delete``, or None for a change data file, whose rows have their own
+    change types. The rows are those that `deletion_vector` does not mark and, if `only_in` is given, that
+    `only_in` marks. `path` is a store name; `partition_values` is None if a ``remove`` has none.
     """
 
     change_type: str | None
@@ -50,9 +50,9 @@ class FileChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """What a commit says for a change data feed, or for a stream of what is added.
+    """The actions of one commit that a change data feed, or a stream of added files, needs.
 
-    `removed` is a data file that it removed, if it did, as a change of data and not to put files together.
+    `removed` is a data file that the commit removed as a change of data, not for compaction, if any.
     """
 
     version: int
@@ -66,7 +66,7 @@ class CommitChanges:
 def read_changes(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitChanges]:
     """Yield the changes of commits, in the order given.
 
-    Raises `CorruptLogError`, naming the file, when one is torn or holds an ill-formed action.
+    Raises `CorruptLogError`, naming the file, when one is torn or has an ill-formed action.
     """
     return _read(store, commits, _changed_files)
 
@@ -74,7 +74,7 @@ def read_changes(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitCha
 def read_additions(store: Store, commits: Sequence[LogFile]) -> Iterator[CommitChanges]:
     """Yield the files that commits added as a change of data, as inserts, in the order of the log.
 
-    Raises what `read_changes` raises.
+    Raises the same errors as `read_changes`.
     """
     return _read(store, commits, _added_files)
 
@@ -133,7 +133,7 @@ def _last(actions: Sequence[JsonObject], key: str) -> JsonObject | None:
 
 
 def _is_merge_without_effect(info: JsonObject) -> bool:
-    # MERGE may rewrite files without changing a row of them and still say that data changed.
+    # MERGE may rewrite files without changing a row, and still say that data changed.
     metrics = info.get("operationMetrics") or {}
     return info.get("operation") == "MERGE" and all(metrics.get(name) == "0" for name in _MERGE_METRICS)
 
@@ -151,7 +151,7 @@ def _derived(
         before, after = _deletion_vector(remove), _deletion_vector(add)
         if before is None and after is None:
             raise CorruptLogError(f"{commit.name} adds and removes the same file, {path}")
-        # The rows are looked for in the file as it was, or is, alive: so the statistics hold for them.
+        # Use the action of the live file, before or after the commit: its statistics are true of the rows.
         if after is not None:
             yield _file_change("delete", remove, before, after)
         if before is not None:
@@ -165,7 +165,7 @@ def _by_path(commit: LogFile, actions: Iterable[JsonObject]) -> dict[str, JsonOb
     by_key = {FileActionKey.from_json(dict(action)): action for action in actions}
     by_path = {key.path: action for key, action in by_key.items()}
     if len(by_path) < len(by_key):
-        raise CorruptLogError(f"{commit.name} holds one data file twice, with different deletion vectors")
+        raise CorruptLogError(f"{commit.name} lists one data file twice, with different deletion vectors")
     return by_path
 
 

@@ -1,8 +1,8 @@
 """The columns of a checkpoint: chapter "Checkpoint Schema" of the protocol.
 
-Columns and types are those that delta-spark writes, but for one: a timestamp is a count of microseconds
-and not an INT96, which has no statistics, so that no row group could be left out by it. Which statistics
-and partition values a checkpoint holds is up to the properties of the table.
+Columns and types are delta-spark's, with one exception: timestamps are microseconds as integers, not INT96,
+because INT96 has no statistics to skip row groups by. The table properties decide which statistics and
+partition values a checkpoint holds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _ADD = {
     "defaultRowCommitVersion": "default_row_commit_version",
     "clusteringProvider": "clustering_provider",
 }
-"""The members of a checkpoint's `add`, each with the SQL of it over the columns of a file table."""
+"""The members of a checkpoint's `add`, each with its SQL over the columns of a file table."""
 
 _REMOVE = {
     "path": "log_path",
@@ -46,20 +46,20 @@ _REMOVE = {
     "baseRowId": "base_row_id",
     "defaultRowCommitVersion": "default_row_commit_version",
 }
-"""Those of a `remove`; its statistics and tags are left out, as the protocol has it."""
+"""The members of a `remove`; the protocol leaves out its statistics and tags."""
 
-# Of texts that DuckDB takes for times there are some that no other engine knows, such as 'infinity'.
+# DuckDB reads some texts as times that no other engine accepts, such as 'infinity'.
 _TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
 class CheckpointLayout:
-    """What the checkpoints of a table hold.
+    """The content of a table's checkpoints.
 
     Attributes:
-        statistics: the typed statistics; None where `delta.checkpoint.writeStatsAsStruct` is off.
-        partitions: physical name and type of the partition columns that are there as typed values.
-        has_json: whether statistics are there as texts.
+        statistics: the typed statistics; None if `delta.checkpoint.writeStatsAsStruct` is off.
+        partitions: physical name and type of the partition columns stored as typed values.
+        has_json: whether statistics are stored as JSON text.
     """
 
     statistics: TypedStatistics | None
@@ -68,7 +68,7 @@ class CheckpointLayout:
 
     @classmethod
     def of(cls, protocol: Protocol, metadata: Metadata) -> "CheckpointLayout":
-        """The layout that the properties of a table ask for."""
+        """The layout that the table properties ask for."""
         configuration = metadata.configuration
         has_json = properties.CHECKPOINT_WRITE_STATS_AS_JSON.parse(configuration)
         if not properties.CHECKPOINT_WRITE_STATS_AS_STRUCT.parse(configuration):
@@ -121,10 +121,10 @@ class CheckpointLayout:
         return struct
 
     def select_adds(self, source: str, files: CheckpointFiles | None) -> str:
-        """The SELECT of the members of `add` from that of a file table.
+        """The SELECT of the members of `add` from the SELECT of a file table.
 
-        `files` is the part of an older checkpoint from which `source` selects, None for commits; where
-        it has statistics as a struct, these are the column ``stats_parsed`` of `source`.
+        `files` is the part of an older checkpoint that `source` reads, None for commits. If the part has
+        statistics as a struct, they are the column ``stats_parsed`` of `source`.
         """
         members = dict(_ADD)
         if self.has_json:
@@ -145,10 +145,10 @@ class CheckpointLayout:
         return _select(members, source)
 
     def adds_of(self, files: pa.Table) -> pa.Array | None:
-        """The members of `add` of files of commits, given as a table of `FILE_SCHEMA`, without a query.
+        """The members of `add` for the files of commits, given as a table of `FILE_SCHEMA`, without a query.
 
-        Inner names are those of the table still. None where that takes a query: there are typed partition
-        values, or statistics of uncommon types.
+        Inner names are still those of the table. None if a query is needed: for typed partition values or
+        statistics of uncommon types.
         """
         if self.partitions:
             return None
@@ -167,7 +167,7 @@ class CheckpointLayout:
         return pa.StructArray.from_arrays(arrays, names=[member.name for member in self._add_type])
 
     def select_removes(self, source: str, files: CheckpointFiles | None) -> str:
-        """The SELECT of the members of `remove` from that of a table of tombstones."""
+        """The SELECT of the members of `remove` from the SELECT of a table of tombstones."""
         return _select(_REMOVE, source)
 
 

@@ -1,7 +1,7 @@
-"""What a checkpoint would lose: fields that this release does not know.
+"""Unknown fields that a checkpoint would lose.
 
-A checkpoint has the columns that are known, so where an action has another field none is written: the
-commits keep such fields, and may be cleaned up once a checkpoint stands for them.
+A checkpoint has columns for known fields only. If an action has another field, no checkpoint is written: the
+commits keep that field, but they may be deleted once a checkpoint replaces them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from deltaarrow.log.replay import LogState
 
 __all__ = ["ensure_nothing_is_lost"]
 
-# What says nothing that the other fields do not say; delta-spark leaves these out as well.
+# Fields that repeat other fields; delta-spark leaves them out as well.
 _DERIVED = {
     "add": frozenset({"stats_parsed", "partitionValues_parsed"}),
     "remove": frozenset({"stats_parsed", "partitionValues_parsed"}),
@@ -26,7 +26,7 @@ _DERIVED = {
 
 
 def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) -> Iterator[str]:
-    """Name the fields of an object, given as JSON, that a column of this type has no place for."""
+    """Name the fields of a JSON object for which a column of this type has no place."""
     known = {field.name: field.type for field in data_type}
     for key, item in value.items():
         if key not in known:
@@ -39,7 +39,7 @@ def _lost_fields(name: str, value: Mapping[str, Any], data_type: pa.StructType) 
 def _unplaced(
     path: tuple[str, ...], found: pa.StructType, wanted: pa.StructType
 ) -> Iterator[tuple[str, ...]]:
-    """Name the members of a column of an older checkpoint that the new one has no place for."""
+    """Name the members of an older checkpoint's column for which the new column has no place."""
     known = {field.name: field.type for field in wanted}
     for field in found:
         inner = (*path, field.name)
@@ -51,7 +51,7 @@ def _unplaced(
 
 
 def _lost_columns(state: LogState, files: CheckpointFiles) -> Iterator[str]:
-    """Name the unknown fields that file actions of an older checkpoint have, in whichever row."""
+    """Name the unknown fields that the file actions of an older checkpoint have in any row."""
     paths = [
         path
         for column in files.schema
@@ -71,10 +71,10 @@ def _lost_columns(state: LogState, files: CheckpointFiles) -> Iterator[str]:
 
 
 def ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_since: int) -> None:
-    """Raise `UnsupportedFeatureError`, naming them, when actions have fields that are not known here.
+    """Raise `UnsupportedFeatureError`, naming the fields, if actions have fields unknown to this release.
 
-    Looked at are the actions in `head`, and the files and tombstones of `state`, but for the tombstones
-    that are not newer than `tombstones_since`.
+    Checked are the actions in `head` and the files and tombstones of `state`, except tombstones not newer
+    than `tombstones_since`.
     """
     removes = (
         each for each in state.recent_removes() if (each.get("deletionTimestamp") or 0) > tombstones_since
@@ -91,7 +91,7 @@ def ensure_nothing_is_lost(state: LogState, head: Iterable[Action], tombstones_s
     if lost:
         names = ", ".join(sorted(lost))
         raise UnsupportedFeatureError(
-            f"no checkpoint of version {state.segment.version} of {state.store.uri} can be written: it"
-            f" would lose fields that this release does not know: {names}",
+            f"cannot write a checkpoint of version {state.segment.version} of {state.store.uri}: it would"
+            f" lose fields that this release does not know: {names}",
             feature=names,
         )

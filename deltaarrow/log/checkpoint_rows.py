@@ -1,7 +1,7 @@
-"""The rows of a checkpoint: chapter "Checkpoints" of the protocol, as a stream of bounded memory.
+"""The rows of a checkpoint, as a stream of bounded memory: chapter "Checkpoints" of the protocol.
 
-The file actions of an older checkpoint pass from its Parquet files through one query into record batches;
-never are all of them in memory.
+One query turns the file actions of an older checkpoint's Parquet files into record batches; they are never
+all in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,11 +17,11 @@ from deltaarrow.log.file_sources import FileSources
 __all__ = ["action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
 
 _ROWS_A_BATCH = 10_000
-"""So many rows at a time are taken from DuckDB, which holds several of such batches."""
+"""Rows per batch from DuckDB, which holds several such batches."""
 
 
 _MOST_SORTED = 250_000
-"""To sort so many takes about 150 MB of memory."""
+"""Sorting this many file actions takes about 150 MB of memory."""
 
 
 def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
@@ -36,10 +36,10 @@ def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
 def add_rows(
     files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int
 ) -> Iterator[pa.Table]:
-    """Yield the live files of a version, about so many `at_once`, as rows of a checkpoint.
+    """Yield the live files of a version as rows of a checkpoint, about `at_once` per table.
 
-    They are in the order of their partition values, so that the statistics of a row group tell which
-    partitions are in it; more than `_MOST_SORTED` are in the order of the older checkpoint.
+    They are sorted by partition values, so that the statistics of a row group narrow down its partitions;
+    more than `_MOST_SORTED` keep the order of the older checkpoint.
     """
     with files.open(AddFile.KEY) as opened:
         if sources := opened.sources(opened.schema.names):
@@ -53,11 +53,11 @@ def add_rows(
 def remove_rows(
     files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int, *, tombstones_since: int
 ) -> Iterator[pa.Table]:
-    """Yield the tombstones that are newer than `tombstones_since`, in milliseconds, likewise."""
+    """Yield tombstones newer than `tombstones_since`, in ms since the epoch, as rows like `add_rows`."""
     with files.open(RemoveFile.KEY) as opened:
         if sources := opened.sources(opened.schema.names):
             query = " UNION ALL ".join(layout.select_removes(sql, part) for sql, part in sources)
-            # A tombstone without a time counts as one of the epoch, as in delta-spark.
+            # A tombstone without a time counts as deleted at the epoch, as in delta-spark.
             query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
             batches = opened.cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
             yield from _file_rows(files, RemoveFile.KEY, batches, schema, at_once)
@@ -69,9 +69,7 @@ def _file_rows(
     for batch in _regrouped(batches, at_once):
         if not _is_complete(batch):
             files.state.blame_checkpoint(action)
-            raise CorruptLogError(
-                f"an {action} action of {files.state.store.uri} lacks a field that it must have"
-            )
+            raise CorruptLogError(f"an {action} action of {files.state.store.uri} lacks a required field")
         yield file_rows(action, conformed(batch.to_struct_array(), schema.field(action).type), schema)
 
 
@@ -79,7 +77,7 @@ _REQUIRED = ("path", "size", "partitionValues")
 
 
 def _is_complete(batch: pa.RecordBatch) -> bool:
-    """Whether no file action lacks a field that it must have."""
+    """Whether every file action has all required fields."""
     required = _REQUIRED if "clusteringProvider" in batch.schema.names else _REQUIRED[:1]
     if any(batch.column(name).null_count for name in required):
         return False
@@ -88,7 +86,7 @@ def _is_complete(batch: pa.RecordBatch) -> bool:
 
 
 def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Put batches together to such of so many rows, as near as whole batches come to it."""
+    """Combine batches into batches of about `rows` rows, without splitting any."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if held and sum(each.num_rows for each in held) + batch.num_rows > rows * 5 // 4:
@@ -101,7 +99,7 @@ def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Reco
 
 
 def conformed(array: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """Return an array as one of a type that differs from its own in names alone, or as to NULLs."""
+    """Return an array cast to a type that differs from its own only in field names or nullability."""
     if array.type.equals(data_type):
         return array
     if not pa.types.is_struct(data_type):

@@ -1,11 +1,11 @@
 """Writing checkpoints: chapters "Checkpoints", "V2 Spec" and "Last Checkpoint File" of the protocol.
 
 A checkpoint is the replayed state of a version: its protocol and metadata, the newest `txn` of every
-application, the domains, the live files and the tombstones, but for what has expired. A classic one is one
-file. A V2 one is a file with all but the file actions, under a name of its own, and sidecars that hold
-these; they are written side by side, and the file that names them comes after them. The hint in
-``_last_checkpoint`` follows only once the checkpoint is in place. Multi-part checkpoints, which are not
-atomic, are never written.
+application, the domains, the live files and the tombstones, without what has expired. A classic checkpoint
+is one file. A V2 checkpoint is a file of unique name with all but the file actions, and sidecars with the
+file actions; sidecars are written in parallel, and the file that names them is written last. The hint in
+``_last_checkpoint`` follows once the checkpoint is complete. Multi-part checkpoints are never written,
+because they are not atomic.
 """
 
 import uuid
@@ -44,29 +44,29 @@ from deltaarrow.storage import Store
 __all__ = ["ManifestFormat", "write_checkpoint"]
 
 ManifestFormat = Literal["parquet", "json"]
-"""What the file of a V2 checkpoint that names the sidecars is written as."""
+"""The format of the V2 checkpoint file that names the sidecars."""
 
 _ROWS_A_GROUP = 16_000
-"""Rows of a row group of a classic checkpoint; while it is written there are several copies of them."""
+"""Rows per row group of a classic checkpoint; memory holds several copies of a row group being written."""
 
 _ROWS_A_SIDECAR = 50_000
-"""As many as in a sidecar of delta-spark's."""
+"""As many rows as in delta-spark's sidecars."""
 
 _WRITERS = 2
-"""Sidecars that are encoded at a time; as many more wait in memory."""
+"""Sidecars encoded at the same time; as many more wait in memory."""
 
 
 def write_checkpoint(
     state: LogState, *, manifest_format: ManifestFormat = "parquet", clock: Clock = system_clock
 ) -> str:
-    """Write the checkpoint of a replayed segment and the hint to it; return its store name.
+    """Write the checkpoint of a replayed segment and its hint; return the checkpoint's store name.
 
-    The properties of the table say of which kind it is and what it holds. A classic checkpoint that
-    another writer has put there first is as good, and is replaced by the same content.
+    The table properties decide its kind and content. A classic checkpoint that another writer has just
+    written is replaced by one with the same content.
 
-    Raises `UnsupportedFeatureError`, naming them, when actions have fields that are not known here,
-    `CorruptLogError` when the version checksum counts other files, and `DeltaProtocolError` when V2
-    checkpoints are asked for by a table that does not have their feature.
+    Raises `UnsupportedFeatureError`, naming the fields, if actions have fields unknown to this release,
+    `CorruptLogError` if the version checksum counts other files, and `DeltaProtocolError` if the table asks
+    for V2 checkpoints without supporting their feature.
     """
     configuration = state.metadata.configuration
     now = clock()
@@ -82,7 +82,7 @@ def write_checkpoint(
         if not is_supported(state.protocol, "v2Checkpoint"):
             raise DeltaProtocolError(
                 f"delta.checkpointPolicy of {state.store.uri} is v2, but its protocol does not list the"
-                " table feature v2Checkpoint"
+                " table feature v2Checkpoint: add the feature, or set the property to classic"
             )
         schema = layout.sidecar_schema
         writer = _SidecarWriter(state.store, state.segment.version, schema, clock)
@@ -104,7 +104,7 @@ def _head(state: LogState, now: int) -> list[Action]:
     transactions = list(state.transactions.values())
     if retention is not None:
         since = now - _milliseconds(retention)
-        # As delta-spark does: one without a time has expired.
+        # As in delta-spark: one without a time has expired.
         transactions = [t for t in transactions if t.last_updated is not None and t.last_updated > since]
     return [state.protocol, state.metadata, *transactions, *state.domains.values()]
 
@@ -112,7 +112,7 @@ def _head(state: LogState, now: int) -> list[Action]:
 def _files(
     state: LogState, layout: CheckpointLayout, schema: pa.Schema, at_once: int, tombstones_since: int
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of file actions, about so many `at_once`, with the kind of action."""
+    """Yield tables of about `at_once` file action rows, each with its kind of action."""
     carried = incremental_adds(state, layout, schema.field(AddFile.KEY).type)
     if carried is not None:
         yield AddFile.KEY, file_rows(AddFile.KEY, carried, schema)
@@ -125,9 +125,9 @@ def _files(
 
 
 def _counted(state: LogState, files: Iterator[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield what is given, and raise at the end where the version checksum counts other live files.
+    """Yield `files` unchanged; raise at the end if the version checksum counts other live files.
 
-    Damage in an older checkpoint would otherwise become that of the table.
+    This keeps damage in an older checkpoint out of the new one.
     """
     count = size = 0
     for action, rows in files:
@@ -142,7 +142,7 @@ def _counted(state: LogState, files: Iterator[tuple[str, pa.Table]]) -> Iterator
 def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
-    # As Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
+    # As in Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
     return pq.ParquetWriter(
         sink, schema, compression="snappy", store_decimal_as_integer=True, store_schema=False
     )
@@ -154,7 +154,7 @@ def _write_classic(
     version = state.segment.version
     name = checkpoint_name(version)
     counts = {AddFile.KEY: 0, RemoveFile.KEY: 0}
-    # A file that replaces another one has to be there as a whole. Encoded, a million files are 40 MB.
+    # A file that replaces another must be written as a whole. Encoded, a million files take 40 MB.
     sink = pa.BufferOutputStream()
     with _parquet_writer(sink, schema) as writer:
         pending = action_rows(head, schema)
@@ -178,7 +178,7 @@ def _write_classic(
 
 @dataclass
 class _SidecarWriter:
-    """Writes sidecars, several at a time."""
+    """Writes sidecars, several at the same time."""
 
     store: Store
     version: int
@@ -194,14 +194,14 @@ class _SidecarWriter:
         return Sidecar(path=name, size_in_bytes=size, modification_time=self.clock())
 
     def write_all(self, parts: Iterator[tuple[str, pa.Table]]) -> tuple[list[Sidecar], dict[str, int]]:
-        """Write a sidecar for every part; return them, and how many actions of each kind they hold."""
+        """Write a sidecar for every part; return them and the number of actions of each kind."""
         counts = {AddFile.KEY: 0, RemoveFile.KEY: 0}
         writing: list[Future[Sidecar]] = []
         try:
             with ThreadPoolExecutor(_WRITERS) as pool:
                 for action, rows in parts:
                     if len(writing) >= 2 * _WRITERS:
-                        # What is under way is in memory.
+                        # Sidecars being written are in memory.
                         writing[-2 * _WRITERS].result()
                     counts[action] += rows.num_rows
                     writing.append(pool.submit(self.write, rows))
@@ -225,7 +225,7 @@ def _write_v2(
     sidecar_bytes = sum(sidecar.size_in_bytes for sidecar in sidecars)
     metadata = CheckpointMetadata(
         version=version,
-        # What delta-spark tells its readers here.
+        # delta-spark writes this tag for its readers.
         tags={
             "sidecarNumActions": str(sum(counts.values())),
             "sidecarSizeInBytes": str(sidecar_bytes),

@@ -1,9 +1,8 @@
 """Reading checkpoints: chapters "Checkpoints", "V2 Spec" and "Checkpoint Schema" of the protocol.
 
-A checkpoint is opened narrowly: its few actions that are not about files are read at once, the file
-actions stay where they are, as Parquet files for a query (`CheckpointFiles.sql`). Which content a
-checkpoint has is told by its columns and never by its name, because V2 content stands under classic
-names as well.
+Opening a checkpoint reads only its few actions that are not about files. The file actions stay in their
+Parquet files for queries (`CheckpointFiles.sql`). The columns tell which content a checkpoint has, never its
+name, because V2 content is also stored under classic names.
 """
 
 import contextlib
@@ -54,23 +53,23 @@ _FEW_ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFiles:
-    """Parquet files of one schema that hold file actions, and how to ask them."""
+    """Parquet files of one schema that hold file actions, and the SQL to query them."""
 
     names: tuple[str, ...]
     schema: pa.Schema
 
     @property
     def stats_parsed_type(self) -> pa.DataType | None:
-        """The type of the statistics as a struct; None where there are none."""
+        """The type of the statistics as a struct; None without such statistics."""
         return self._type_in_add("stats_parsed")
 
     @property
     def has_json_statistics(self) -> bool:
-        """Whether statistics are there as texts, and not only as a struct."""
+        """Whether statistics are stored as text, not only as a struct."""
         return self._type_in_add("stats") is not None
 
     def holds(self, action: str) -> bool:
-        """Whether there may be `add` or `remove` actions."""
+        """Whether the files may hold `add` or `remove` actions."""
         return bool(self.schema.get_field_index(action) >= 0)
 
     def _type_in_add(self, name: str) -> pa.DataType | None:
@@ -90,11 +89,11 @@ class CheckpointFiles:
     ) -> str | None:
         """Return a SELECT of the `add` or `remove` actions; None when the files hold none.
 
-        `columns` are names out of `types`, ``deletion_vector_id``, ``place`` (see
-        `deltaarrow.log.row_numbers`) or, where there is a `stats_parsed_type`, ``stats_parsed``. A column
-        that these files do not have is NULL, as an absent field of the JSON form is. `among` is a condition
-        on ``file_row_number``; where it leaves rows without such an action, these are NULL in all columns
-        but the place.
+        `columns` are names from `types`, ``deletion_vector_id``, ``place`` (see
+        `deltaarrow.log.row_numbers`) or, if there is a `stats_parsed_type`, ``stats_parsed``. A column
+        that these files do not have is NULL, like an absent field in JSON. `among` is a condition on
+        ``file_row_number``; rows that it keeps but that hold no such action are NULL in all columns except
+        ``place``.
         """
         index = self.schema.get_field_index(action)
         if index < 0:
@@ -104,7 +103,7 @@ class CheckpointFiles:
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
         files = ", ".join(quote_file(store.location(name)) for name in self.names)
-        # Hive partitioning would take `a=b` in the path of a table for a column of the checkpoint.
+        # Hive partitioning would turn `a=b` in the table's path into a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
             f" WHERE {f'{action}.path IS NOT NULL' if among is None else among}"
@@ -129,7 +128,7 @@ def _column_sql(action: str, struct: pa.DataType, name: str, types: pa.Schema) -
     has_column = struct.get_field_index(key) >= 0
     if name == "stats" and (place := struct.get_field_index("stats_parsed")) >= 0:
         parsed = f"{action}.stats_parsed"
-        # To spell members takes time to plan, and hardly any file has a struct where others have texts.
+        # Spelling out members takes planning time, and few files have a struct where others have text.
         if has_column:
             return f"coalesce({action}.stats, to_json({parsed})::VARCHAR)"
         return struct_text_sql(parsed, struct.field(place).type)
@@ -174,9 +173,9 @@ def _deletion_vector_id_sql(action: str, struct: pa.DataType) -> str:
 
 @dataclass(slots=True)
 class CheckpointHead:
-    """What a checkpoint says beside its file actions.
+    """The actions of a checkpoint that are not about files.
 
-    Of the actions of a V2 checkpoint in JSON form the file actions are kept, in `json_actions`.
+    For a V2 checkpoint in JSON form, `json_actions` keeps the file actions.
     """
 
     protocol: Protocol | None = None
@@ -189,7 +188,7 @@ class CheckpointHead:
     cache: CacheSpace = field(default_factory=CacheSpace, compare=False)
 
     def take(self, key: str, value: Mapping[str, Any]) -> None:
-        """Take in one action, given as its key and the inside of its object."""
+        """Add one action, given as its key and its JSON object."""
         match key:
             case "protocol":
                 self.protocol = parse_fields(Protocol, value)
@@ -208,7 +207,7 @@ class CheckpointHead:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out what is NULL, as JSON leaves out what is absent."""
+    """Leave out NULL members, as JSON leaves out absent ones."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return value
@@ -216,9 +215,9 @@ def _without_nulls(value: Any) -> Any:
 
 @contextlib.contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Raise `CorruptLogError` with the name of the file for whatever is wrong with it.
+    """Turn any error about the file's content into a `CorruptLogError` with its name.
 
-    That the system or the store fails at it is a `StorageError`.
+    A failure of the system or the store becomes a `StorageError`.
     """
     try:
         yield
@@ -232,7 +231,7 @@ def _reading(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _open_parquet(store: Store, name: str) -> "Iterator[tuple[pq.ParquetFile, Footer]]":
-    """Open a Parquet file whose footer has been checked, and whose columns are what actions look like."""
+    """Open a Parquet file after checking its footer and that its columns have the types of actions."""
     import pyarrow.parquet as pq
 
     with store.arrow_filesystem().open_input_file(store.arrow_path(name)) as source:
@@ -246,18 +245,18 @@ def _open_parquet(store: Store, name: str) -> "Iterator[tuple[pq.ParquetFile, Fo
 
 
 def _ensure_equal_nulls(footer: Footer) -> None:
-    """Refuse statistics by which members that every file action must have are not NULL in the same rows."""
+    """Raise if statistics say that required members of a file action are NULL in different rows."""
     for action in ("add", "remove"):
         wanted = {(action, member) for member in _NEVER_APART[action]}
         leaves = [number for number, leaf in enumerate(footer.leaves) if leaf.path in wanted]
         for group in footer.row_groups:
             counts = {group.chunks[leaf].null_count for leaf in leaves} - {None}
             if len(counts) > 1:
-                raise CorruptLogError(f"its statistics count the {action} actions in different ways")
+                raise CorruptLogError(f"its statistics contradict each other on the {action} actions")
 
 
 def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> bool:
-    """Take in what is not about files; return whether there is a column for these."""
+    """Add the actions that are not about files; return whether there is a column for file actions."""
     with _open_parquet(store, name) as (file, footer):
         schema = file.schema_arrow
         leaves = {column: footer.leaves_below(column) for column in schema.names}
@@ -269,11 +268,11 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> bool:
             ]
             for batch in _few_rows_at_a_time(file, number, columns):
                 for column, values in zip(batch.schema.names, batch.columns, strict=True):
-                    # One by one: to drop the NULLs in Arrow would load all of its functions.
+                    # One by one: dropping the NULLs in Arrow would load all of its functions.
                     for row in present_rows(values):
                         value = values[row].as_py(maps_as_pydicts="strict")
                         head.take(column, _without_nulls(value))
-        # A part without rows of a kind need not be asked for them.
+        # A file without rows of a kind need not be queried for it.
         held = [
             action
             for action in ("add", "remove")
@@ -287,7 +286,7 @@ def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> bool:
 def _few_rows_at_a_time(
     file: "pq.ParquetFile", row_group: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Read columns in which next to all rows are NULL: in large batches these take tens of megabytes."""
+    """Read columns that are almost entirely NULL; large batches of these would take tens of megabytes."""
     if columns:
         yield from file.iter_batches(_FEW_ROWS, row_groups=[row_group], columns=columns, use_threads=False)
 
@@ -328,7 +327,7 @@ def _is_text_list(data_type: pa.DataType) -> bool:
     return is_list and _is_text(data_type.value_type)
 
 
-# What a column has to be like; the members of a struct, with whether they have to be there.
+# What a column must look like: a test of its type, or the members of a struct and whether each is required.
 _Rule = Callable[[pa.DataType], bool] | dict[str, tuple[bool, "_Rule"]]
 
 _DELETION_VECTOR: _Rule = {
@@ -378,17 +377,17 @@ _ACTIONS: dict[str, dict[str, tuple[bool, _Rule]]] = {
     "domainMetadata": {"domain": (True, _is_text), "configuration": (True, _is_text)},
     "sidecar": {"path": (True, _is_text), "sizeInBytes": (True, pa.types.is_integer)},
 }
-"""The columns that a checkpoint may have, and what has to be in them where it has them."""
+"""The columns that a checkpoint may have, and the required type of each."""
 
 
 def _ensure_type(path: str, data_type: pa.DataType, rule: _Rule) -> None:
-    """Refuse a column that a cast might make into something that nobody wrote."""
+    """Raise for a column whose cast might produce values that nobody wrote."""
     if not isinstance(rule, dict):
         if not (pa.types.is_null(data_type) or rule(data_type)):
-            raise CorruptLogError(f"the column {path} is of type {data_type}")
+            raise CorruptLogError(f"the column {path} has the wrong type {data_type}")
         return
     if not pa.types.is_struct(data_type):
-        raise CorruptLogError(f"the column {path} is of type {data_type}")
+        raise CorruptLogError(f"the column {path} has the wrong type {data_type}")
     for name, (is_required, inner) in rule.items():
         index = data_type.get_field_index(name)
         if index >= 0:
@@ -405,7 +404,7 @@ def _sidecar_name(sidecar: Sidecar) -> str:
 
 
 def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
-    """Read what a checkpoint says beside its files, and find where its file actions are.
+    """Read the actions that are not about files, and find the files that hold the file actions.
 
     Raises `CorruptLogError`, naming the file, when the checkpoint or one of its sidecars cannot be read.
     """
@@ -422,13 +421,13 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
             has_files = True
         else:
             with _reading(file.name):
-                # A part of a checkpoint may have none.
+                # A part of a multi-part checkpoint may have none.
                 has_files |= _read_parquet_head(store, file.name, head)
     if not has_files:
         names = " and ".join(file.name for file in checkpoint.files[:: max(1, len(checkpoint.files) - 1)])
         raise CorruptLogError(f"{names}: there is neither a column add nor a column sidecar")
     with _reading(checkpoint.files[0].name):
-        # A sidecar that is named twice is read once.
+        # A sidecar named twice is read once.
         sidecars = dict.fromkeys(map(_sidecar_name, head.sidecars))
     for name in sidecars:
         with _reading(name), _open_parquet(store, name) as (opened, _):
@@ -442,7 +441,7 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
 def read_file_actions(store: Store, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
     """Read the file actions of a Parquet file of this schema as a commit has them, without typed values.
 
-    For files with few of them: every one becomes an object. Raises `CorruptLogError`, naming the file.
+    Each action becomes an object, so use it for small files only. Raises `CorruptLogError`, naming the file.
     """
     import pyarrow.parquet as pq
 
@@ -470,7 +469,7 @@ def _file_action(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_complete(files: pa.Table, action: str) -> bool:
-    """Whether no file action lacks a field of those that are in the table."""
+    """Whether every file action has all required fields among the columns of the table."""
     required = {"path", "size", "partition_values"} if action == AddFile.KEY else {"path"}
     if any(files.column(name).null_count for name in required.intersection(files.column_names)):
         return False
@@ -481,7 +480,7 @@ def is_complete(files: pa.Table, action: str) -> bool:
 
 
 def read_sidecar_names(store: Store, file: LogFile) -> set[str]:
-    """Read which sidecars the file of a checkpoint names; their base names. `CorruptLogError` if it fails."""
+    """Read the base names of the sidecars that a checkpoint file names; `CorruptLogError` if that fails."""
     head = CheckpointHead()
     if file.name.endswith(".json"):
         actions = read_commit(store, file.name)

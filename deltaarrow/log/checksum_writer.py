@@ -1,9 +1,9 @@
-"""Version checksums of commits that are made: chapter "Version Checksum File" of the protocol.
+"""Version checksums of new commits: chapter "Version Checksum File" of the protocol.
 
-The checksum of a version follows from that of the one before and the actions of the commit, so it costs the
-same however large the table is. Where that does not do, because nothing is said of the version before, or an
-action does not tell what it takes away, it is counted out of the live files. The files themselves are not
-listed in it (`allFiles`), as in delta-spark once they are more than a few.
+The checksum of a version is computed from the previous one and the actions of the commit, so its cost does
+not depend on the size of the table. If that is impossible, because there is no previous checksum or an action
+does not state what it removes, the live files are counted. The files themselves are not listed in it
+(`allFiles`), as in delta-spark beyond a few files.
 """
 
 from bisect import bisect_right
@@ -45,16 +45,16 @@ _SIZE_BINS = (
     *range(2048 * _MB, 4096 * _MB, 256 * _MB),
     *(1 << power for power in range(32, 39)),
 )
-"""Where the bins of delta-spark begin: finest around 128 MiB, the size that files should have."""
+"""delta-spark's bin boundaries: finest around 128 MiB, the recommended file size."""
 _DELETED_BINS = (0, 1, *(10**power for power in range(1, 8)), (1 << 31) - 1)
-# With more of them delta-spark says nothing of any.
+# With more than this delta-spark writes none of them.
 _MOST_TRANSACTIONS = 100
 _MOST_DOMAINS = 10
 
 
 @dataclass
 class _Totals:
-    """Live files and their deleted rows, counted."""
+    """Counts of live files and their deleted rows."""
 
     files: int = 0
     bytes: int = 0
@@ -66,7 +66,7 @@ class _Totals:
 
     @classmethod
     def of_checksum(cls, said: VersionChecksum) -> Self | None:
-        """What a checksum counts; None where it leaves something out, or has other bins."""
+        """The counts in a checksum; None if it lacks some or has other bins."""
         histogram = said.file_size_histogram
         if histogram is None or histogram.sorted_bin_boundaries != _SIZE_BINS:
             return None
@@ -101,9 +101,9 @@ class _Totals:
         vectors = files.column("deletion_vector").combine_chunks()
         marked = numbers_of(pc.struct_field(vectors.drop_null(), "cardinality"))
         deleted = np.zeros(len(sizes), np.int64)
-        deleted[: len(marked)] = marked  # in whatever order
+        deleted[: len(marked)] = marked  # their order does not matter
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
-        # Summed as integers: weights would make doubles of them.
+        # Summed as integers: the `weights` of `bincount` would convert them to floats.
         totals = np.zeros(len(_SIZE_BINS), np.int64)
         np.add.at(totals, bins, sizes)
         deleted_bins = np.searchsorted(_DELETED_BINS, deleted, side="right") - 1
@@ -118,7 +118,7 @@ class _Totals:
         )
 
     def count(self, file: AddFile | RemoveFile, sign: int) -> bool:
-        """Count a file in (1) or out (-1); False where that cannot be."""
+        """Add a file (sign 1) or subtract it (sign -1); False if its size is unknown or negative."""
         vector = file.deletion_vector
         deleted = 0 if vector is None else vector.cardinality
         if file.size is None or file.size < 0 or deleted < 0:
@@ -138,11 +138,11 @@ class _Totals:
 
     @property
     def are_possible(self) -> bool:
-        """Whether no number is below zero, as it becomes when more is taken away than was there."""
+        """Whether no count is below zero; one is if more was subtracted than was there."""
         return min(self.deleted, self.vectors, *self.counts, *self.sizes, *self.deleted_counts) >= 0
 
     def checksum(self, protocol: Protocol, metadata: Metadata) -> VersionChecksum:
-        """The checksum of a version with these files; deleted rows are told where there can be any."""
+        """The checksum of a version with these files; it counts deleted rows if the protocol allows any."""
         tells_deleted = is_supported(protocol, "deletionVectors")
         return VersionChecksum(
             table_size_bytes=self.bytes,
@@ -165,30 +165,30 @@ def count_checksum(
     transactions: Mapping[str, SetTransaction],
     domains: Mapping[str, DomainMetadata],
 ) -> VersionChecksum:
-    """Return the checksum of a version by all that is in it.
+    """Compute the checksum of a version from its complete content.
 
     Args:
         files: the live files, with the columns `size` and `deletion_vector`.
-        protocol: of the version.
-        metadata: of the version.
-        transactions: by application.
-        domains: those that are not removed, by name.
+        protocol: the protocol of the version.
+        metadata: the metadata of the version.
+        transactions: the `txn` actions, by application.
+        domains: the domains that are not removed, by name.
     """
     checksum = _Totals.of_files(files).checksum(protocol, metadata)
     return _with_accounts(checksum, transactions, domains)
 
 
 def next_checksum(previous: VersionChecksum | None, actions: Sequence[Action]) -> VersionChecksum | None:
-    """Return the checksum of the version that a commit makes.
+    """Compute the checksum of the version that a commit makes from the previous one.
 
-    Every file that is added must be new to the table, and every one that is removed must be live in it.
+    Every added file must be new to the table, and every removed file must be live in it.
 
     Args:
-        previous: the checksum of the version before; None where the commit makes the table.
+        previous: the checksum of the previous version; None if the commit creates the table.
         actions: the commit, with its `commitInfo`.
 
     Returns:
-        None where the new checksum does not follow, and has to be counted.
+        None if the new checksum cannot be computed this way; use `count_checksum` then.
     """
     totals = _Totals() if previous is None else _Totals.of_checksum(previous)
     protocol = None if previous is None else previous.protocol
@@ -235,11 +235,11 @@ def _with_accounts(
     transactions: Mapping[str, SetTransaction] | None,
     domains: Mapping[str, DomainMetadata] | None,
 ) -> VersionChecksum:
-    """Add transactions and domains, as far as they are to be told: all of them or none."""
+    """Add transactions and domains; each kind is written in full or not at all."""
     assert checksum.metadata is not None
     if transactions is not None and (
         len(transactions) > _MOST_TRANSACTIONS
-        # Which of them have expired depends on the time at which one asks.
+        # Which of them have expired depends on the time of reading.
         or properties.SET_TRANSACTION_RETENTION.name in checksum.metadata.configuration
     ):
         transactions = None
@@ -249,9 +249,9 @@ def _with_accounts(
 
 
 def render_version_checksum(checksum: VersionChecksum) -> bytes:
-    """Return the text of the file, keys in the order of delta-spark; what is None is left out.
+    """Return the text of the file, with keys in delta-spark's order; members that are None are left out.
 
-    `all_files` and keys that are not known are not written.
+    `all_files` and unknown keys are not written.
     """
     histogram, deleted = checksum.file_size_histogram, checksum.deleted_record_counts
     members: dict[str, Any] = {

@@ -1,10 +1,9 @@
 """Version checksums: chapters "Version Checksum File" and "State Validation" of the protocol.
 
-``N.crc`` is what the writer of version N says the whole table comes to: its protocol, metadata,
-transactions and domains, how many files it has and of what sizes. It is advisory: a file that cannot be
-understood or read is no checksum, and never an error. A good one answers what would else need a long log,
-and is held against the log as soon as that is read: a checkpoint has nothing else that tells its damage.
-Rows never depend on it.
+``N.crc`` is what the writer of version N states about the whole table: its protocol, metadata, transactions
+and domains, and the number and sizes of its files. It is advisory: a file that cannot be read or understood
+is ignored, never an error. A good one saves reading a long log, and is compared with the log once the log is
+read, since nothing else reveals a damaged checkpoint. Rows never depend on it.
 """
 
 from collections.abc import Mapping
@@ -41,15 +40,15 @@ __all__ = [
 ]
 
 _LONG_TAIL = 16
-"""So many commits take longer to read than the checksum of the last one."""
+"""Reading this many commits takes longer than reading the checksum of the last one."""
 _CHECKPOINT_BYTES = 64_000
-"""To open a checkpoint takes as long as to read so much JSON at least."""
+"""Opening a checkpoint takes at least as long as reading this many bytes of JSON."""
 
 T = TypeVar("T")
 
 
 class FileSizeHistogram(NamedTuple):
-    """How many files, and of how many bytes together, begin at each of the ascending boundaries."""
+    """The number of files, and their total bytes, from each ascending bin boundary on."""
 
     sorted_bin_boundaries: tuple[int, ...]
     file_counts: tuple[int, ...]
@@ -58,11 +57,11 @@ class FileSizeHistogram(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VersionChecksum:
-    """What a version is said to come to; None where the writer says nothing.
+    """The totals that a writer states for a version; None for what it does not state.
 
     Sizes are in bytes, `in_commit_timestamp` is in milliseconds since the epoch. The ten members of
-    `deleted_record_counts` count the files with 0, 1 to 9, 10 to 99 and so on deleted rows, the last
-    one those with 2147483647 and more. Keys that are not known are kept in `extra`.
+    `deleted_record_counts` count the files with 0, 1 to 9, 10 to 99 and so on deleted rows, the last one
+    those with 2147483647 or more. Unknown keys are kept in `extra`.
     """
 
     table_size_bytes: int
@@ -95,7 +94,7 @@ _KEYS = {
     "metadata",
     "protocol",
     "fileSizeHistogram",
-    # The name of the histogram before it was in the protocol.
+    # The histogram's name before it was in the protocol.
     "histogramOpt",
     "allFiles",
     "numDeletedRecordsOpt",
@@ -118,7 +117,7 @@ def _optional(cls: type[T], value: Any) -> T | None:
 def _counts(value: Any, length: int) -> tuple[int, ...]:
     counts = tuple(_of_type(list, value))
     if not {int}.issuperset(map(type, counts)):
-        raise TypeError("a count that is no integer")
+        raise TypeError("a count that is not an integer")
     if len(counts) != length:
         raise ValueError(f"{len(counts)} counts for {length} bins")
     return counts
@@ -127,7 +126,7 @@ def _counts(value: Any, length: int) -> tuple[int, ...]:
 def _histogram(value: Mapping[str, Any]) -> FileSizeHistogram:
     boundaries = _counts(bounds := value["sortedBinBoundaries"], len(bounds))
     if list(boundaries) != sorted(set(boundaries)) or boundaries[:1] != (0,):
-        raise ValueError("the boundaries of bins do not ascend from 0")
+        raise ValueError("the bin boundaries do not ascend from 0")
     return FileSizeHistogram(
         boundaries,
         _counts(value["fileCounts"], len(boundaries)),
@@ -172,7 +171,7 @@ def _parse(obj: dict[str, Any]) -> VersionChecksum:
 
 
 def parse_version_checksum(data: bytes) -> VersionChecksum | None:
-    """Return what a version checksum says; None when it is not one JSON object of that form.
+    """Parse a version checksum; None unless it is one JSON object of the expected form.
 
     >>> parse_version_checksum(b'{"tableSizeBytes":7,"numFiles":1,"numMetadata":1,"numProtocol":1}').num_files
     1
@@ -186,7 +185,7 @@ def parse_version_checksum(data: bytes) -> VersionChecksum | None:
 
 
 def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
-    """Read the checksum of a version; None when there is none, or none that can be read and understood."""
+    """Read the checksum of a version; None when there is none that can be read and parsed."""
     name = checksum_name(version)
     try:
         data = store.read(name)
@@ -195,7 +194,7 @@ def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
     except (OSError, StorageError) as error:
         import logging
 
-        logging.getLogger(__name__).warning("%s is left out of account: %s", name, error)
+        logging.getLogger(__name__).warning("%s is ignored: %s", name, error)
         return None
     return parse_version_checksum(data)
 
@@ -203,10 +202,10 @@ def read_version_checksum(store: Store, version: int) -> VersionChecksum | None:
 def read_held_checksum(
     store: Store, segment: LogSegment, protocol: Protocol, metadata: Metadata
 ) -> VersionChecksum | None:
-    """Read the checksum of a segment, and hold what the log says against it.
+    """Read the checksum of a segment and compare it with the log.
 
-    None where there is none, or none that agrees with itself. Raises `CorruptLogError` when it says another
-    protocol or other metadata than the log.
+    None without a checksum, or if it contradicts itself. Raises `CorruptLogError` when its protocol or
+    metadata differ from the log's.
     """
     said = None if segment.checksum is None else read_version_checksum(store, segment.version)
     if said is None or _contradicts_itself(said) is not None:
@@ -223,18 +222,18 @@ def ensure_agreement(
     *,
     version: int | None = None,
 ) -> None:
-    """Raise `CorruptLogError` when a checksum says another protocol or other metadata than the log.
+    """Raise `CorruptLogError` when the protocol or metadata of a checksum differ from the log's.
 
-    `version` is that of the checksum; the one of the segment if None.
+    `version` is the version of the checksum; None means that of the segment.
     """
     if (what := find_contradiction(said, protocol, metadata)) is not None:
         raise _contradiction(segment, f"another {what} than", version)
 
 
 def ensure_counted(said: VersionChecksum, segment: LogSegment, files: int, size: int | None = None) -> None:
-    """Raise `CorruptLogError` unless the live files of a version are those that its checksum counts.
+    """Raise `CorruptLogError` unless the checksum counts the live files of its version correctly.
 
-    `size` is how many bytes they have together, where that is known.
+    `files` is their number, `size` their total bytes if known.
     """
     if said.num_files != files:
         raise _contradiction(segment, f"{said.num_files} files, and there are {files} in")
@@ -246,18 +245,18 @@ def _contradiction(segment: LogSegment, what: str, version: int | None = None) -
     base = "" if segment.checkpoint is None else f", read from {segment.checkpoint.files[0].name} on"
     name = checksum_name(segment.version if version is None else version)
     return CorruptLogError(
-        f"{name} says {what} the log{base}: one of them is damaged. Compare both with the commits that are"
-        " there; the checksum is advisory, and the table is read without it once it is deleted"
+        f"{name} says {what} the log{base}: one of them is damaged. Compare both with the commits; the"
+        " checksum is advisory: if you delete it, the table is read without it"
     )
 
 
 def read_shortcut(
     store: Store, segment: LogSegment, *, needs_files: bool
 ) -> tuple[VersionChecksum, Protocol, Metadata] | None:
-    """Read the checksum of a segment where that costs much less than reading its log.
+    """Read the checksum of a segment if that is much cheaper than reading its log.
 
-    A reader `needs_files` sooner or later, and with them the checkpoint; a writer that adds some does not.
-    None where it is as costly, or does not tell protocol and metadata.
+    A reader `needs_files` sooner or later and therefore the checkpoint; a writer that only adds files does
+    not. None if the checksum is no cheaper, or lacks protocol or metadata.
     """
     said = read_version_checksum(store, segment.version) if _is_shortcut(segment, needs_files) else None
     if said is None or said.protocol is None or said.metadata is None:
@@ -291,7 +290,7 @@ def _contradicts_itself(checksum: VersionChecksum) -> str | None:
 
 
 def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: Metadata) -> str | None:
-    """Return what a checksum says otherwise than the log, or than itself; None when all is in order."""
+    """Name what contradicts the log, or the checksum itself; None if nothing does."""
     if (what := _contradicts_itself(checksum)) is not None:
         return what
     if checksum.protocol is not None and _signs(checksum.protocol) != _signs(protocol):
@@ -303,7 +302,7 @@ def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: 
         return "table id or partitioning"
     if dict(said.configuration) != dict(metadata.configuration):
         return "configuration"
-    # The same schema may be spelled with other spaces, or its keys in another order.
+    # The same schema may be written with other whitespace or key order.
     if said.schema_string != metadata.schema_string and Schema.from_json(
         said.schema_string
     ) != Schema.from_json(metadata.schema_string):

@@ -1,13 +1,14 @@
-"""Deleting the log files that have expired: chapter "Metadata Cleanup" of the protocol.
+"""Deletion of expired log files: chapter "Metadata Cleanup" of the protocol.
 
-1. The newest commit that is not younger than the cut-off, a midnight, is the oldest one to be kept.
-2. The newest checkpoint at or before it that can be read is kept, with its commit and all that is newer: each
-   version from there on can be read as before. Without such a checkpoint nothing is deleted.
-3. Before it go commits, checkpoints and version checksums, and the log compactions that begin there.
-4. Of the sidecars go those that no checkpoint names, but for young ones: their checkpoint may be on its way.
+1. The newest commit not younger than the cut-off, a midnight, is the oldest commit that must be kept.
+2. The newest readable checkpoint at or before that commit is kept, with its commit and everything newer:
+   every version from there on stays readable. Without such a checkpoint nothing is deleted.
+3. Commits, checkpoints and version checksums before that checkpoint are deleted, and log compactions that
+   begin there.
+4. Sidecars that no checkpoint names are deleted, except young ones: their checkpoint may still be in writing.
 
-The time of a commit is that of its file, made to increase from version to version as delta-spark does it:
-a file that is older than that of the version before counts as a millisecond younger than that.
+The time of a commit is that of its file, made to increase from version to version as delta-spark does:
+a file older than that of the previous version counts as one millisecond younger than it.
 """
 
 from collections.abc import Collection, Sequence
@@ -26,7 +27,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 
 def midnight(time_ms: int) -> int:
-    """Return the beginning of the day, in UTC, of a time in milliseconds since the epoch.
+    """Return the start of the day, in UTC, of a time in milliseconds since the epoch.
 
     >>> midnight(DAY_MS + 1) == midnight(2 * DAY_MS - 1) == DAY_MS
     True
@@ -36,7 +37,7 @@ def midnight(time_ms: int) -> int:
 
 @dataclass(frozen=True)
 class ExpiredLog:
-    """What may be deleted of a log: `files`, oldest first, all before the `checkpoint` that is kept."""
+    """The log files that may be deleted: `files`, oldest first, all before the `checkpoint` that is kept."""
 
     checkpoint: Checkpoint
     files: Sequence[LogFile]
@@ -45,12 +46,12 @@ class ExpiredLog:
 def find_expired(
     files: Sequence[LogFile], cutoff_ms: int, broken: Collection[Checkpoint] = ()
 ) -> ExpiredLog | None:
-    """Find what has expired in a listing of the whole log; None when there is no checkpoint to keep.
+    """Find the expired files in a listing of the whole log; None when there is no checkpoint to keep.
 
-    `cutoff_ms` is in milliseconds since the epoch. Checkpoints that are `broken` are none to rely on.
+    `cutoff_ms` is in milliseconds since the epoch. Checkpoints in `broken` cannot be kept ones.
     """
     commits = {file.version for file in files if file.kind is LogFileKind.COMMIT}
-    # With a gap after it, a checkpoint leads nowhere; what is older may lead around the gap.
+    # A checkpoint before a gap cannot make newer versions; older files may lead around the gap.
     first = max(commits, default=-1)
     while first - 1 in commits:
         first -= 1
@@ -62,7 +63,7 @@ def find_expired(
     kept = usable[-1]
 
     def has_expired(file: LogFile) -> bool:
-        # A compaction that begins before the checkpoint is of no use after it.
+        # A compaction that begins before the checkpoint is useless after it.
         is_compaction = file.kind is LogFileKind.COMPACTION
         return file.start_version <= kept.version if is_compaction else file.version < kept.version
 
@@ -71,7 +72,7 @@ def find_expired(
 
 
 def _newest_expired_commit(files: Sequence[LogFile], cutoff_ms: int) -> int:
-    """Return the newest version that was committed at `cutoff_ms` or before; -1 when none was."""
+    """Return the newest version committed at `cutoff_ms` or before; -1 if there is none."""
     version, time = -1, -1
     for commit in sorted((f for f in files if f.kind is LogFileKind.COMMIT), key=lambda file: file.version):
         time = max(commit.entry.modified_ms, time + 1)
@@ -82,16 +83,16 @@ def _newest_expired_commit(files: Sequence[LogFile], cutoff_ms: int) -> int:
 
 
 def clean_up_log(store: Store, *, now_ms: int, retention_ms: int, protected_before: int = 0) -> list[str]:
-    """Delete what is older than the retention, and sidecars that nothing refers to; return their names.
+    """Delete log files older than the retention, and unreferenced sidecars; return their names.
 
-    The cut-off is the midnight before `now_ms` less `retention_ms`. Where checkpoints before a version are
-    protected, all before that version is deleted at once or nothing is.
+    The cut-off is the midnight before `now_ms` minus `retention_ms`. If checkpoints before `protected_before`
+    are protected, either everything before that version is deleted at once or nothing is.
     """
     files = list_log(store)
     expired = _find_readable(store, files, midnight(now_ms - retention_ms))
     deleted: list[str] = []
     if expired is not None and expired.checkpoint.version >= protected_before:
-        # The oldest first: whenever this ends, what is left of the older versions is the newest of them.
+        # Oldest first: if this is interrupted, the newest of the older versions remain.
         deleted = [file.name for file in expired.files]
         for name in deleted:
             store.delete(name)
@@ -99,7 +100,7 @@ def clean_up_log(store: Store, *, now_ms: int, retention_ms: int, protected_befo
 
 
 def _find_readable(store: Store, files: Sequence[LogFile], cutoff_ms: int) -> ExpiredLog | None:
-    """Find what has expired before a checkpoint that is proven to be readable."""
+    """Find what has expired before a checkpoint, after checking that the checkpoint can be read."""
     broken: list[Checkpoint] = []
     while (expired := find_expired(files, cutoff_ms, broken)) is not None and expired.files:
         try:
@@ -112,7 +113,7 @@ def _find_readable(store: Store, files: Sequence[LogFile], cutoff_ms: int) -> Ex
 
 
 def _clean_up_sidecars(store: Store, older_than_ms: int) -> list[str]:
-    # Listed before the checkpoints are, so that none is missed that is written meanwhile.
+    # Listed before the checkpoints, so that a checkpoint written meanwhile is not missed.
     old = [entry.name for entry in store.list_from(SIDECAR_FOLDER) if entry.modified_ms < older_than_ms]
     if not old:
         return []

@@ -1,7 +1,7 @@
 """Reading commits and log compactions: chapter "Delta Log Entries" of the protocol.
 
-A commit is one JSON document a line. Files whose documents are spread over several lines exist, and
-are read as well; a file that ends inside a document is an error, never the actions before the tear.
+A commit has one JSON document per line. A document spread over several lines is read as well. A file that
+ends inside a document is an error; the actions before the tear are not returned.
 """
 
 import json
@@ -19,15 +19,15 @@ __all__ = ["ReadCommits", "parse_commit", "read_commit", "read_commits"]
 
 JsonAction = dict[str, Any]
 ReadCommits = Callable[[Store, Sequence[str]], list[list[JsonAction]]]
-"""Reads commits of a store by their names, as `read_commits` does."""
+"""Reads the named commits of a store, as `read_commits` does."""
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def _parse_documents(text: str) -> Iterable[Any]:
-    """Yield the values of JSON documents, however they are spread over lines."""
-    # Only where a document ends is asked of `json`: it takes NaN and halves of surrogate pairs for JSON.
+    """Yield the values of JSON documents, with any line breaks."""
+    # `json` only finds where a document ends: it accepts NaN and lone surrogates, which are not JSON.
     decoder = json.JSONDecoder()
     position = _SPACE.match(text).end()  # type: ignore[union-attr] # it matches anywhere
     while position < len(text):
@@ -39,18 +39,18 @@ def _parse_documents(text: str) -> Iterable[Any]:
 def parse_commit(data: bytes, name: str = "a commit") -> list[JsonAction]:
     """Return the actions of a commit as JSON objects, in the order of the file.
 
-    Raises `CorruptLogError`, naming the file, when it is not a sequence of whole JSON objects.
+    Raises `CorruptLogError`, naming the file, unless it is a sequence of whole JSON objects.
 
     >>> parse_commit(b'{"txn":{"appId":"a","version":1}}')
     [{'txn': {'appId': 'a', 'version': 1}}]
     """
     text = data.strip()
     try:
-        # One call for the whole file: half the time of a call a line.
+        # One call for the whole file takes half the time of one call per line.
         actions: list[JsonAction] = orjson.loads(b"[" + text.replace(b"\n", b",") + b"]")
     except orjson.JSONDecodeError:
         actions = []
-    # Fewer documents than lines: a comma has come to stand where a line was broken inside of one.
+    # Fewer documents than lines: a newline inside a document was replaced by a comma.
     if text and len(actions) != text.count(b"\n") + 1:
         try:
             actions = list(_parse_documents(data.decode()))
@@ -64,12 +64,14 @@ def parse_commit(data: bytes, name: str = "a commit") -> list[JsonAction]:
 def read_commit(store: Store, name: str) -> list[JsonAction]:
     """Read one commit, log compaction or JSON checkpoint; see `parse_commit`.
 
-    Raises `CorruptLogError`, naming the file, also when it is gone.
+    Raises `CorruptLogError`, naming the file, also when the file no longer exists.
     """
     try:
         data = store.read(name)
     except FileNotFoundError as error:
-        raise CorruptLogError(f"{name} was listed and is gone; the log was cleaned up meanwhile") from error
+        raise CorruptLogError(
+            f"{name} was listed but no longer exists; the log was cleaned up meanwhile"
+        ) from error
     return parse_commit(data, name)
 
 

@@ -1,8 +1,8 @@
 """Log compactions: chapter "Log Compaction Files" of the protocol.
 
-A compaction stands for the commits of a range of versions: what these come to, reconciled, with the removed
-files and the removed domains, which hide what is older. What a commit says of itself (`commitInfo`) and its
-change files are in the commit alone, so a commit stays when it is compacted.
+A compaction replaces the commits of a range of versions by their reconciled actions, including removed files
+and removed domains, which hide older ones. `commitInfo` and change files are only in the commits, so a commit
+stays after it is compacted.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ _LEFT_OUT = frozenset({"commitInfo", "cdc"})
 def compact_logs(store: Store, first: int, last: int) -> str:
     """Write the compaction of the versions `first` to `last`, both included; return its store name.
 
-    One that is there already says the same and stays.
+    An existing compaction of these versions has the same content and is kept.
 
-    Raises `ValueError` when these are not at least two versions, `VersionNotFoundError` when the log lacks
-    the commit of one, and `UnsupportedFeatureError` for an action that this release does not know.
+    Raises `ValueError` for fewer than two versions, `VersionNotFoundError` when the log lacks the commit of
+    one, and `UnsupportedFeatureError` for an action that this release does not know.
     """
     if not 0 <= first < last:
-        raise ValueError(f"a log compaction is of two versions or more, not of {first} to {last}")
+        raise ValueError(f"a log compaction needs two versions or more, not {first} to {last}")
     name = compaction_name(first, last)
     data = _render(_reconcile(store, _commits(store, first, last)))
     with contextlib.suppress(FileExistsError):
@@ -46,7 +46,9 @@ def _commits(store: Store, first: int, last: int) -> Sequence[LogFile]:
     commits = {f.version: f for f in list_log(store, first) if f.kind is LogFileKind.COMMIT}
     missing = next((version for version in range(first, last + 1) if version not in commits), None)
     if missing is not None:
-        raise VersionNotFoundError(f"the log of {store.uri} has no commit of version {missing} to compact")
+        raise VersionNotFoundError(
+            f"the log of {store.uri} has no commit of version {missing}, so it cannot be compacted"
+        )
     return [commits[version] for version in range(first, last + 1)]
 
 
@@ -73,6 +75,6 @@ def _actions(tail: LogTail) -> Iterator[Mapping[str, Any]]:
     head: list[Action | None] = [tail.protocol, tail.metadata]
     head += [*tail.transactions.values(), *tail.domains.values()]
     yield from (render_action(action) for action in head if action is not None)
-    # As the commits have them, with the fields that this release does not know.
+    # As in the commits, with the fields that this release does not know.
     yield from ({"remove": remove} for remove in tail.removes.values())
     yield from ({"add": add} for add in reversed(tail.adds.values()))

@@ -1,8 +1,8 @@
-"""What to begin with when a checkpoint cannot be opened, or is gone: another one, or the commits alone.
+"""Fallback for a broken or missing checkpoint: another checkpoint, or the commits alone.
 
-A checkpoint only repeats what commits have said, so any other way to the same version gives the same
-table; delta-spark goes it as well. What is broken is logged as a warning, and `verify` reports it. Where
-nothing else leads to the version, the error of the newest checkpoint is raised.
+A checkpoint only repeats the commits, so any other way to the same version gives the same table; delta-spark
+does the same. The broken file is logged as a warning, and `verify` reports it. If nothing else leads to the
+version, the error of the newest checkpoint is raised.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ __all__ = ["open_segment", "segment_listed_again"]
 def open_segment(
     store: Store, segment: LogSegment, *, falls_back: bool = True
 ) -> tuple[LogSegment, CheckpointHead]:
-    """Open the checkpoint of a segment, or that of another segment of its version if it is broken.
+    """Open the checkpoint of a segment; if it is broken, that of another segment of the same version.
 
-    Raises `CorruptLogError`, naming the file, when there is none that can be opened or, without
-    `falls_back`, when the first one cannot.
+    Raises `CorruptLogError`, naming the file, if nothing that can be read makes the version or, without
+    without `falls_back`, if the first checkpoint cannot be opened.
     """
     failures: list[CorruptLogError | StorageSystemError] = []
     broken: set[str] = set()
@@ -37,7 +37,7 @@ def open_segment(
             failures.append(error)
             if not falls_back:
                 raise
-            # One broken part is enough, and parts are of one checkpoint only.
+            # One broken part is enough: a part belongs to one checkpoint only.
             broken.add(segment.checkpoint.files[0].name)
             other = _without(store, segment.version, broken)
             if other is None:
@@ -53,7 +53,7 @@ def open_segment(
 
 
 def _is_large(checkpoint: Checkpoint) -> bool:
-    # Most of a V2 checkpoint is in sidecars, which are seldom written for few files.
+    # Most of a V2 checkpoint is in sidecars, which writers seldom use for few files.
     if checkpoint.kind is LogFileKind.UUID_CHECKPOINT:
         return True
     return sum(file.entry.size for file in checkpoint.files) > LARGE_CHECKPOINT
@@ -65,7 +65,7 @@ def _warn(segment: LogSegment, failures: Sequence[Exception]) -> None:
     for failure in failures:
         base = "the first commit" if segment.checkpoint is None else segment.checkpoint.files[0].name
         logging.getLogger(__name__).warning(
-            "version %d is read from %s on, since %s", segment.version, base, failure
+            "version %d is read from %s on, because %s", segment.version, base, failure
         )
 
 
@@ -79,10 +79,10 @@ def _without(store: Store, version: int, broken: set[str]) -> LogSegment | None:
 def segment_listed_again(
     store: Store, segment: LogSegment, head: CheckpointHead, error: CorruptLogError
 ) -> LogSegment:
-    """Return what leads to the version of a segment now, once its checkpoint was cleaned up or written again.
+    """Return the current segment of a version after its checkpoint was deleted or rewritten.
 
-    Raises `error`, by which the checkpoint could not be read, where it is the same as before or nothing leads
-    to the version, and `VersionNotFoundError` where the log begins with a newer one.
+    Raises `error`, the failure to read the checkpoint, if the checkpoint is unchanged or nothing leads to the
+    version any more, and `VersionNotFoundError` if the log now begins with a newer version.
     """
     is_there = all(store.exists(name) for files in head.files for name in files.names)
     try:

@@ -1,8 +1,7 @@
-"""The file actions of a version: chapter "Action Reconciliation" of the protocol, for any number of them.
+"""The file actions of a version, for any number of them: chapter "Action Reconciliation" of the protocol.
 
-What the commits say of a logical file stands, whatever an older checkpoint says of it. The commits are
-reconciled in memory (`deltaarrow.log.tail`); the file actions of a checkpoint stay where they are and are
-read by SQL, which leaves out what the commits have decided.
+Commits override an older checkpoint. They are reconciled in memory (`deltaarrow.log.tail`). The file actions
+of a checkpoint stay in its files and are read with SQL that leaves out those that the commits override.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FileSources", "OpenSources", "Source", "list_files", "list_tombstones"]
 
 _MOST_ORDERED = 1 << 16
-"""To sort a million file actions takes half a second, and as much memory as they do."""
+"""Sorting a million file actions takes half a second and doubles their memory."""
 
 Source = tuple[str, CheckpointFiles | None]
 """A SELECT, and the part of the checkpoint that it reads; None for the commits."""
@@ -60,9 +59,9 @@ class OpenSources:
         return bool(tail.adds or tail.removes)
 
     def select(self, files: CheckpointFiles, columns: Sequence[str], among: str | None = None) -> str | None:
-        """Return a SELECT of those actions in files of the checkpoint of which the commits say nothing.
+        """Return a SELECT of the actions in checkpoint files that no commit overrides.
 
-        `columns` and `among` are as for `CheckpointFiles.sql`; None where there are no such actions.
+        `columns` and `among` are as for `CheckpointFiles.sql`; None if there are no such actions.
         """
         has_newer = self._has_newer
         names = [*dict.fromkeys([*columns, *(KEY_COLUMNS if has_newer else ())])]
@@ -74,8 +73,8 @@ class OpenSources:
     def sources(self, columns: Sequence[str]) -> list[Source]:
         """Return SELECTs that together give all actions, with these columns.
 
-        Those of live files have ``stats_parsed`` as well where the part of the checkpoint has it. A source
-        without rows may be missing.
+        Live files also get ``stats_parsed`` if the part of the checkpoint has it. Sources without rows may be
+        left out.
         """
         sources: list[Source] = []
         tail, parts = self.state.file_actions
@@ -86,20 +85,20 @@ class OpenSources:
                 sources.append((sql, files))
         recent = tail.adds if self.action == AddFile.KEY else tail.removes
         if recent:
-            # In the order in which they were committed.
+            # In commit order.
             self.cursor.register("tail", self.state.recent_table(self.action, [*reversed(recent)], columns))
             sources.append(("FROM tail", None))
         return sources
 
     def table(self, parts: Iterable[tuple[CheckpointFiles, str | None]], columns: Sequence[str]) -> pa.Table:
-        """Return what `select` gives of parts of the checkpoint, each with its condition `among`.
+        """Return the result of `select` for parts of the checkpoint, each with its condition `among`.
 
         Up to `_MOST_ORDERED` actions come in the order of the files and their rows.
 
-        Raises `CorruptLogError`, naming the file of the log, where an action lacks a field that it must have.
+        Raises `CorruptLogError`, naming the log file, when an action lacks a required field.
         """
         schema = pa.schema([self.schema.field(name) for name in columns])
-        # A join may give the rows in any order.
+        # A join does not keep the order of rows.
         names = [*columns, PLACE] if self._has_newer else columns
         selects, first = [], 0
         for files, among in parts:
@@ -113,7 +112,7 @@ class OpenSources:
             table = (in_order(table, PLACE) if len(table) <= _MOST_ORDERED else table).select(columns)
         if not is_complete(table, self.action):
             self.state.blame_checkpoint(self.action)
-            raise CorruptLogError(f"a file action of {self.state.store.uri} lacks a field that it must have")
+            raise CorruptLogError(f"a file action of {self.state.store.uri} lacks a required field")
         # A cast would load all functions of Arrow.
         return table if table.schema.equals(schema) else table.cast(schema)
 
@@ -121,14 +120,14 @@ class OpenSources:
 class FileSources:
     """The file actions of a replayed version.
 
-    Where they are few, those of an older checkpoint are in memory once they were asked for.
+    Those of a small older checkpoint are read into memory on first use.
     """
 
     def __init__(self, state: LogState) -> None:
         self.state = state
 
     def count_rows(self) -> int:
-        """Return how many file actions there are at most, of both kinds."""
+        """Return an upper bound on the number of file actions of both kinds."""
         import pyarrow.parquet as pq
 
         store, (tail, parts) = self.state.store, self.state.file_actions
@@ -143,7 +142,7 @@ class FileSources:
     def open(self, action: str) -> Iterator[OpenSources]:
         """Yield the live files (`add`) or the tombstones (`remove`), open for queries.
 
-        Whatever DuckDB fails at in the block becomes a `CorruptLogError` that names the file.
+        Any failure of DuckDB in the block becomes a `CorruptLogError` that names the file.
         """
         import duckdb
 
@@ -163,9 +162,9 @@ class FileSources:
 
 
 def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the live files of a version as a table of `FILE_SCHEMA`, or of the named columns of it.
+    """Return the live files of a version as a table of `FILE_SCHEMA`, or of its named columns.
 
-    Raises `CorruptLogError` where the version checksum counts others.
+    Raises `CorruptLogError` if the version checksum counts other files.
     """
 
     def listed(state: LogState) -> pa.Table:
@@ -177,7 +176,7 @@ def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Tabl
 
 
 def list_tombstones(state: LogState) -> pa.Table:
-    """Return the removed files that the log of a version still remembers, a table of `REMOVE_SCHEMA`."""
+    """Return the removed files that the log of a version still lists, as a table of `REMOVE_SCHEMA`."""
     return state.through_cleanup(lambda state: _listed(state, RemoveFile.KEY, REMOVE_SCHEMA.names))
 
 

@@ -1,8 +1,8 @@
-"""What was committed and when: `commitInfo`, commit times, versions by time.
+"""Commit history: `commitInfo`, commit times and versions by time.
 
-The time of a commit is its in-commit timestamp where the table has the feature enabled for that
-version, and otherwise the modification time of the file, made strictly increasing from version to
-version as delta-spark does. Chapters "Commit Provenance Information" and "In-Commit Timestamps".
+A commit's time is its in-commit timestamp if the table has them enabled for that version. Otherwise it is
+the modification time of the file, adjusted to increase strictly from version to version, as delta-spark
+does. Chapters "Commit Provenance Information" and "In-Commit Timestamps".
 """
 
 import bisect
@@ -34,12 +34,12 @@ def _commit_info(store: Store, commit: LogFile) -> dict[str, Any] | None:
     actions = read_commit(store, commit.name)
     info = next((a["commitInfo"] for a in actions if a.get("commitInfo") is not None), None)
     if not isinstance(info, dict | None):
-        raise CorruptLogError(f"{commit.name} has a commitInfo that is no JSON object")
+        raise CorruptLogError(f"{commit.name} has a commitInfo that is not a JSON object")
     return info
 
 
 def _render(timestamp: int) -> str:
-    """Spell a time in milliseconds as people write it; one beyond Python's calendar stays a number."""
+    """Render a time in milliseconds for messages; beyond Python's calendar it stays a number."""
     try:
         moment = datetime.fromtimestamp(timestamp / 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -49,22 +49,22 @@ def _render(timestamp: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CommitTimes:
-    """The commits that are still listed and the configuration that says how to date them."""
+    """The listed commits, and whether their times come from in-commit timestamps or from files."""
 
     store: Store
     commits: tuple[LogFile, ...]
     file_times: tuple[int, ...]
     in_commit_since: int | None
-    """The first version whose in-commit timestamp counts; None when none does."""
+    """The first version whose in-commit timestamp counts; None if there is none."""
 
     @classmethod
     def load(cls, store: Store, configuration: Mapping[str, str], first: int = 0) -> "CommitTimes":
         """List the commits from version `first` on; `configuration` is that of the newest version.
 
-        Times of files are made to increase from the first commit in the list on.
+        File times are made to increase from the first listed commit on.
         """
         commits = tuple(file for file in list_log(store, first) if file.kind is LogFileKind.COMMIT)
-        # A log that was cleaned up may keep older commits that nothing leads to any more.
+        # A cleaned-up log may keep older commits from which no version can be read any more.
         for i in range(len(commits) - 1, 0, -1):
             if commits[i].version != commits[i - 1].version + 1:
                 commits = commits[i:]
@@ -79,7 +79,7 @@ class CommitTimes:
         return cls(store, commits, tuple(times), since)
 
     def timestamp(self, version: int) -> int:
-        """Return when `version` was committed, in milliseconds since the epoch."""
+        """Return the commit time of `version`, in milliseconds since the epoch."""
         i = version - self.commits[0].version if self.commits else -1
         if not 0 <= i < len(self.commits):
             raise VersionNotFoundError(f"the commit of version {version} is no longer in the log")
@@ -88,14 +88,14 @@ class CommitTimes:
         return self.file_times[i]
 
     def version_at(self, timestamp: int) -> int:
-        """Return the newest version that was committed at `timestamp` (ms) or before.
+        """Return the newest version committed at `timestamp` (ms) or before.
 
-        Raises `VersionNotFoundError`, naming the oldest and the newest commit, when the table is younger.
+        Raises `VersionNotFoundError`, naming the oldest and the newest commit, when all commits are later.
         """
         if not self.commits:
             raise VersionNotFoundError("the log holds no commit to find a time in")
         first, end = self.commits[0].version, self.commits[-1].version + 1
-        # Times increase on each side of the enablement of in-commit timestamps, and across it.
+        # Times increase before in-commit timestamps were enabled, after that, and across that point.
         versions = range(first, end)
         i = bisect.bisect_right(versions, timestamp, key=self.timestamp)
         if i == 0:
@@ -107,7 +107,7 @@ class CommitTimes:
         return versions[i - 1]
 
     def version_since(self, timestamp: int) -> int | None:
-        """Return the oldest version that was committed at `timestamp` (ms) or after; None if none was."""
+        """Return the oldest version committed at `timestamp` (ms) or after; None if there is none."""
         versions = range(self.commits[0].version, self.commits[-1].version + 1) if self.commits else range(0)
         i = bisect.bisect_left(versions, timestamp, key=self.timestamp)
         return versions[i] if i < len(versions) else None
@@ -118,7 +118,7 @@ def read_commit_infos(
 ) -> list[dict[str, Any]]:
     """Return the `commitInfo` objects of up to `limit` versions, newest first, each with `version`.
 
-    A commit without `commitInfo` gives an object with its version and time alone.
+    A commit without `commitInfo` gives an object with only its version and time.
     """
     commits = [f for f in list_log(store) if f.kind is LogFileKind.COMMIT and f.version <= last_version]
     infos: list[dict[str, Any]] = []

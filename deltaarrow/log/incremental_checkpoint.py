@@ -1,9 +1,9 @@
-"""The rows of a small checkpoint out of those of the one before: chapter "Checkpoints" of the protocol.
+"""Incremental checkpoint: the previous rows plus new adds. Chapter "Checkpoints" of the protocol.
 
-Where files were only added, the rows of the older checkpoint stand as they are and those of the few commits
-since are made of their JSON. To prepare a query that reads and parses all of them again takes longer, and
-appends of a few rows pay for it at every tenth commit. Whatever is out of the ordinary, a file that was
-removed or a value of another type, is left to the query.
+If files were only added, the rows of the older checkpoint are kept as they are, and rows for the few newer
+commits are built from their JSON. This is faster than a query that reads and parses all rows again, which
+appends of a few rows would pay for at every tenth commit. The query handles everything else, such as a
+removed file or a value of another type.
 """
 
 import pyarrow as pa
@@ -23,9 +23,9 @@ _REQUIRED = ("path", "size", "partitionValues")
 
 
 def incremental_adds(state: LogState, layout: CheckpointLayout, add_type: pa.StructType) -> pa.Array | None:
-    """Return the live files of a version as the column `add`, of this type, of a checkpoint.
+    """Return the live files of a version as the checkpoint column `add` of this type.
 
-    None says that a query has to find them: there are many, some were removed, or the older checkpoint holds
+    None means that a query has to find them: there are many, some were removed, or the older checkpoint has
     other members than this one.
     """
     adds, parts = state.tail.adds, state.checkpoint_files
@@ -35,7 +35,7 @@ def incremental_adds(state: LogState, layout: CheckpointLayout, add_type: pa.Str
     older = _older_adds(state.store, parts[0], add_type) if parts else pa.nulls(0, add_type)
     if older is None or not adds.keys().isdisjoint(_keys(older)):
         return None
-    # In the order in which they were committed.
+    # In commit order.
     files = file_table([*reversed(adds.values())], [*reversed(adds)], lambda key: state.name_of("add", key))
     newer = layout.adds_of(files)
     return None if newer is None else pa.concat_arrays([older, conformed(newer, add_type)])
@@ -53,7 +53,7 @@ def _older_adds(store: Store, files: CheckpointFiles, add_type: pa.StructType) -
         with pq.ParquetFile(store.arrow_path(name), filesystem=store.arrow_filesystem()) as file:
             columns = file.read(columns=list(files.schema.names))
     except (pa.ArrowException, OSError):
-        return None  # The query fails as well, and says why.
+        return None  # The query fails as well and says why.
     if RemoveFile.KEY in columns.column_names and columns[RemoveFile.KEY].null_count < columns.num_rows:
         return None
     adds = columns[AddFile.KEY].combine_chunks().drop_null()
@@ -61,12 +61,12 @@ def _older_adds(store: Store, files: CheckpointFiles, add_type: pa.StructType) -
         return None
     vectors = adds.field("deletionVector")
     if vectors.field("storageType").null_count > vectors.null_count:
-        return None  # A struct without members, which is no deletion vector.
+        return None  # A struct without members is not a deletion vector.
     return conformed(adds, add_type)
 
 
 def _are_alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether types are the same but for the names inside maps, and as to NULLs."""
+    """Whether two types differ at most in field names inside maps and in nullability."""
     if pa.types.is_struct(found) and pa.types.is_struct(wanted):
         return [f.name for f in found] == [f.name for f in wanted] and all(
             _are_alike(one.type, other.type) for one, other in zip(found, wanted, strict=True)

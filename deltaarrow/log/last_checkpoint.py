@@ -1,8 +1,8 @@
 """The hint in ``_last_checkpoint``, chapters "Last Checkpoint File" and its JSON checksum.
 
-Nothing but the place where a listing may begin is taken from it: it can be missing, stale, broken or
-unreadable without any harm. Its checksum is the MD5 of the canonical form that the appendix of the protocol
-describes: every leaf as ``"key"+"nested"="value"``, sorted, strings URI-encoded.
+The hint only decides where a listing begins, so a missing, stale, broken or unreadable hint does no harm.
+Its checksum is the MD5 of the canonical form in the appendix of the protocol: every leaf as
+``"key"+"nested"="value"``, sorted, strings URI-encoded.
 """
 
 import functools
@@ -21,7 +21,7 @@ from deltaarrow.storage import Store
 
 __all__ = ["Hint", "HintedManifest", "checksum", "read_hint", "schema_json", "write_hint"]
 
-# Of more than this delta-spark leaves out a part as well.
+# Beyond these limits delta-spark leaves out a part as well.
 _LONGEST_SCHEMA = 20_000
 _MOST_ACTIONS = 30
 _MOST_SIDECARS = 30
@@ -45,7 +45,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def checksum(hint: dict[str, Any]) -> str:
-    """Return the MD5 checksum of a hint; its key ``checksum`` is left out of account.
+    """Return the MD5 checksum of a hint; its key ``checksum`` is ignored.
 
     >>> checksum({"version": 1, "size": 2, "checksum": "of an older text"})
     '6b2b994e3366b5a8863ac037d3db410a'
@@ -56,7 +56,7 @@ def checksum(hint: dict[str, Any]) -> str:
 def _digest(leaves: Iterable[tuple[str, str]]) -> str:
     import hashlib
 
-    # Sorted by path alone, as the protocol has it: comparing whole lines would put "10" before "1".
+    # Sorted by path alone, as the protocol says: comparing whole lines would put "10" before "1".
     canonical = ",".join(f"{path}={value}" for path, value in sorted(leaves))
     return hashlib.md5(canonical.encode(), usedforsecurity=False).hexdigest()
 
@@ -68,10 +68,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_hint(store: Store, *, checked: bool = False) -> int | None:
-    """Return the version of the checkpoint that the hint names; None when there is no good hint.
+    """Return the version of the checkpoint that the hint names; None without a valid hint.
 
-    `checked` holds the hint against its checksum as well, which takes longer than to list a log: a version
-    that is wrong only makes the listing begin elsewhere.
+    `checked` also compares the hint with its checksum, which takes longer than listing a log: a wrong version
+    only makes the listing begin elsewhere.
     """
     try:
         data = store.read(LAST_CHECKPOINT)
@@ -81,7 +81,7 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
     except (OSError, StorageError) as error:
         import logging
 
-        logging.getLogger(__name__).warning("%s is left out of account: %s", LAST_CHECKPOINT, error)
+        logging.getLogger(__name__).warning("%s is ignored: %s", LAST_CHECKPOINT, error)
         return None
     if not isinstance(hint, dict):
         return None
@@ -95,7 +95,7 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
 
 
 class HintedManifest(NamedTuple):
-    """The file of a V2 checkpoint that names the sidecars, and what stands in it."""
+    """The file of a V2 checkpoint that names the sidecars, and its content."""
 
     path: str
     size_in_bytes: int
@@ -104,7 +104,7 @@ class HintedManifest(NamedTuple):
     sidecars: Sequence[Sidecar]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object ``v2Checkpoint``; what is much is left out, to be read from the file itself."""
+        """Return the object ``v2Checkpoint``; readers take long lists from the file itself."""
         found: dict[str, Any] = {
             "path": self.path,
             "sizeInBytes": self.size_in_bytes,
@@ -118,7 +118,7 @@ class HintedManifest(NamedTuple):
 
 
 class Hint(NamedTuple):
-    """What the hint says of a checkpoint of `size` actions; `manifest` for a V2 one alone."""
+    """The hint to a checkpoint of `size` actions; `manifest` is set for a V2 checkpoint only."""
 
     version: int
     size: int
@@ -147,7 +147,7 @@ class Hint(NamedTuple):
 
 
 def schema_json(schema: pa.Schema) -> str | None:
-    """Return the columns of a checkpoint as Spark writes them; None where they are too many for a hint.
+    """Return the columns of a checkpoint as Spark writes them; None if they are too long for a hint.
 
     >>> schema_json(pa.schema([("a", pa.int64())]))
     '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'
@@ -158,7 +158,7 @@ def schema_json(schema: pa.Schema) -> str | None:
 
 @functools.lru_cache(16)
 def _describe(schema: pa.Schema) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]] | None:
-    """Return the object ``checkpointSchema`` and its leaves: the same for every checkpoint of a table."""
+    """Return the object ``checkpointSchema`` and its leaves, equal for all checkpoints of a table."""
     text = schema_json(schema)
     if text is None:
         return None
@@ -167,5 +167,5 @@ def _describe(schema: pa.Schema) -> tuple[dict[str, Any], tuple[tuple[str, str],
 
 
 def write_hint(store: Store, hint: Hint) -> None:
-    """Replace the hint of a table; one that is lost is missed by nobody."""
+    """Replace the hint of a table. It is not flushed to disk, since losing it does no harm."""
     store.write(LAST_CHECKPOINT, hint.render(), durable=False)

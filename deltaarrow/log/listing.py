@@ -1,7 +1,7 @@
-"""Listing ``_delta_log`` and choosing the segment of a version.
+"""Listing of ``_delta_log``, and selection of the segment of a version.
 
-The hint in ``_last_checkpoint`` saves listing what lies before the newest checkpoint; whenever what it
-promises is not there, the whole folder is listed. Chapter "Last Checkpoint File" of the protocol.
+The hint in ``_last_checkpoint`` saves listing the files before the newest checkpoint. When the hint is
+wrong, the whole folder is listed. Chapter "Last Checkpoint File" of the protocol.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from deltaarrow.storage import Store
 __all__ = ["list_log", "list_newer", "list_segment"]
 
 _LONGEST_TAIL = 20
-"""Commits after a checkpoint; with more of them a newer checkpoint is looked for."""
+"""With more commits than this after a checkpoint, the log is listed again to find a newer checkpoint."""
 
 
 def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
@@ -26,17 +26,17 @@ def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
 
 
 def list_segment(store: Store, version: int | None = None) -> LogSegment:
-    """List the log and choose the files that make `version` (None: the newest).
+    """List the log and select the files that make `version` (None: the newest).
 
-    Raises `TableNotFoundError`, `VersionNotFoundError` or `CorruptLogError` as
-    `deltaarrow.log.segment.select_segment` says.
+    Raises `TableNotFoundError`, `VersionNotFoundError` or `CorruptLogError`; see
+    `deltaarrow.log.segment.select_segment`.
     """
     hint = read_hint(store)
     if hint is not None and (version is None or version >= hint):
         files = list_log(store, hint)
         usable = (version is None or c.version <= version for c in complete_checkpoints(files))
         if any(usable):
-            # The whole log is listed for the sake of the error, which names all the versions there are.
+            # List the whole log only for the error message, which names all versions that exist.
             with contextlib.suppress(VersionNotFoundError):
                 return select_segment(files, version)
     files = list_log(store)
@@ -49,8 +49,8 @@ def list_segment(store: Store, version: int | None = None) -> LogSegment:
 def list_newer(store: Store, segment: LogSegment) -> LogSegment:
     """List the log from a segment's version on and return the segment of the newest version.
 
-    As a rule it is the same segment with new commits at its end. Once these are many, the log is listed
-    as `list_segment` does it, so that a checkpoint made meanwhile takes their place.
+    Usually this is the same segment with new commits at its end. When there are many of them, the log is
+    listed as in `list_segment`, to find a checkpoint written meanwhile.
     """
     longer = extend_segment(segment, list_log(store, segment.version))
     if longer is None or (longer is not segment and len(longer.deltas) > _LONGEST_TAIL):

@@ -1,4 +1,4 @@
-"""Versions and points in time as users say them: numbers, ISO 8601 texts, `datetime` or `date` objects."""
+"""Versions and points in time as users write them: ints, ISO 8601 texts, `datetime` or `date` objects."""
 
 import contextlib
 import operator
@@ -11,7 +11,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def parse_version(version: SupportsIndex | str | date) -> int | str | date:
-    """Return a version as an `int` and a point in time as it is; everything else is a `TypeError`.
+    """Return a version as an `int` and a point in time unchanged; raise `TypeError` for anything else.
 
     >>> import numpy
     >>> parse_version(numpy.int64(3)), parse_version("2026-01-01")
@@ -26,9 +26,9 @@ def parse_version(version: SupportsIndex | str | date) -> int | str | date:
 
 
 def parse_moment(moment: str | date, *, later: bool = False) -> int:
-    """Return the millisecond in which a moment lies, or with `later` the first that is not before it.
+    """Return the millisecond that contains a moment or, with `later`, the first one not before it.
 
-    A time without zone is UTC, a date its midnight.
+    A time without a zone is in UTC; a date is its midnight.
 
     >>> parse_moment("1970-01-01T00:00:01.0005Z"), parse_moment("1970-01-01T00:00:01.0005Z", later=True)
     (1000, 1001)

@@ -1,4 +1,4 @@
-"""The names of the files in ``_delta_log``, chapter "File Types" of the protocol.
+"""Names of the files in ``_delta_log``, chapter "File Types" of the protocol.
 
 ======================================================================  ===========================
 name                                                                    kind
@@ -46,7 +46,7 @@ LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
 
 
 class LogFileKind(Enum):
-    """What a file in the log is."""
+    """The kind of a log file."""
 
     COMMIT = auto()
     COMPACTION = auto()
@@ -74,8 +74,8 @@ _STAGED = re.compile(rf"(?P<version>\d{{20}})\.{_UUID}\.json")
 class LogFile(NamedTuple):
     """A file of the log; `version` is the newest version that it covers.
 
-    `start_version` is the oldest one, other than `version` for a log compaction only. `part` and
-    `parts` count from 1 and are 0 but for a multi-part checkpoint.
+    `start_version` is the oldest version that it covers; it differs from `version` for a log compaction
+    only. `part` and `parts` count from 1; both are 0 unless the file is a part of a multi-part checkpoint.
     """
 
     kind: LogFileKind
@@ -92,7 +92,7 @@ class LogFile(NamedTuple):
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether this is a checkpoint or a part of one."""
+        """Whether the file is a checkpoint or a part of one."""
         return self.kind in (
             LogFileKind.CLASSIC_CHECKPOINT,
             LogFileKind.MULTI_PART_CHECKPOINT,
@@ -101,7 +101,7 @@ class LogFile(NamedTuple):
 
 
 def parse_log_file(entry: FileEntry) -> LogFile | None:
-    """Tell what a listed file is; None when it is not part of the log.
+    """Parse the name of a listed file; None when the file is not part of the log.
 
     >>> file = parse_log_file(FileEntry("_delta_log/00000000000000000010.checkpoint.parquet", 1, 0))
     >>> file.kind.name, file.version
@@ -132,7 +132,7 @@ def parse_log_file(entry: FileEntry) -> LogFile | None:
 
 
 def staged_version(base_name: str) -> int | None:
-    """Return the version of a file in ``_staged_commits``; None when it has not the name of one.
+    """Return the version of a file in ``_staged_commits``; None for any other name.
 
     >>> staged_version("00000000000000000010.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json")
     10
@@ -151,7 +151,7 @@ def version_prefix(version: int) -> str:
 
 
 def has_unique_name(name: str) -> bool:
-    """Whether nobody writes a file of this name again: a sidecar, or a checkpoint with a UUID in its name.
+    """Whether a file of this name is written only once: a sidecar or a checkpoint with a UUID in its name.
 
     >>> has_unique_name("_delta_log/00000000000000000010.checkpoint.parquet")
     False

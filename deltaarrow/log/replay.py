@@ -1,14 +1,14 @@
 """Replaying a log segment: chapter "Action Reconciliation" of the protocol.
 
 1. The newest `protocol` and the newest `metaData` win.
-2. Of the `txn` actions of one application the newest wins.
-3. Of the `domainMetadata` of one domain the newest wins; a removed one hides the older ones.
-4. Of all references to one logical file, `add` or `remove`, the newest wins: an `add` that wins is a
-   live file, a `remove` that wins is a tombstone.
-5. A logical file is known by its canonical path together with the id of its deletion vector.
+2. The newest `txn` of each application wins.
+3. The newest `domainMetadata` of each domain wins; a removed one hides the older ones.
+4. The newest reference to a logical file, `add` or `remove`, wins: a winning `add` is a live file, a
+   winning `remove` is a tombstone.
+5. A logical file is identified by its canonical path together with the id of its deletion vector.
 
-The commits after the checkpoint are few and are reconciled in memory (`LogTail`). The checkpoint is
-not: its file actions stay where they are, for queries that leave out what the tail has decided already
+The commits after the checkpoint are few; they are reconciled in memory (`LogTail`). The file actions of the
+checkpoint stay in its files, and queries leave out those that the commits override
 (`deltaarrow.log.file_sources`).
 """
 
@@ -54,7 +54,8 @@ from deltaarrow.storage import Store
 __all__ = ["LogState", "replay"]
 
 _SMALL_CHECKPOINT = 1 << 16
-"""So many bytes of Parquet hold a few hundred files, which are read sooner than a query is prepared."""
+"""A Parquet file of this many bytes holds a few hundred file actions; reading them takes less time than
+preparing a query."""
 
 _TRIES = 3
 
@@ -63,8 +64,8 @@ _TRIES = 3
 class LogState:
     """A replayed segment: small actions in memory, file actions on demand.
 
-    Where a version checksum has told protocol and metadata, the log is read when more is asked for;
-    `CorruptLogError` is raised then if it says otherwise.
+    When protocol and metadata come from a version checksum, the log is read once more is needed;
+    `CorruptLogError` is raised then if the log contradicts the checksum.
     """
 
     store: Store
@@ -73,17 +74,17 @@ class LogState:
     metadata: Metadata
     _read_log: Callable[[], "_Contents"]
     said: VersionChecksum | None = None
-    """The version checksum that protocol and metadata rest on, or were held against."""
+    """The version checksum that protocol and metadata were taken from, or compared with."""
     said_version: int = -1
-    """The version of that checksum; the commits after it are read."""
+    """The version of that checksum; the commits after it have been read."""
     by_checksum: bool = True
-    """Whether the list of files is held against the version checksum."""
+    """Whether the list of files is compared with the version checksum."""
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
-    """The same version by other files, once those of the checkpoint were cleaned up or written again."""
+    """The same version made from other files, after those of the checkpoint were deleted or rewritten."""
 
     @cached_property
     def _contents(self) -> tuple[CheckpointHead, LogTail]:
-        # Another segment of the version, where the checkpoint of the first one is broken.
+        # If the checkpoint is broken, this is another segment of the same version.
         self.segment, head, tail = self._read_log()
         return head, tail
 
@@ -96,13 +97,13 @@ class LogState:
         return self._contents[1]
 
     def loaded(self) -> "LogState":
-        """Return itself with the log in memory."""
+        """Return this state after reading the log into memory."""
         _ = self._contents
         return self
 
     @property
     def is_read(self) -> bool:
-        """Whether the log is in memory, and not only what a version checksum says of it."""
+        """Whether the log itself is in memory, not only its version checksum."""
         return "_contents" in self.__dict__
 
     @cached_property
@@ -112,15 +113,15 @@ class LogState:
 
     @cached_property
     def domains(self) -> dict[str, DomainMetadata]:
-        """The domain metadata that is not removed."""
+        """The domain metadata, without removed domains."""
         domains = self._head.domains | self._tail.domains
         return {name: domain for name, domain in domains.items() if not domain.removed}
 
     @cached_property
     def file_actions(self) -> tuple[LogTail, Sequence[CheckpointFiles]]:
-        """The file actions that are in memory, and the files of the checkpoint that hold the others.
+        """The file actions in memory, and the checkpoint files that hold the others.
 
-        Those of a small checkpoint are in memory once they were asked for.
+        Those of a small checkpoint are read into memory on first use.
         """
         parts = self._head.files
         if self.checkpoint_bytes > _SMALL_CHECKPOINT or not all(p.has_json_statistics for p in parts):
@@ -131,17 +132,17 @@ class LogState:
             for name in reversed(files.names):
                 # The last one first, as in commits.
                 actions = read_file_actions(self.store, name, files.schema)[::-1]
-                # A live file is one whatever tombstone is left of it.
+                # A live file stays live even if an old tombstone of it remains.
                 actions.sort(key=lambda action: AddFile.KEY not in action)
                 adds = [action[AddFile.KEY] for action in actions if AddFile.KEY in action]
                 if files.stats_parsed_type is not None and any("stats" not in add for add in adds):
-                    # Only SQL turns a struct into a text.
+                    # Only SQL converts the struct to JSON text.
                     return self._tail, parts
                 tail.take_older(name, actions)
                 for kind, body in (each for action in actions for each in action.items()):
                     key = kind, FileActionKey.from_json(body)
                     if key in known:
-                        raise CorruptLogError(f"{name}: the checkpoint has {body['path']} twice")
+                        raise CorruptLogError(f"{name}: the checkpoint lists {body['path']} twice")
                     known.add(key)
         return tail, ()
 
@@ -150,8 +151,8 @@ class LogState:
     ) -> pa.Table:
         """Return some of the file actions in memory, all `add` or all `remove`, as a table.
 
-        `columns` are those of it; all if it is None.
-        Raises `CorruptLogError`, naming the file of the log, for one that is ill-formed.
+        `columns` are the columns of the table; None means all.
+        Raises `CorruptLogError`, naming the log file, for an ill-formed action.
         """
         is_add = action == AddFile.KEY
         make, schema = (file_table, FILE_SCHEMA) if is_add else (remove_table, REMOVE_SCHEMA)
@@ -165,7 +166,7 @@ class LogState:
             raise
 
     def name_of(self, action: str, key: FileActionKey) -> str:
-        """Return the name of the newest file of the log with an action on a logical file; for errors."""
+        """Return the newest log file that has an action on a logical file, for error messages."""
         names = [file.name for file in reversed(self.segment.deltas)]
         if self._head.json_actions and self.segment.checkpoint is not None:
             names += [file.name for file in self.segment.checkpoint.files]
@@ -177,7 +178,7 @@ class LogState:
 
     @property
     def checkpoint_cache(self) -> CacheSpace:
-        """What is kept of the checkpoint, by whichever versions begin with it."""
+        """The cache of the checkpoint, shared by all versions that begin with it."""
         return self._head.cache
 
     @property
@@ -187,26 +188,26 @@ class LogState:
 
     @property
     def checkpoint_bytes(self) -> int:
-        """How large the files of the checkpoint are together; 0 where there is none."""
+        """The total size of the checkpoint files; 0 without a checkpoint."""
         files = self.segment.checkpoint.files if self.segment.checkpoint is not None else ()
         return sum(file.entry.size for file in files) + sum(s.size_in_bytes for s in self._head.sidecars)
 
     @property
     def tail(self) -> LogTail:
-        """What the commits after the checkpoint come to; it is not to be changed."""
+        """The reconciled commits after the checkpoint; do not change it."""
         return self._tail
 
     def recent_adds(self) -> Iterable[Mapping[str, Any]]:
-        """Return the live files that no Parquet checkpoint has, as JSON gives them, with all fields."""
+        """Return the live files that are in no Parquet checkpoint, as JSON objects with all fields."""
         return self._tail.adds.values()
 
     def recent_removes(self) -> Iterable[Mapping[str, Any]]:
-        """Return the tombstones that no Parquet checkpoint has, likewise."""
+        """Return the tombstones that are in no Parquet checkpoint, as JSON objects with all fields."""
         return self._tail.removes.values()
 
     @cached_property
     def held_checksum(self) -> VersionChecksum | None:
-        """The version checksum that the files have to agree with; None without it or without a checkpoint."""
+        """The version checksum to compare the files with; None without one or without a checkpoint."""
         if not self.by_checksum:
             return None
         if self.said is not None and self.said_version == self.segment.version:
@@ -216,16 +217,16 @@ class LogState:
         return read_held_checksum(self.store, self.segment, self.protocol, self.metadata)
 
     def ensure_counted(self, files: pa.Table) -> None:
-        """Raise `CorruptLogError` where the version checksum counts other live files than all of these."""
+        """Raise `CorruptLogError` if the version checksum does not count all these live files."""
         if (said := self.held_checksum) is not None:
             has_sizes = "size" in files.column_names
             size = int(numbers_of(files.column("size")).sum()) if has_sizes else None
             ensure_counted(said, self.segment, files.num_rows, size)
 
     def through_cleanup(self, query: Callable[["LogState"], pa.Table]) -> pa.Table:
-        """Ask again where the checkpoint was cleaned up or written again meanwhile, by the log as it is now.
+        """Run a query; repeat it from a new listing of the log if the checkpoint was deleted or rewritten.
 
-        Raises `VersionNotFoundError` when the log was cleaned up, and leads to the version no more.
+        Raises `VersionNotFoundError` when the log was cleaned up so that the version can no longer be read.
         """
         state = self._next or self
         for _ in range(_TRIES):
@@ -235,13 +236,13 @@ class LogState:
                 segment = segment_listed_again(self.store, state.segment, state._head, error)
                 state = replay(self.store, segment, by_checksum=self.by_checksum)
                 if state.metadata.id != self.metadata.id:
-                    # Another table stands in the place of this one.
+                    # Another table has replaced this one.
                     raise
                 self._next = state
         return query(state)
 
     def blame_checkpoint(self, action: str) -> None:
-        """Raise `CorruptLogError` for a file of the checkpoint whose actions of a kind cannot be read."""
+        """Raise `CorruptLogError` naming the checkpoint file whose actions of one kind cannot be read."""
         import duckdb
 
         schema = FILE_SCHEMA if action == AddFile.KEY else REMOVE_SCHEMA
@@ -258,7 +259,7 @@ class LogState:
                     except duckdb.Error as error:
                         raise CorruptLogError(f"{name} cannot be read: {error}") from error
                 if not is_complete(table, action):
-                    raise CorruptLogError(f"{name} has an {action} action without a field that it must have")
+                    raise CorruptLogError(f"{name} has an {action} action without a required field")
 
 
 _Contents = tuple[LogSegment, CheckpointHead, LogTail]
@@ -272,7 +273,7 @@ def _read(
     falls_back: bool,
     read: ReadCommits = read_commits,
 ) -> _Contents:
-    """Read a checkpoint and the commits after it, but for what is known of both."""
+    """Read a checkpoint and the commits after it, reusing what `known` has of both."""
     if known is not None and known.store == store and known.segment.checkpoint == segment.checkpoint:
         held = known.segment.deltas
         if segment.deltas[: len(held)] == held:
@@ -284,7 +285,7 @@ def _read(
         segment, head = open_segment(store, segment, falls_back=falls_back)
     tail = read_tail(store, segment.deltas, read)
     if head.json_actions and segment.checkpoint is not None:
-        # The file actions of a JSON checkpoint are older than all commits, and are in memory anyway.
+        # The file actions of a JSON checkpoint are older than all commits and already in memory.
         tail.take_older(segment.checkpoint.files[0].name, head.json_actions)
     return segment, head, tail
 
@@ -292,7 +293,7 @@ def _read(
 def _decide(
     store: Store, segment: LogSegment, head: CheckpointHead, tail: LogTail
 ) -> tuple[Protocol, Metadata]:
-    """Return the protocol and the metadata that win."""
+    """Return the winning protocol and metadata."""
     protocol = tail.protocol or head.protocol
     metadata = tail.metadata or head.metadata
     if protocol is None:
@@ -309,7 +310,7 @@ def _decide(
 def _read_checked(
     store: Store, segment: LogSegment, said: VersionChecksum, said_version: int, falls_back: bool
 ) -> _Contents:
-    """Read a segment of which a checksum was believed so far; raise if it should not have been."""
+    """Read the log of a segment that was opened by checksum; raise if the two contradict each other."""
     segment, head, tail = _read(store, segment, None, falls_back=falls_back)
     ensure_agreement(said, segment, *_decide(store, segment, head, tail), version=said_version)
     return segment, head, tail
@@ -318,7 +319,7 @@ def _read_checked(
 def _after_checksum(
     store: Store, segment: LogSegment, known: LogState, read: ReadCommits, *, falls_back: bool
 ) -> LogState | None:
-    """Read the commits after a version whose checksum is believed; None where more than these is new."""
+    """Read the commits after a version opened by checksum; None if more than these is new."""
     held = known.segment.deltas
     if known.said is None or known.store != store or known.segment.checkpoint != segment.checkpoint:
         return None
@@ -341,18 +342,21 @@ def replay(
     falls_back: bool = True,
     read: ReadCommits = read_commits,
 ) -> LogState:
-    """Read what a segment says, but for the file actions of its checkpoint.
+    """Replay a segment, without reading the file actions of its checkpoint.
 
-    `known` is another version of the same table; what its segment has in common with this one, the
-    checkpoint and perhaps the first commits after it, is not read again. `by_checksum` says whether a
-    checkpoint is held against the version checksum, and a long log may be left unread for now where that
-    tells protocol and metadata;
-    `for_write` that it probably stays unread, because files are to be added and not to be listed;
-    `falls_back` whether another way to the version may be gone where the checkpoint cannot be opened;
-    `read` reads commits.
+    Args:
+        store: the store of the table.
+        segment: the log files to replay.
+        known: another version of the same table; the checkpoint and first commits that both segments share
+            are not read again.
+        by_checksum: whether to compare a checkpoint with the version checksum, and to take protocol and
+            metadata from the checksum while a long log stays unread.
+        for_write: whether the log will probably stay unread, because files are added and not listed.
+        falls_back: whether to try other files that make the version when the checkpoint cannot be opened.
+        read: reads commits.
 
-    Raises `CorruptLogError` when there is no protocol or no metadata, or a file cannot be read or says
-    otherwise than the version checksum.
+    Raises `CorruptLogError` when the log has no protocol or no metadata, when a file cannot be read, or when
+    the log contradicts the version checksum.
     """
     unread = known if known is not None and not known.is_read else None
     if unread is not None:

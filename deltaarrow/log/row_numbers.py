@@ -1,4 +1,4 @@
-"""Rows of the Parquet files of a checkpoint by their numbers."""
+"""Row numbers in the Parquet files of a checkpoint."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,19 +8,19 @@ from deltaarrow.columnar.arrays import validity
 __all__ = ["PLACE", "numbered_from", "place_sql", "present_rows"]
 
 PLACE = "place"
-"""The column with the numbers of rows."""
+"""The column of row numbers."""
 
 _ROW_BITS = 40
-"""More rows than that, as a power of two, no file has."""
+"""No file has more rows than 2 to this power."""
 
 
 def place_sql() -> str:
-    """Return the SQL of a number that ascends with the files and the rows of ``read_parquet``."""
+    """Return the SQL of a number that increases with the files and the rows of ``read_parquet``."""
     return f"(file_index::BIGINT << {_ROW_BITS}) + file_row_number"
 
 
 def numbered_from(file: int, select: str) -> str:
-    """Return a SELECT whose files are numbered from a number on, and not from 0.
+    """Return a SELECT whose files are numbered from `file` instead of 0.
 
     >>> numbered_from(2, "FROM rows")
     'SELECT * REPLACE (place + (2::BIGINT << 40) AS place) FROM (FROM rows)'

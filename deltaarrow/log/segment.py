@@ -1,13 +1,13 @@
-"""Which files of the log make a version: chapters "Checkpoints" and "Log Compaction Files".
+"""Selection of the log files that make a version: chapters "Checkpoints" and "Log Compaction Files".
 
-Selecting is pure: it looks at a listing and reads nothing. The rules, each with a test of its name:
+Selection is pure: it looks at a listing and reads no file. Each rule has a test of its name:
 
 1. The newest complete checkpoint that is not after the wanted version begins the segment.
-2. A multi-part checkpoint counts only when every one of its parts is listed.
+2. A multi-part checkpoint counts only when all of its parts are listed.
 3. Every version after the checkpoint is covered by its commit or by a log compaction, without gaps.
-4. A log compaction stands in for the commits it covers when it neither begins nor ends outside.
+4. A log compaction replaces the commits it covers if its first and last version are in the wanted range.
 5. A log without a checkpoint begins with the commit of version 0.
-6. A segment that is held is led on by the files after it, as long as its own last commit is unchanged.
+6. A known segment is extended by newer files as long as its own last commit is unchanged.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -28,8 +28,8 @@ __all__ = [
 
 
 LARGE_CHECKPOINT = 1 << 20
-"""So many bytes of Parquet hold tens of thousands of files, which are asked for by SQL; fewer are judged one
-by one in no time."""
+"""A Parquet checkpoint of this many bytes describes tens of thousands of files and is queried with SQL;
+evaluating the files of a smaller one one by one takes no noticeable time."""
 
 
 class Checkpoint(NamedTuple):
@@ -40,17 +40,17 @@ class Checkpoint(NamedTuple):
 
     @property
     def kind(self) -> LogFileKind:
-        """Return the kind of its files."""
+        """The kind of its files."""
         return self.files[0].kind
 
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """The files that, replayed, give the table at `version`.
+    """The files whose replay gives the table at `version`.
 
     `deltas` are commits and log compactions in ascending order; `last_commit` is the commit file of
-    `version`, absent in a log that consists of a checkpoint alone. `checksum` is the version checksum,
-    which comes after its commit and makes no other segment.
+    `version`, None in a log that consists of a checkpoint alone. `checksum` is the version checksum; it is
+    written after its commit, so it does not count when segments are compared.
     """
 
     version: int
@@ -70,7 +70,7 @@ _PREFERENCE = (
 def complete_checkpoints(files: Iterable[LogFile]) -> list[Checkpoint]:
     """Return every complete checkpoint of a listing, in ascending order of version.
 
-    Among several of one version the V2 one comes last, since it needs the least work to read.
+    Among checkpoints of the same version the V2 one comes last, since it is the cheapest to read.
     """
     found: list[Checkpoint] = []
     parts: dict[tuple[int, int], dict[int, LogFile]] = {}
@@ -88,7 +88,7 @@ def complete_checkpoints(files: Iterable[LogFile]) -> list[Checkpoint]:
 def _cover(
     first: int, last: int, commits: dict[int, LogFile], compactions: Sequence[LogFile]
 ) -> tuple[LogFile, ...]:
-    """Cover the versions `first` to `last` with as few files as greed finds; refuse a gap."""
+    """Cover the versions `first` to `last` greedily with few files; raise at a gap."""
     longest: dict[int, LogFile] = {}
     for file in compactions:
         best = longest.get(file.start_version)
@@ -109,7 +109,7 @@ def _cover(
 
 
 def _oldest_version(newest: int, commits: Collection[int], checkpoints: Sequence[Checkpoint]) -> int | None:
-    """Return the version from which on every one up to `newest` can be read; None when none can."""
+    """Return the oldest version from which every version up to `newest` can be read; None if none can."""
     first = newest + 1
     while first - 1 in commits:
         first -= 1
@@ -124,7 +124,7 @@ def _checksum(version: int, files: Iterable[LogFile]) -> LogFile | None:
 def _lead_to(
     version: int, files: Sequence[LogFile], commits: dict[int, LogFile], checkpoints: Sequence[Checkpoint]
 ) -> LogSegment:
-    """Return the segment of a version; `CorruptLogError` when the files do not lead to it."""
+    """Return the segment of a version; `CorruptLogError` when files are missing."""
     compactions = [file for file in files if file.kind is LogFileKind.COMPACTION]
     checkpoint = next((c for c in reversed(checkpoints) if c.version <= version), None)
     if checkpoint is None and 0 not in commits:
@@ -138,13 +138,13 @@ def _lead_to(
 
 
 def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogSegment:
-    """Choose the files that make `version`, or the newest version when it is None.
+    """Select the files that make `version`, or the newest version when it is None.
 
-    `files` may begin anywhere, as long as what the version needs is among them.
+    `files` may begin at any version, as long as it includes what the wanted version needs.
 
     Raises `TableNotFoundError` when there is neither a commit nor a checkpoint, `VersionNotFoundError`,
-    naming the oldest and the newest version that `files` lead to, when the version is not among
-    them, and `CorruptLogError` at a gap.
+    naming the oldest and the newest readable version, when the wanted version cannot be read, and
+    `CorruptLogError` at a gap.
     """
     commits = {file.version: file for file in files if file.kind is LogFileKind.COMMIT}
     checkpoints = complete_checkpoints(files)
@@ -166,11 +166,11 @@ def select_segment(files: Sequence[LogFile], version: int | None = None) -> LogS
 
 
 def extend_segment(segment: LogSegment, files: Sequence[LogFile]) -> LogSegment | None:
-    """Lead a segment on to the newest version in a listing that begins with the segment's own version.
+    """Extend a segment to the newest version, given a listing that begins with the segment's own version.
 
-    Returns the segment itself where there is nothing newer, and None where its last commit is not in
-    the listing as it was (the table was made anew, or the log consists of a checkpoint alone) or the
-    newer files leave a gap: then the log has to be listed from its beginning.
+    Returns the segment itself when nothing is newer. Returns None when the log has to be listed from its
+    beginning: the segment's last commit is not in the listing unchanged (the table was recreated, or the log
+    consists of a checkpoint alone), or the newer files have a gap.
     """
     if segment.last_commit not in files:
         return None

@@ -1,6 +1,6 @@
 """The commits after a checkpoint, reconciled in memory: chapter "Action Reconciliation" of the protocol.
 
-They are read newest first, and what is known of a thing already stands.
+Commits are read newest first; an older action never replaces a newer one.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class LogTail:
     removes: dict[FileActionKey, JsonAction] = field(default_factory=dict)
 
     def take_older(self, name: str, actions: Sequence[JsonAction]) -> None:
-        """Take in the actions of the older file `name`, newest first: whatever is known already stands.
+        """Add the actions of the older file `name`, newest first; newer actions are kept.
 
         Raises `CorruptLogError`, naming the file, for an action that is ill-formed.
         """
@@ -59,7 +59,7 @@ class LogTail:
         adds, removes, key_of = self.adds, self.removes, FileActionKey.from_json
         for action in actions:
             if len(action) == 1 and (add := action.get("add")) is not None:
-                # What most lines are.
+                # Most lines are adds.
                 file = key_of(add)
                 if file not in removes:
                     adds.setdefault(file, add)
@@ -92,7 +92,7 @@ class LogTail:
                         continue
 
     def take_older_tail(self, older: "LogTail") -> None:
-        """Take in what older commits come to; `older` stays as it is."""
+        """Add the reconciled actions of older commits; `older` is not changed."""
         self.protocol = self.protocol or older.protocol
         self.metadata = self.metadata or older.metadata
         self.transactions = older.transactions | self.transactions
@@ -105,8 +105,8 @@ class LogTail:
 
 
 def _newest_first(file: LogFile, actions: list[JsonAction]) -> list[JsonAction]:
-    # A commit is written in order. A log compaction has one action a key, and where writers left
-    # several of them (such tables exist), the newest stands first.
+    # A commit is in order. A log compaction has one action per key; in tables where a writer left several,
+    # the newest comes first.
     return actions if file.kind is LogFileKind.COMPACTION else actions[::-1]
 
 

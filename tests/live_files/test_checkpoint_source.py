@@ -227,7 +227,7 @@ def test_an_add_without_a_size_is_not_left_out_in_silence(tmp_path):
     table.delete_commits(0)
     snapshot = da.DeltaTable(tmp_path).snapshot
     assert paths(snapshot, "id = 4") == ["f4"]
-    with pytest.raises(CorruptLogError, match="without a field"):
+    with pytest.raises(CorruptLogError, match="without a required field"):
         snapshot.files(predicate_of("id = 4", snapshot.schema), ["path", "size"])
 
 

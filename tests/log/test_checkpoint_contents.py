@@ -243,7 +243,7 @@ def test_a_v2_checkpoint_that_fails_leaves_no_sidecar(tmp_path):
     pq.write_table(broken, sidecar, write_statistics=False)
     table.delete_commits(0)
     table.commit([table.txn("a", 1)])
-    with pytest.raises(CorruptLogError, match="without a field"):
+    with pytest.raises(CorruptLogError, match="without a required field"):
         write(table)
     assert [file.name for file in (table.log / "_sidecars").iterdir()] == [sidecar.name]
     assert [file.name for file in table.log.glob("*.checkpoint.*")] == [old.rpartition("/")[2]]

@@ -290,7 +290,7 @@ def test_history_names_a_commit_that_is_gone(tmp_path):
     builder = write_small_table(tmp_path / "t", "commits")
     table = DeltaTable(builder.path)
     table._store = CleanedUp(builder.path, "00000000000000000001.json")
-    with pytest.raises(CorruptLogError, match=r"00000000000000000001\.json was listed and is gone"):
+    with pytest.raises(CorruptLogError, match=r"00000000000000000001\.json was listed but no longer exists"):
         table.history()
 
 

@@ -160,7 +160,7 @@ def test_a_staged_file_that_is_gone_since_it_was_published_is_read_where_it_is(t
 def test_a_staged_file_that_is_nowhere_is_an_error(table):
     for file in (table.log / "_staged_commits").glob("*003.*.json"):
         file.unlink()
-    with pytest.raises(CorruptLogError, match=r"_staged_commits/00000000000000000003\..*gone"):
+    with pytest.raises(CorruptLogError, match=r"_staged_commits/00000000000000000003\..*no longer exists"):
         table.open()
 
 
@@ -303,7 +303,7 @@ STAGED = f"{3:020d}.016ae953-37a9-438e-8683-9a9a4a79a395.json"
         ({"version": 4, "staged_file": STAGED}, "not a staged commit of version 4"),
         ({"version": 3, "staged_file": f"../{STAGED}"}, "not a staged commit of version 3"),
         ({"version": 3, "staged_file": f"{3:020d}.json"}, "not a staged commit of version 3"),
-        ({"version": -1, "content": b"{}"}, "-1 is no version"),
+        ({"version": -1, "content": b"{}"}, "-1 is not a version"),
     ],
 )
 def test_a_commit_has_a_version_and_one_place(arguments, what):
@@ -315,10 +315,10 @@ def test_a_commit_has_a_version_and_one_place(arguments, what):
     ("versions", "latest", "what"),
     [
         ((1, 3), 3, "version 2 is missing"),
-        ((1, 1), 1, "version 1 is there twice"),
-        ((1, 2), 1, "after the latest version, 1"),
+        ((1, 1), 1, "version 1 is given twice"),
+        ((1, 2), 1, "after the latest_version 1"),
         ((), None, "latest_version"),
-        ((), -1, "-1 is no version"),
+        ((), -1, "-1 is not a version"),
     ],
 )
 def test_commits_follow_each_other(versions, latest, what):
