@@ -1,10 +1,11 @@
-"""The live files of a table at a version, as one columnar list that predicates choose from.
+"""The live files of a table version, as one columnar list that predicates select from.
 
-The log reconciles actions and knows no predicate. Here file actions are the rows of a list, wherever they are
+The log reconciles actions and knows no predicates. Here file actions are the rows of a list, wherever they
+are
 stored: in a checkpoint (`CheckpointRows`), in the commits after it (`CommitRows`) or in a table in memory
-(`TableRows`). Each source loads the columns that a predicate asks for: encoded partition values and typed
-bounds. Those of a checkpoint stay in the cache of the process. `deltaarrow.statistics.may_match` weighs them,
-and the wanted columns are read only for the rows that are left.
+(`TableRows`). Each source loads the columns that a predicate needs: encoded partition values and typed
+bounds. Those of a checkpoint stay in the process-wide cache. `deltaarrow.statistics.may_match` evaluates
+them, and the wanted columns are read only for the remaining rows.
 """
 
 from deltaarrow.live_files.file_list import LiveFiles

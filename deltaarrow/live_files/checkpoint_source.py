@@ -1,12 +1,12 @@
-"""The file actions of a large checkpoint as rows of a list, read a column at a time.
+"""The file actions of a large checkpoint as rows of a list, read column by column.
 
-What a predicate asks for is read once for all rows and cached: the codes of a partition column
-(`EncodedPartitionValues`), the bounds of a data column. The wanted columns are then read only for the files
-that are left, by row number.
+The columns that a predicate needs are read once for all rows and cached: the codes of a partition column
+(`EncodedPartitionValues`), the bounds of a data column. The wanted columns are then read by row number, for
+the remaining files only.
 
-Another writer may write a checkpoint without a UUID in its name again: it says the same, with its rows in
-another order. So the identity of the files is part of each key in the cache, and after rows were read by
-number, `are_current` tells whether the files were the same all the time.
+Another writer may rewrite a checkpoint whose name has no UUID: same content, other row order. So each cache
+key contains the identity of the files, and after reading rows by number, `are_current` tells whether the
+files stayed the same.
 """
 
 import os
@@ -37,14 +37,14 @@ __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
 _PARTITION_VALUES = "partitionValues"
 _ROWS_AT_ONCE = 1 << 14
-"""Of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
+"""For a whole row group of 100,000 rows Arrow would keep 12 MB more."""
 
 _MOST_NUMBERED = 256
-"""Up to so many rows of a file are told to DuckDB by their numbers, more by a bit each."""
+"""Up to this many rows of a file are passed to DuckDB by number, more as a bit mask."""
 
 
 class UnreadableRowsError(Exception):
-    """Rows of a checkpoint have no lasting numbers, or another form than a reader of columns expects."""
+    """Rows of a checkpoint without stable numbers, or in a form that the columnar reader does not expect."""
 
 
 class CheckpointRows:
@@ -52,9 +52,9 @@ class CheckpointRows:
 
     Args:
         state: the version.
-        files: the files, out of those of its checkpoint.
+        files: files of its checkpoint.
 
-    Raises `UnreadableRowsError` where the store does not tell a file from another one under its name.
+    Raises `UnreadableRowsError` if the store cannot tell a file from its replacement.
     """
 
     def __init__(self, state: LogState, files: CheckpointFiles) -> None:
@@ -62,11 +62,11 @@ class CheckpointRows:
         self._files = files
         self._identity = self._found_identity()
         if self._identity is None:
-            raise UnreadableRowsError(f"{state.store.uri} does not tell files apart")
+            raise UnreadableRowsError(f"{state.store.uri} cannot tell a file from its replacement")
 
     @property
     def evidence(self) -> "_CheckpointEvidence":
-        """As `FileRows`; another one each time, since what it has read of all rows it keeps."""
+        """As `FileRows`; a new object each time, since it keeps what it has read of all rows."""
         return _CheckpointEvidence(self)
 
     def _found_identity(self) -> tuple[Hashable, ...] | None:
@@ -78,7 +78,7 @@ class CheckpointRows:
         return None if None in found else (self._files.names, *found)
 
     def are_current(self) -> bool:
-        """Whether the files are still those whose rows were read."""
+        """Whether the files are still those that were read."""
         return self._found_identity() == self._identity
 
     def __len__(self) -> int:
@@ -86,9 +86,9 @@ class CheckpointRows:
 
     @cached_property
     def _footers(self) -> list[Footer]:
-        """The footers of the files, checked.
+        """The checked footers of the files.
 
-        Raises `UnreadableRowsError` for one that contradicts itself.
+        Raises `UnreadableRowsError` for a footer that contradicts itself.
         """
         store = self._state.store
 
@@ -108,29 +108,29 @@ class CheckpointRows:
 
     @cached_property
     def _counts(self) -> list[int]:
-        """How many rows each file has."""
+        """The number of rows of each file."""
         return [sum(group.num_rows for group in footer.row_groups) for footer in self._footers]
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        """The row behind the last one of each file."""
+        """The number after the last row of each file."""
         return np.cumsum(self._counts)
 
     @property
     def cache(self) -> CacheSpace:
-        """What is kept of the checkpoint."""
+        """The cache of the checkpoint."""
         return self._state.checkpoint_cache
 
     def key(self, what: Hashable) -> Hashable:
-        """Return the key in the cache of what these very files say."""
+        """Return a cache key for `what` that is valid only for these very files."""
         return self._identity, what
 
     # --- reading ---
 
     def read_partition_values(self, name: str) -> EncodedPartitionValues:
-        """Read the values of a partition column of all rows.
+        """Read the values of a partition column for all rows.
 
-        Raises `UnreadableRowsError` for what is no map of texts to Arrow.
+        Raises `UnreadableRowsError` if Arrow does not read them as a map of texts.
         """
         try:
             return EncodedPartitionValues.of(self._partition_maps(), name)
@@ -138,7 +138,7 @@ class CheckpointRows:
             raise UnreadableRowsError(str(error)) from error
 
     def _partition_maps(self) -> Iterator[tuple[pa.MapArray, np.ndarray | None]]:
-        """Yield the maps of partition values, each batch with a mask of its files."""
+        """Yield the maps of partition values per batch, each with a mask of the rows that are files."""
         for number in range(len(self._files.names)):
             for adds in self._adds(number):
                 maps = adds.field(_PARTITION_VALUES)
@@ -147,27 +147,27 @@ class CheckpointRows:
                 yield maps, validity(adds)
 
     def _adds(self, number: int) -> Iterator[pa.StructArray]:
-        """Yield the `add` column of a file, a part of it at a time, with partition values alone."""
+        """Yield the `add` column of a file, reduced to its partition values, in batches."""
         import pyarrow.parquet as pq
 
         store, metadata = self._state.store, self._footers[number].metadata()
         leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-        # Parquet has the texts numbered already: to take the numbers costs a third of reading the texts.
+        # Parquet stores the texts as dictionary codes, which are read in a third of the time of the texts.
         texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
         path, filesystem = store.arrow_path(self._files.names[number]), store.arrow_filesystem()
         with pq.ParquetFile(path, filesystem=filesystem, metadata=metadata, read_dictionary=texts) as file:
             for group in range(metadata.num_row_groups):
-                # A row group at a time: a batch over several would have two dictionaries.
+                # One row group at a time: a batch across row groups would have two dictionaries.
                 columns = [f"add.{_PARTITION_VALUES}"]
                 for batch in file.iter_batches(_ROWS_AT_ONCE, [group], columns, use_threads=False):
                     yield batch.column("add")
 
     def read_statistics(self, asked: Sequence[Asked], rows: np.ndarray | None) -> dict[Asked, pa.Array]:
-        """Read what is asked of the statistics of rows, or of all."""
+        """Read the requested statistics of `rows`, or of all rows."""
         files = self._files
         has_json = files.has_json_statistics
         if files.stats_parsed_type is not None and has_json and rows is None:
-            # Of the texts, which are long, none is needed where the struct says all.
+            # Skip the long JSON texts if the struct has all values.
             found = self._read_statistics(asked, rows, has_json=False)
             if all(len(column) - column.null_count == self._files_count for column in found.values()):
                 return found
@@ -175,7 +175,7 @@ class CheckpointRows:
 
     @cached_property
     def _files_count(self) -> int | None:
-        """How many rows are files, by the footers; None where they do not tell."""
+        """The number of rows that are files, from the footers; None if they do not tell."""
         count = 0
         for footer, rows in zip(self._footers, self._counts, strict=True):
             paths = [number for number, leaf in enumerate(footer.leaves) if leaf.path == ("add", "path")]
@@ -214,14 +214,14 @@ class CheckpointRows:
         """As `FileRows`."""
         with FileSources(self._state).open(AddFile.KEY) as sources:
             parts = self._among(sources, rows) if rows is not None else [(self._files, None, 0)]
-            # Writers may leave an empty struct where others leave none.
+            # Some writers leave an empty struct where others leave NULL.
             found = [(part, among and f"{among} AND add.path IS NOT NULL") for part, among, _ in parts]
             return sources.table(found, columns)
 
     def _among(
         self, sources: OpenSources, rows: np.ndarray | None
     ) -> Iterable[tuple[CheckpointFiles, str, int]]:
-        """The files that rows are in, a condition on ``file_row_number`` for each, and its number."""
+        """The files that contain `rows`, each with a condition on ``file_row_number`` and its number."""
         if rows is None:
             yield self._files, "TRUE", 0
             return
@@ -234,9 +234,10 @@ class CheckpointRows:
 
 
 class _CheckpointEvidence:
-    """What rows of a checkpoint say of their files, all rows if None; as `LoadedEvidence`.
+    """What rows of a checkpoint (None: all) say of their files; as `LoadedEvidence`.
 
-    What is read of all rows goes to the cache. It also stays here until it is weighed: it may not fit there.
+    Values read for all rows go to the cache. They also stay here until they are used, since the cache may be
+    too small for them.
     """
 
     def __init__(self, of: CheckpointRows, rows: np.ndarray | None = None) -> None:
@@ -245,7 +246,7 @@ class _CheckpointEvidence:
         self._loaded: dict[Asked, pa.Array] = {}
 
     def load(self, asked: Sequence[Asked]) -> None:
-        """Read what will be asked of the statistics."""
+        """Read the requested statistics."""
         self._recall(asked)
         missing = [each for each in asked if each not in self._loaded]
         if missing:
@@ -261,12 +262,12 @@ class _CheckpointEvidence:
                 self._loaded[each] = known
 
     def holds(self, asked: Sequence[Asked]) -> bool:
-        """Whether all of it is in memory."""
+        """Whether all requested statistics are in memory."""
         self._recall(asked)
         return all(each in self._loaded for each in asked)
 
     def at(self, rows: np.ndarray) -> "_CheckpointEvidence":
-        """Return what some of all rows say, read for them alone."""
+        """Return the evidence of some of the rows, to be read for these rows only."""
         return _CheckpointEvidence(self._of, rows)
 
     def statistic(self, asked: Asked) -> pa.Array:
@@ -282,23 +283,23 @@ class _CheckpointEvidence:
 
 
 def _row_condition(cursor: "duckdb.DuckDBPyConnection", rows: np.ndarray) -> str:
-    """SQL that is true for ascending numbers of rows of a file, by which DuckDB leaves out row groups."""
+    """SQL that is true for ascending row numbers of a file and lets DuckDB skip row groups."""
     span = f"file_row_number BETWEEN {rows[0]} AND {rows[-1]}"
     if len(rows) > rows[-1] - rows[0]:
         return span
     if len(rows) <= _MOST_NUMBERED:
         return f"{span} AND file_row_number IN ({', '.join(map(str, rows.tolist()))})"
-    # No join, which might give the files in another order.
+    # Not a join: it would not keep the order of the files.
     name = f"rows_{os.urandom(8).hex()}"
     cursor.register(name, pa.table([_bits(rows)], ["bits"]))
     cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
-    # Whichever condition comes first, no bit after the last one is asked for.
+    # DuckDB may evaluate either condition first, so `least` keeps the bit number within the mask.
     bit = f"least(file_row_number, {rows[-1]})::INTEGER"
     return f"{span} AND get_bit(getvariable('{name}'), {bit}) = 1"
 
 
 def _bits(rows: np.ndarray) -> pa.Array:
-    """One BLOB that DuckDB casts to BIT, in which the bits of these rows are set."""
+    """One BLOB whose bits for these rows are set; DuckDB casts it to BIT."""
     flags = np.zeros(rows[-1] + 1, bool)
     flags[rows] = True
     blob = pa.py_buffer(np.packbits(flags))

@@ -1,4 +1,4 @@
-"""The live files that may hold a row which matches a predicate, for a snapshot."""
+"""The live files of a snapshot that may hold a row matching a predicate."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,16 @@ from deltaarrow.statistics import Asked, Verdicts, may_match, statistics_asked
 __all__ = ["LiveFiles"]
 
 _SMALL_CHECKPOINT = 4 << 20
-"""The files of a checkpoint of up to so many bytes are listed in memory from the second question on.
+"""The files of a checkpoint of up to this many bytes are listed in memory from the second query on.
 
-A file takes 20 bytes in a checkpoint if names and statistics are alike, 100 if not, and about 800 in memory:
-these are 200,000 files at most."""
+A file takes 20 bytes in a checkpoint if names and statistics are similar, 100 if not, and about 800 in
+memory: this limit allows 200,000 files at most."""
 
 _SELECTIVE = 1 / 8
-"""Where partition values leave no more than this share of rows, the statistics of those alone are read."""
+"""If partition values leave at most this share of the rows, statistics are read for those rows only."""
 
 _COLUMN_BYTES = 2 << 10
-"""What Python and Arrow take for a column of a table, however few rows it has."""
+"""The memory that Python and Arrow take per table column, however few rows it has."""
 
 _TRIES = 3
 
@@ -54,12 +54,12 @@ class LiveFiles:
         self._asked = itertools.count()
 
     def table(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the live files as a table of `FILE_SCHEMA`, or of the named columns of it.
+        """Return the live files as a table of `FILE_SCHEMA`, or of its named columns.
 
-        With a `predicate`, files that provably hold no matching row are left out; the rest may hold some.
+        With a `predicate`, files that provably hold no matching row are left out; the others may hold some.
         """
         names = list(FILE_SCHEMA.names if columns is None else columns)
-        # Equal predicates may have values of unlike types: 1, 1.0 and true.
+        # Equal predicates may have values of different types: 1, 1.0 and true.
         question = repr(predicate)
         return self._cache.find(
             (*names, question),
@@ -88,7 +88,7 @@ class LiveFiles:
         return self._left_of(listed, predicate, columns)
 
     def _sources(self, state: LogState) -> Iterator[FileRows]:
-        """The rows of the checkpoint, and then those of the commits after it."""
+        """The rows of the checkpoint, then those of the commits after it."""
         tail, parts = state.file_actions
         yield from (CheckpointRows(state, files) for files in parts if files.holds("add"))
         if tail.adds:
@@ -103,11 +103,11 @@ class LiveFiles:
         return self._cache.find("listed", lambda: TableRows(list_files(self._state)))
 
     def _left_of(self, source: FileRows, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
-        """The files of a source that the predicate leaves.
+        """The files of a source that the predicate keeps.
 
-        Conditions on partition values come first. Statistics are read of all rows and cached, or only of the
-        rows that are left where these are few. Those of variants, which are decoded one by one, are read only
-        of the rows that all other conditions leave.
+        Conditions on partition values come first. Statistics are read for all rows and cached, or only for
+        the remaining rows if these are few. Statistics of variants are decoded one by one and read only for
+        the rows that all other conditions keep.
         """
         stages, evidence = self._stages(predicate), source.evidence
         rows: np.ndarray | None = None
@@ -128,7 +128,7 @@ class LiveFiles:
         return source.table(rows, columns)
 
     def _stages(self, predicate: Predicate) -> tuple[Predicate, Predicate, Predicate]:
-        """The conjuncts that look at partition values alone, those on data columns, and those on variants."""
+        """The conjuncts on partition values alone, those on data columns, and those on variants."""
         stages: tuple[list[Predicate], list[Predicate], list[Predicate]] = ([], [], [])
         for part in conjuncts(predicate):
             names = {path[0].casefold() for path in columns_of(part)}
@@ -142,7 +142,7 @@ class LiveFiles:
 
 
 def _rows(verdicts: Verdicts, among: np.ndarray | None) -> np.ndarray | None:
-    """The rows, out of some or of all (None), on which the verdicts are true."""
+    """The rows for which the verdicts are true, out of `among` or of all (None)."""
     if verdicts is True:
         return among
     if verdicts is False:

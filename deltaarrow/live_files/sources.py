@@ -1,4 +1,4 @@
-"""File actions in memory as rows of a list: those of commits, and those of a table."""
+"""File actions in memory as rows of a list: those of commits and those of a table."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,34 +18,34 @@ __all__ = ["CommitRows", "FileRows", "LoadedEvidence", "TableRows"]
 
 
 class LoadedEvidence(FileEvidence, Protocol):
-    """What is known of files, whose statistics are best read together."""
+    """Evidence about files whose statistics are best read together."""
 
     def load(self, asked: Sequence[Asked]) -> None:
-        """Read what will be asked of the statistics."""
+        """Read the requested statistics."""
 
     def holds(self, asked: Sequence[Asked]) -> bool:
-        """Whether all of it is in memory."""
+        """Whether all requested statistics are in memory."""
 
     def at(self, rows: np.ndarray) -> "LoadedEvidence":
-        """Return what is known of some of the files, given by their rows."""
+        """Return the evidence of some of the files, given by row number."""
 
 
 class FileRows(Protocol):
-    """File actions by their rows, of which some may be no live files."""
+    """File actions addressed by row; some rows may not be live files."""
 
     @property
     def evidence(self) -> LoadedEvidence:
-        """What is known of the files of all rows."""
+        """The evidence of the files of all rows."""
 
     def __len__(self) -> int:
         """The number of rows."""
 
     def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
-        """Return columns of `FILE_SCHEMA` of the live files among ascending rows; None stands for all."""
+        """Return columns of `FILE_SCHEMA` for the live files among ascending `rows`; None means all."""
 
 
 class CommitRows:
-    """The live files that no Parquet checkpoint has, in the order in which they were committed."""
+    """The live files that are in no Parquet checkpoint, in commit order."""
 
     def __init__(self, state: LogState) -> None:
         self._state = state
@@ -57,7 +57,7 @@ class CommitRows:
     @cached_property
     def evidence(self) -> ListedFiles:
         """As `FileRows`."""
-        # No method of its own: in a circle, a long log would stay in memory until the collector finds it.
+        # Not a bound method: a reference cycle would keep a long log in memory until garbage collection.
         column = partial(_column, self._state, self._keys)
         return ListedFiles(column, len(self), open_cursor=partial(files_cursor, self._state.store))
 
@@ -83,11 +83,11 @@ class TableRows:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes of memory it takes, with what is made of the columns."""
+        """The approximate memory it takes, including what is derived from its columns."""
         return 2 * int(self._files.nbytes)
 
     def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
         """As `FileRows`."""
         files = self._files.select(columns)
-        # A slice would keep all files in memory for as long as itself is kept.
+        # A slice would keep all files in memory.
         return files if rows is None or len(rows) == len(self) else files.take(integers(rows))
