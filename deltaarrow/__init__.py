@@ -1,7 +1,7 @@
 """Delta Lake tables as Arrow datasets, for DuckDB, Polars and Spark.
 
-Open a table with `DeltaTable`, write one with `write_deltalake`; `register` shows a table to DuckDB,
-`scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to everything that reads Arrow.
+Open a table with `DeltaTable`, write one with `write_deltalake`. `register` shows a table to DuckDB,
+`scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to all readers of Arrow.
 """
 
 from typing import TYPE_CHECKING
@@ -69,5 +69,5 @@ __version__ = VERSION
 
 
 def __dir__() -> list[str]:
-    """The public names, also those that nothing has asked for yet."""
+    """The public names, including those not loaded yet."""
     return sorted([*__getattr__("__all__"), "__version__"])

@@ -1,9 +1,8 @@
 """The exceptions of the package.
 
-All of them are `DeltaError`s, so one ``except`` clause catches whatever the engine refuses; arguments of a
-wrong type or value are Python's `TypeError` and `ValueError`. Where
-``deltalake`` has a name for a case, the name here is the same; conflicts have Spark's names, since
-that is what their users search for. The tree::
+All of them are `DeltaError`s, so one ``except`` clause catches everything the engine refuses. Arguments of a
+wrong type or value raise Python's `TypeError` and `ValueError`. Cases that ``deltalake`` names have the same
+name here; conflicts have Spark's names, because users search for them. The tree::
 
     DeltaError
     ├── TableNotFoundError            no Delta log where one was expected
@@ -20,17 +19,17 @@ that is what their users search for. The tree::
     ├── InvalidCommitMetadataError    a commit cannot have such metadata (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
-    │   ├── VersionExistsError        the version that a commit was to make is there already
+    │   ├── VersionExistsError        another writer made the version first
     │   ├── ConcurrentAppendException        another writer added files that this one should have read
     │   ├── ConcurrentDeleteReadException    another writer removed a file that this one has read
     │   ├── ConcurrentDeleteDeleteException  another writer removed a file that this one removes
     │   ├── ConcurrentTransactionException   another writer set the same application or domain
-    │   ├── ConcurrentWriteException         other writers were first each time
+    │   ├── ConcurrentWriteException         other writers were first at every attempt
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
-    ├── CommitStateUnknownError       nobody can tell whether the commit was made
+    ├── CommitStateUnknownError       it is unknown whether the commit was made
     ├── StorageError                  a store cannot do what is asked
-    │   └── StorageSystemError        the operating system refuses it (also an OSError)
+    │   └── StorageSystemError        the operating system fails (also an OSError)
     ├── ExpressionLimitError          a SQL expression takes too much time or memory
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
@@ -83,15 +82,15 @@ class TableNotFoundError(DeltaError):
 
 
 class VersionNotFoundError(DeltaError):
-    """The wanted version or timestamp is not among those the log still holds."""
+    """The wanted version or timestamp is not in the log, or not any more."""
 
 
 class ChangeDataNotRecordedError(DeltaError):
-    """The change data feed was off in a version whose changes are wanted."""
+    """The change data feed was off in a version whose changes were requested."""
 
 
 class DeltaProtocolError(DeltaError):
-    """The table asks for something that this release does not do, or breaks the protocol."""
+    """The table needs something that this release does not support, or breaks the protocol."""
 
 
 class CorruptLogError(DeltaProtocolError):
@@ -103,7 +102,7 @@ class CorruptDeletionVectorError(DeltaProtocolError):
 
 
 class CorruptDataFileError(DeltaProtocolError):
-    """A data file contradicts what the log says of it, its own format, or itself."""
+    """A data file contradicts the log, its own format, or itself."""
 
 
 class UnsupportedFeatureError(DeltaProtocolError):
@@ -131,19 +130,19 @@ class ConstraintViolationError(DeltaError):
 
 
 class InvalidPredicateError(DeltaError):
-    """A condition is not understood, names what is not there, or cannot be computed for a row."""
+    """A condition is not understood, names an unknown column, or cannot be computed for a row."""
 
 
 class InvalidCommitMetadataError(DeltaError, ValueError):
-    """Metadata given for a commit is no JSON, or has the name of something that the commit says itself."""
+    """Metadata given for a commit is not JSON, or uses a name that the commit sets itself."""
 
 
 class InvalidTablePropertyError(DeltaError):
-    """A table property in the ``delta.`` name space is unknown or has an impossible value."""
+    """A table property in the ``delta.`` namespace is unknown or has an impossible value."""
 
 
 class CommitFailedError(DeltaError):
-    """The commit was not made; the table is as it was."""
+    """The commit was not made; the table is unchanged."""
 
 
 class VersionExistsError(CommitFailedError):
@@ -163,27 +162,27 @@ class ConcurrentDeleteDeleteException(CommitFailedError):
 
 
 class ConcurrentTransactionException(CommitFailedError):
-    """Another writer has recorded the same application or the same domain meanwhile."""
+    """Another writer has meanwhile recorded the same application or the same domain."""
 
 
 class ConcurrentWriteException(CommitFailedError):
-    """Other writers were first each time, or what they committed can no longer be read."""
+    """Other writers were first at every attempt, or their commits can no longer be read."""
 
 
 class MetadataChangedException(CommitFailedError):
-    """Another writer has changed the schema or the properties of the table meanwhile."""
+    """Another writer has meanwhile changed the schema or the properties of the table."""
 
 
 class ProtocolChangedException(CommitFailedError):
-    """Another writer has changed the protocol of the table meanwhile."""
+    """Another writer has meanwhile changed the protocol of the table."""
 
 
 class CommitStateUnknownError(DeltaError):
-    """The commit may have been made, or may yet be: to repeat the statement could do its work twice.
+    """The commit may have been made, or may yet be: repeating the statement could apply it twice.
 
-    Look at `version` of the table first. It is this commit if its `commitInfo` has the `txnId`
-    `transaction_id`, as `DeltaTable.history` shows; if the version is not there after a while, or another's,
-    the commit was not made. A write with an application transaction may be repeated without looking.
+    First look at `version` of the table. It is this commit if its `commitInfo` has `transaction_id` as its
+    `txnId`, as `DeltaTable.history` shows. If the version does not appear after a while, or is another's, the
+    commit was not made. A write with an application transaction may be repeated without looking.
     """
 
     def __init__(self, message: str, *, version: int, transaction_id: str = "") -> None:
@@ -201,11 +200,11 @@ def _rebuild_unknown(message: str, version: int, transaction_id: str) -> CommitS
 
 
 class StorageError(DeltaError):
-    """A store cannot do what is asked, for instance put a file only if it is absent."""
+    """A store cannot do what was requested, for instance put a file only if it is absent."""
 
 
 class StorageSystemError(StorageError, OSError):
-    """The operating system refuses what a store asks: open files, rights, room; see ``errno``."""
+    """The operating system fails for a store: open files, permissions, disk space; see ``errno``."""
 
     def __init__(self, errno: int, message: str) -> None:
         super().__init__(errno, message)
@@ -219,8 +218,8 @@ class ExpressionLimitError(DeltaError):
 
 
 class MemoryLimitError(DeltaError, MemoryError):
-    """What an operation has to hold at once is more than its ``memory_limit``, or that of the process."""
+    """An operation needs more memory at once than its ``memory_limit``, or that of the process."""
 
 
 class MissingDependencyError(DeltaError, ImportError):
-    """An optional library is not installed; the message holds the ``pip install`` that brings it."""
+    """An optional library is not installed; the message has the ``pip install`` command for it."""

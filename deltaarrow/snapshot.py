@@ -1,7 +1,7 @@
 """A table at a version: its protocol, metadata and, on demand, its files.
 
-Opening a snapshot reads the log narrowly; the list of files stays in the log and is asked for by
-`Snapshot.files`, with a predicate that leaves out files which cannot hold a matching row.
+Opening a snapshot reads little of the log. `Snapshot.files` reads the list of files, with a predicate that
+leaves out files that cannot hold a matching row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,14 +45,14 @@ from deltaarrow.storage import Store
 __all__ = ["Snapshot"]
 
 _CLEAN_UPS = 3
-"""So often a log is listed again that is cleaned up while it is opened."""
+"""How often a log that is cleaned up during opening is listed again."""
 
 
 class Snapshot:
     """A Delta table at one version; immutable, picklable and safe to share among threads.
 
-    Build one with `Snapshot.load`. Pickling keeps the store, with its `storage_options`, and the version, and
-    replays where it arrives.
+    Build one with `Snapshot.load`. Pickling keeps the store, with its `storage_options`, and the version;
+    unpickling replays the log.
     """
 
     def __init__(self, state: LogState) -> None:
@@ -103,10 +103,10 @@ class Snapshot:
     ) -> "Snapshot":
         """Open the table in `store` at `version`, or at its newest version.
 
-        `known` is another version of the same table, whose checkpoint need not be read again. `for_write`
-        says that the files are probably never asked for: a version checksum may save reading the log.
+        `known` is another version of the same table; a shared checkpoint is not read again. `for_write` says
+        that the list of files is probably not needed: a version checksum may save reading the log.
 
-        Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for what this
+        Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for a table that this
         release cannot read, `UnsupportedFeatureError`.
         """
         state = known._state if known else None
@@ -122,11 +122,11 @@ class Snapshot:
 
     @classmethod
     def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
-        """Open the table at a version, or at the newest one at a point in time.
+        """Open the table at a version, or at the newest version at a point in time.
 
         A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the newest
-        commit gives the newest version. Raises as `load` does, `TypeError` for what is no version and
-        `ValueError` for a text that is no time.
+        commit gives the newest version. Raises the errors of `load`, `TypeError` for any other type and
+        `ValueError` for a text that is not a time.
         """
         wanted = parse_version(version)
         if not isinstance(wanted, int):
@@ -134,13 +134,13 @@ class Snapshot:
         return cls.load(store, wanted)
 
     def update(self, read: ReadCommits | None = None) -> "Snapshot":
-        """Return the newest version, this very snapshot where there is none newer.
+        """Return the newest version; this same snapshot if there is none newer.
 
-        It costs one listing from this version on and reading the commits that were made since, or a version
-        checksum in their place unless `read` says how they are read. Once many have come together, a newer
-        checkpoint is begun with, if there is one.
+        This lists the log from this version on and reads the new commits, or instead a version checksum
+        unless `read` says how to read commits. After many commits, it starts from a newer checkpoint if there
+        is one.
 
-        Raises what `load` raises.
+        Raises the errors of `load`.
         """
         segment = list_newer(self.store, self.segment)
         if segment == self.segment:
@@ -151,7 +151,7 @@ class Snapshot:
         )
 
     def replayed(self) -> "Snapshot":
-        """Return this version as the log tells it, whatever its version checksum says."""
+        """Return this version read from the log itself, not from its version checksum."""
         if self._state.is_read and not self._state.by_checksum:
             return self
         known = self._state if self._state.is_read else None
@@ -180,7 +180,7 @@ class Snapshot:
 
     @property
     def state(self) -> LogState:
-        """The replayed log, for what passes it on as it is."""
+        """The replayed log."""
         return self._state
 
     @property
@@ -205,9 +205,9 @@ class Snapshot:
 
     @cached_property
     def checksum(self) -> VersionChecksum | None:
-        """The version checksum, read once; None where there is none, or it contradicts the log or itself.
+        """The version checksum, read once; None without one, or if it contradicts the log or itself.
 
-        Its transactions and domains are those of the log, where that is in memory.
+        If the log is in memory, its transactions and domains come from the log.
         """
         said = self._state.said if self._state.said_version == self.version else None
         if said is not None and not self._state.is_read:
@@ -232,7 +232,7 @@ class Snapshot:
 
     @cached_property
     def timestamp_ms(self) -> int:
-        """When the version was committed, in milliseconds since the epoch."""
+        """The commit time of the version, in milliseconds since the epoch."""
         commit = self.segment.last_commit
         if commit is None:
             checkpoint = self.segment.checkpoint
@@ -244,38 +244,38 @@ class Snapshot:
         return commit.entry.modified_ms
 
     def commit_times(self) -> CommitTimes:
-        """List the commits of the log with the times at which they were made."""
+        """List the commits of the log with their times."""
         return CommitTimes.load(self.store, self.configuration)
 
     def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the live files, a row each, as a table of `deltaarrow.actions.FILE_SCHEMA`.
+        """Return the live files, one per row, as a table of `deltaarrow.actions.FILE_SCHEMA`.
 
-        With a `predicate`, files that provably hold no matching row are left out; the rest may hold
-        some. `columns` chooses columns by name.
+        With a `predicate`, files that provably hold no matching row are left out; the others may hold some.
+        `columns` selects columns by name.
         """
         return self._live_files.table(None if predicate is None else self._derived(predicate), columns)
 
     def may_match(self, files: pa.Table, predicate: Predicate) -> np.ndarray:
-        """Return a mask of files, of this version or not, that may hold a row which matches a predicate.
+        """Return a mask of the files, of this version or not, that may hold a row matching a predicate.
 
-        `files` has the columns ``partition_values`` and ``stats`` of `FILE_SCHEMA`, among others.
+        `files` must have the columns ``partition_values`` and ``stats`` of `FILE_SCHEMA`.
         """
         return matching_rows(
             files, self._derived(predicate), self.schema, self.mapping_mode, self.partition_columns
         )
 
     def _derived(self, predicate: Predicate) -> Predicate:
-        """The predicate, and what follows from it for generated columns."""
+        """The predicate, with the conditions on generated columns that follow from it."""
         if not is_supported(self.protocol, "generatedColumns"):
             return predicate
         derived = spark_sql.derived_predicate(predicate, self.schema, self.partition_columns)
         return And((predicate, derived))
 
     def totals(self) -> tuple[int, int]:
-        """Return how many live files there are, and how many bytes they have together.
+        """Return the number of live files and their total bytes.
 
-        A version checksum answers it where the log would have to be read, and neither contradicts the
-        protocol and the metadata nor itself.
+        A version checksum gives the answer if the log would have to be read otherwise and the checksum does
+        not contradict itself, the protocol or the metadata.
         """
         if self.segment.checkpoint is not None or not self._state.is_read:
             said = self.checksum
@@ -285,12 +285,12 @@ class Snapshot:
         return len(sizes), sum(sizes.to_pylist())
 
     def tombstones(self) -> pa.Table:
-        """Return the removed files that the log remembers, a table of `REMOVE_SCHEMA`."""
+        """Return the removed files that the log still lists, as a table of `REMOVE_SCHEMA`."""
         return list_tombstones(self._state)
 
 
 def _listed_again(store: Store, version: int | None, error: CorruptLogError) -> LogSegment:
-    """List a log that may have been cleaned up since it was listed, as an error makes likely."""
+    """List a log again after an error suggests that it was cleaned up since it was listed."""
     try:
         return list_segment(store, version)
     except (CorruptLogError, TableNotFoundError):

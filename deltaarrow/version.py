@@ -1,7 +1,7 @@
-"""The version of this package, and how it names itself in the log."""
+"""The version of this package, and its name in the log."""
 
 __all__ = ["ENGINE_INFO", "VERSION"]
 
 VERSION = "0.1.0"
 ENGINE_INFO = f"deltaarrow/{VERSION}"
-"""The `engineInfo` of the commits that this package makes."""
+"""The `engineInfo` of the commits of this package."""
