@@ -1,8 +1,9 @@
-"""Table features and table properties: what they are, and which of them an operation may meet.
+"""Table features and table properties: their records, and the operations that a table allows.
 
-The registry of features, the records of properties, the gates that every read and write passes, and the
-protocol of new tables. Chapters "Table Features" and "Protocol Evolution" of the protocol. The records
-of properties are the constants of `properties`, as in `properties.CHECKPOINT_INTERVAL.parse(configuration)`.
+The package holds the registry of features, the records of properties, the gates that every read and write
+passes, and the protocol of new tables. Chapters "Table Features" and "Protocol Evolution" of the protocol.
+Property records are constants of `properties`, as in
+`properties.CHECKPOINT_INTERVAL.parse(configuration)`.
 """
 
 from typing import TYPE_CHECKING

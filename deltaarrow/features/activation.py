@@ -1,7 +1,7 @@
-"""When a table feature is active: what in the metadata of a table makes use of it.
+"""Conditions on a table's metadata that make a table feature active.
 
 Chapter "Table Features" of the protocol: *supported* means that the protocol action lists the feature (or a
-legacy version implies it), *active* that the metadata asks for it. Each class here is one way of asking.
+legacy version implies it), *active* that the metadata uses it. Each class here is one kind of condition.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class Activation(Protocol):
     """A condition on the metadata of a table."""
 
     def is_met(self, schema: StructType, configuration: Mapping[str, str]) -> bool:
-        """Whether the metadata asks for the feature."""
+        """Whether the metadata makes the feature active."""
 
     @property
     def wording(self) -> str:
@@ -25,12 +25,12 @@ class Activation(Protocol):
 
 
 class PropertySet(NamedTuple):
-    """The table property has another value than the one it has by default."""
+    """The table property differs from its default."""
 
     record: TableProperty[Any]
 
     def is_met(self, schema: StructType, configuration: Mapping[str, str]) -> bool:
-        """Whether the property is set, other than to its default or to false."""
+        """Whether the property is set to something other than its default or false."""
         return self.record.parse(configuration) not in (self.record.default, False)
 
     @property
@@ -40,7 +40,7 @@ class PropertySet(NamedTuple):
 
 
 class PropertyPrefix(NamedTuple):
-    """There is a property whose name starts like this; every one stands for a thing of its own."""
+    """There is a property with this name prefix; each such property is independent of the others."""
 
     prefix: str
 
@@ -70,12 +70,12 @@ class ColumnMetadata(NamedTuple):
 
 
 class ColumnType(NamedTuple):
-    """A column, or a part of one, has this primitive type."""
+    """A column, or a nested part of one, has this primitive type."""
 
     name: str
 
     def is_met(self, schema: StructType, configuration: Mapping[str, str]) -> bool:
-        """Whether the schema holds the type."""
+        """Whether the schema contains the type."""
         return any(isinstance(t, PrimitiveType) and t.type == self.name for t in types_within(schema))
 
     @property

@@ -1,8 +1,8 @@
-"""What setting and unsetting table properties makes of those that a table has.
+"""Setting and unsetting the table properties of an existing table.
 
-Chapters "Table Features" and "Protocol Evolution". As in ``ALTER TABLE ... SET TBLPROPERTIES`` of
-delta-spark, ``delta.feature.<name>`` and the protocol versions are not stored: they ask for features. A
-protocol is never made less by them.
+Chapters "Table Features" and "Protocol Evolution". As in delta-spark's ``ALTER TABLE ... SET TBLPROPERTIES``,
+``delta.feature.<name>`` and protocol versions are not stored: they request features. They never downgrade a
+protocol.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,17 +31,17 @@ __all__ = ["ChangedProperties", "changed_properties", "removed_properties"]
 
 _PROTOCOL_NAMES = (MIN_READER_VERSION.name, MIN_WRITER_VERSION.name, IGNORE_PROTOCOL_DEFAULTS.name)
 _BY_OTHER_MEANS = {
-    "clustering": "choose clustering columns, by cluster_by",
-    "catalogManaged": "have a catalog make a new table",
+    "clustering": "choose clustering columns with cluster_by",
+    "catalogManaged": "let a catalog create a new table",
 }
 
 
 @dataclass(frozen=True)
 class ChangedProperties:
-    """What becomes of the properties of a table.
+    """The properties of a table after a change.
 
-    `given` are those of the user, in their proper spelling, for history; `configuration` is what the table
-    stores then; `asked` are the features that are asked for.
+    `given` are the user's properties in their proper spelling, for history; `configuration` is what the table
+    stores afterwards; `asked` are the requested features.
     """
 
     given: Mapping[str, str]
@@ -56,19 +56,19 @@ def changed_properties(
     *,
     known_only: bool = True,
 ) -> ChangedProperties:
-    """Return what setting properties makes of a `configuration`.
+    """Apply a change of properties to a `configuration`.
 
     Args:
-        protocol: that of the table.
+        protocol: the protocol of the table.
         configuration: the properties of the table.
-        changes: what is set, names in any case.
-        known_only: whether an unknown name in ``delta.`` is refused.
+        changes: the properties to set, names in any case.
+        known_only: whether an unknown ``delta.`` name is refused.
 
     Raises:
         InvalidTablePropertyError: an unknown name, an impossible value, or a property that users may not
             set, or not in this way.
-        UnsupportedFeatureError: an unknown feature, or one that is not added in this way.
-        DeltaProtocolError: protocol versions that do not go together.
+        UnsupportedFeatureError: an unknown feature, or one that cannot be added in this way.
+        DeltaProtocolError: protocol versions that do not fit together.
 
     >>> table = Protocol(min_reader_version=1, min_writer_version=2)
     >>> changed = changed_properties(table, {}, {"delta.APPENDONLY": "true"})
@@ -78,7 +78,7 @@ def changed_properties(
     given = proper_properties(changes, known_only=known_only)
     for name in given:
         if name.lower().startswith(CONSTRAINT_PREFIX):
-            raise InvalidTablePropertyError(f"{name} is not set as a property; add the constraint instead")
+            raise InvalidTablePropertyError(f"{name} cannot be set as a property; add the constraint instead")
     stored = {
         name: text
         for name, text in given.items()
@@ -94,11 +94,11 @@ def changed_properties(
 def removed_properties(
     configuration: Mapping[str, str], names: Iterable[str], *, raise_if_not_exists: bool = True
 ) -> ChangedProperties:
-    """Return what unsetting properties makes of a `configuration`; `given` has them with empty texts.
+    """Remove properties from a `configuration`; `given` has them with empty texts.
 
     Raises `InvalidTablePropertyError` for a property that the table does not have, unless
-    `raise_if_not_exists` is false, and for one that cannot be unset: what only engines set, what stands for
-    the protocol, and column mapping, without which the columns of data files are not found.
+    `raise_if_not_exists` is false, and for one that cannot be unset: properties that only engines set, those
+    that stand for the protocol, and column mapping, without which the columns of data files are not found.
     """
     present = {name.lower(): name for name in configuration}
     given: dict[str, str] = {}
@@ -107,13 +107,13 @@ def removed_properties(
         record = PROPERTIES.get(lower)
         if lower.startswith(FEATURE_PREFIX) or (record is not None and record.name in _PROTOCOL_NAMES):
             raise InvalidTablePropertyError(
-                f"{name} stands for the protocol, which unsetting does not change"
+                f"{name} stands for the protocol; unsetting it would not change the protocol"
             )
         is_known = lower in present if lower.startswith(TABLE_PREFIX) else name in configuration
         if not is_known and raise_if_not_exists:
             raise InvalidTablePropertyError(f"the table has no property {name!r}")
         if is_known and record is not None and not record.editable:
-            raise InvalidTablePropertyError(f"{record.name} is set by the engine and not by users")
+            raise InvalidTablePropertyError(f"{record.name} is set by the engine; users cannot change it")
         spelled = present.get(lower, name) if lower.startswith(TABLE_PREFIX) else name
         given[spelled if record is None else record.name] = ""
     gone = {present.get(name.lower(), name) if name.startswith(TABLE_PREFIX) else name for name in given}
@@ -127,8 +127,8 @@ def _ensure_mapping_may_become(old: Mapping[str, str], new: Mapping[str, str]) -
     before, after = COLUMN_MAPPING_MODE.parse(old), COLUMN_MAPPING_MODE.parse(new)
     if before != after and (before, after) != ("none", "name"):
         raise InvalidTablePropertyError(
-            f"{COLUMN_MAPPING_MODE.name} cannot be changed from {before!r} to {after!r}: data files would"
-            " have to be written anew"
+            f"{COLUMN_MAPPING_MODE.name} cannot be changed from {before!r} to {after!r}: the data files would"
+            " have to be rewritten"
         )
 
 
@@ -147,7 +147,7 @@ def _named_features(given: Mapping[str, str]) -> list[TableFeature]:
 
 
 def _features_of_versions(protocol: Protocol, given: Mapping[str, str]) -> list[TableFeature]:
-    """The features that the versions asked for imply; what is not asked for stays as it is."""
+    """The features that the requested versions imply; versions that are not requested stay as they are."""
     if MIN_READER_VERSION.name not in given and MIN_WRITER_VERSION.name not in given:
         return []
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
@@ -157,6 +157,6 @@ def _features_of_versions(protocol: Protocol, given: Mapping[str, str]) -> list[
         writer = MIN_WRITER_VERSION.parse(given)
     if reader >= READER_FEATURES_VERSION and writer < WRITER_FEATURES_VERSION:
         raise DeltaProtocolError(
-            f"reader version {reader} goes with writer version {WRITER_FEATURES_VERSION}, not with {writer}"
+            f"reader version {reader} needs writer version {WRITER_FEATURES_VERSION}, not {writer}"
         )
     return implied_features(reader, writer)

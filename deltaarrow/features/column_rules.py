@@ -1,7 +1,7 @@
-"""What the properties of a table ask of its columns: names that are taken, names that must exist.
+"""Rules that table properties impose on columns: reserved names, and names that must exist.
 
-Chapters "Change Data Feed", "Row Tracking" and "Per-file Statistics" of the protocol. A new table is held to
-these rules, and one whose schema changes.
+Chapters "Change Data Feed", "Row Tracking" and "Per-file Statistics" of the protocol. The rules apply to a
+new table and to a change of schema.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ def ensure_columns_fit_properties(
     configuration: Mapping[str, str],
     mapping_mode: str = "none",
 ) -> None:
-    """Raise `SchemaMismatchError`, naming the column, where properties and columns contradict each other.
+    """Raise `SchemaMismatchError`, naming the column, if properties and columns contradict each other.
 
-    The columns of change data have names of their own in a table with a change data feed, in any case,
-    as have the hidden columns of row tracking. `delta.dataSkippingStatsColumns` names columns that exist.
+    With a change data feed, the names of its own columns are reserved, in any case; so are the hidden columns
+    of row tracking. `delta.dataSkippingStatsColumns` must name existing columns.
 
     >>> from deltaarrow.schema import Field
     >>> schema = StructType([Field("_change_type", "string")])
@@ -73,14 +73,15 @@ def _ensure_statistics_columns(
         try:
             fields = resolve_path(schema, path)
         except SchemaMismatchError as error:
-            raise SchemaMismatchError(f"{record.name} names a column that is not there: {error}") from error
+            raise SchemaMismatchError(f"{record.name} names an unknown column: {error}") from error
         names = [field.name for field in fields]
         if names[0] in partition_columns:
-            raise SchemaMismatchError(f"{record.name} names the partition column {names[0]!r}")
+            raise SchemaMismatchError(
+                f"{record.name} names the partition column {names[0]!r}; only data columns have statistics"
+            )
         if len(fields) == 1 and _has_no_bounds(fields[0].type):
             raise SchemaMismatchError(
-                f"{record.name} names the column {names[0]!r}, which no bounds are kept for:"
-                f" its type is {fields[0].type}"
+                f"{record.name} names the column {names[0]!r}, whose type {fields[0].type} has no statistics"
             )
         for leaf in _leaves(fields[-1].type, ".".join(names)):
             if leaf in named:

@@ -1,8 +1,8 @@
-"""A protocol as the set of features that it stands for, and back.
+"""Conversion between a protocol and the set of features that it stands for.
 
-Chapter "Protocol Evolution". Two protocols that stand for the same features mean the same; of these, the one
-is written that most engines understand: versions alone where they imply just these features, feature lists
-otherwise, with no reader version higher than the features ask for. delta-spark calls it normalised.
+Chapter "Protocol Evolution". Protocols that stand for the same features mean the same. The one that most
+engines understand is written: only versions if they imply exactly these features, feature lists otherwise,
+with no reader version higher than the features need. delta-spark calls such a protocol normalised.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ __all__ = ["weakest_protocol", "with_required"]
 
 
 def with_required(features: Iterable[TableFeature]) -> list[TableFeature]:
-    """Return the features and all that they require, each once.
+    """Return the features and everything they require, each once.
 
     >>> [feature.name for feature in with_required([FEATURES["clustering"]])]
     ['clustering', 'domainMetadata']
@@ -39,9 +39,9 @@ def with_required(features: Iterable[TableFeature]) -> list[TableFeature]:
 def weakest_protocol(
     features: Sequence[TableFeature], spellings: Mapping[str, str] | None = None
 ) -> Protocol:
-    """Return the protocol that stands for these features and for nothing else.
+    """Return the weakest protocol that stands for exactly these features.
 
-    `spellings` has the names under which a table lists features, where these are not their present ones.
+    `spellings` gives the names under which a table lists features, where these differ from the current names.
 
     >>> weakest_protocol([FEATURES["appendOnly"], FEATURES["invariants"]]).min_writer_version
     2

@@ -1,7 +1,7 @@
-"""What a new table starts with: its protocol and its stored properties, as delta-spark decides them.
+"""The protocol and stored properties of a new table, as delta-spark decides them.
 
 Chapters "Protocol Evolution" and "Table Features". Features come from the schema (a type), from properties
-(``delta.enableDeletionVectors``), from ``delta.feature.<name>`` and from the versions asked for; what results
+(``delta.enableDeletionVectors``), from ``delta.feature.<name>`` and from the requested versions. The result
 is the weakest protocol that has them all.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["minimal_protocol", "new_table_configuration"]
 
 _NOT_BY_PROPERTY = "clustering"
 _TO_BE_ASKED_FOR = "allowColumnDefaults"
-"""As in delta-spark, metadata alone does not bring it."""
+"""As in delta-spark, the metadata alone does not add this feature."""
 
 _PROTOCOL_NAMES = {
     record.name for record in (MIN_READER_VERSION, MIN_WRITER_VERSION, IGNORE_PROTOCOL_DEFAULTS)
@@ -34,11 +34,11 @@ _PROTOCOL_NAMES = {
 
 
 def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that a new table stores when a user asks for these.
+    """Return the properties that a new table stores when a user gives these.
 
-    Names are brought to their proper spelling; those that only choose the protocol are left out.
-    Raises `InvalidTablePropertyError` for an unknown name in ``delta.``, an impossible value, or a
-    property that users may not set, and `UnsupportedFeatureError` for an unknown ``delta.feature.``.
+    Names get their proper spelling; properties that only choose the protocol are left out.
+    Raises `InvalidTablePropertyError` for an unknown ``delta.`` name, an impossible value, or a property
+    that users may not set, and `UnsupportedFeatureError` for an unknown ``delta.feature.``.
     Warns of properties that delta-spark does not know.
 
     >>> new_table_configuration({"delta.appendonly": "true", "delta.minWriterVersion": "2", "owner": "me"})
@@ -48,7 +48,7 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
     for name in validated:
         record = PROPERTIES.get(name.lower())
         if record is not None and not record.is_of_spark:
-            warnings.warn(f"{name} is honoured here; delta-spark does not know it", stacklevel=2)
+            warnings.warn(f"{name} has an effect here, but delta-spark does not know it", stacklevel=2)
     return {
         name: text
         for name, text in validated.items()
@@ -59,12 +59,12 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
 def minimal_protocol(
     schema: StructType, configuration: Mapping[str, str], asked: Iterable[TableFeature] = ()
 ) -> Protocol:
-    """Return the protocol of a new table with this schema and the properties a user asks for.
+    """Return the protocol of a new table with this schema and the properties a user gives.
 
-    Features that are `asked` for it has as well.
+    Features in `asked` are added too.
 
-    Raises `UnsupportedFeatureError` naming every feature that this release cannot create, or that has to be
-    asked for and is not, and as `new_table_configuration` does.
+    Raises `UnsupportedFeatureError` naming every feature that this release cannot create, or that must be
+    requested explicitly, and the errors of `new_table_configuration`.
 
     >>> minimal_protocol(StructType([]), {}).min_writer_version
     2
@@ -85,18 +85,18 @@ def minimal_protocol(
     ]
     if FEATURES[_TO_BE_ASKED_FOR] in active and FEATURES[_TO_BE_ASKED_FOR] not in wanted:
         raise UnsupportedFeatureError(
-            f"cannot create the table: a column has a default, which needs the property"
-            f" '{FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported'",
+            f"cannot create the table: a column has a default; set the table property"
+            f" '{FEATURE_PREFIX}{_TO_BE_ASKED_FOR}' = 'supported' as well",
             feature=_TO_BE_ASKED_FOR,
         )
     if FEATURES[_NOT_BY_PROPERTY] in wanted:
         raise UnsupportedFeatureError(
-            f"cannot create the table: it gets the table feature {_NOT_BY_PROPERTY} by cluster_by, not by a"
-            " property",
+            f"cannot create the table: request the table feature {_NOT_BY_PROPERTY} with cluster_by, not with"
+            " a property",
             feature=_NOT_BY_PROPERTY,
         )
     features = with_required([*asked, *(feature for feature in wanted if feature is not None), *active])
-    # Spark's order: what is asked for first, then what the versions imply, the newest of them first.
+    # Spark's order: requested features first, then those that the versions imply, the newest first.
     lowest = IGNORE_PROTOCOL_DEFAULTS.parse(properties)
     reader = (
         1 if lowest and MIN_READER_VERSION.name not in properties else MIN_READER_VERSION.parse(properties)
@@ -108,7 +108,7 @@ def minimal_protocol(
     refused = [feature.name for feature in features if feature.create is Support.NO]
     if refused:
         raise UnsupportedFeatureError(
-            "cannot create the table: it would need the table features "
+            "cannot create the table: it needs the table features "
             f"{', '.join(refused)}, which this release does not write",
             feature=", ".join(refused),
         )

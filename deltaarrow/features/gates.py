@@ -1,7 +1,7 @@
-"""The gates: what a table's protocol and metadata must be like for an operation to begin.
+"""The gates: conditions on a table's protocol and metadata for an operation to begin.
 
-Chapter "Protocol Evolution" of the protocol. Every refusal names the version, the feature or the property
-that is to blame; no gate reads or writes anything.
+Chapter "Protocol Evolution" of the protocol. Every refusal names the version, feature or property that causes
+it. Gates read and write nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,14 +62,14 @@ def implied_features(reader_version: int, writer_version: int) -> list[TableFeat
 
 
 def supported_features(protocol: Protocol) -> list[str]:
-    """Return the names of the features that a protocol lists or implies, as it spells them."""
+    """Return the names of the features that a protocol lists or implies, as the protocol spells them."""
     implied = implied_features(protocol.min_reader_version, protocol.min_writer_version)
     listed = (*(protocol.writer_features or ()), *(protocol.reader_features or ()))
     return list(dict.fromkeys([*listed, *(feature.name for feature in implied)]))
 
 
 def is_supported(protocol: Protocol, name: str) -> bool:
-    """Whether a protocol lists or implies a feature, under whichever of its names.
+    """Whether a protocol lists or implies a feature, under any of its names.
 
     >>> is_supported(Protocol(min_reader_version=2, min_writer_version=5), "columnMapping")
     True
@@ -86,7 +86,7 @@ def is_supported(protocol: Protocol, name: str) -> bool:
 def _supported_names(
     reader: int, writer: int, listed: tuple[str, ...], more: tuple[str, ...]
 ) -> frozenset[str]:
-    """The features by their proper names; remembered, since every commit asks for several."""
+    """The features by their current names; cached, since every commit asks for several."""
     implied = (feature.name for feature in implied_features(reader, writer))
     found = (feature.name for name in (*listed, *more) if (feature := find_feature(name)) is not None)
     return frozenset((*implied, *found))
@@ -95,15 +95,14 @@ def _supported_names(
 def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: bool = False) -> None:
     """Raise unless this release can read a table of this protocol and metadata.
 
-    `through_catalog` says whether its commits are those that a catalog gives.
+    `through_catalog` says whether the commits come from the table's catalog.
 
-    `UnsupportedFeatureError` names the version, feature or format that is refused, and
-    `DeltaProtocolError` says how a protocol contradicts itself. What only writers must know never
-    stands in the way, known or not.
+    `UnsupportedFeatureError` names the refused version, feature or format; `DeltaProtocolError` says how a
+    protocol contradicts itself. Features for writers only never prevent reading, known or not.
     """
     _ensure_consistent(protocol)
     if (provider := metadata.format.provider).lower() != "parquet":
-        raise _refusal("read", f"its data files are of the format {provider!r} and not parquet", [provider])
+        raise _refusal("read", f"its data files have the format {provider!r}, not parquet", [provider])
     in_the_way = []
     for name in supported_features(protocol):
         feature = find_feature(name)
@@ -126,10 +125,10 @@ def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: 
 def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation) -> None:
     """Raise unless this release can do `operation` to a table of this protocol and metadata.
 
-    Every feature counts that the protocol lists or its versions imply, and also one that only the
-    metadata asks for: a table may have a constraint and not say so. To be called before the first
-    file is written. Raises as `ensure_readable` does, and `InvalidTablePropertyError` for a property
-    whose text means nothing.
+    Checked are all features that the protocol lists or its versions imply, and also those that only the
+    metadata uses: a table may have a constraint without its feature. Call it before the first file is
+    written. Raises the errors of `ensure_readable`, and `InvalidTablePropertyError` for a property whose
+    text has no meaning.
     """
     _ensure_writable(
         operation,
@@ -154,7 +153,7 @@ def _ensure_writable(
     schema_string: str,
     configuration: frozenset[tuple[str, str]],
 ) -> None:
-    """Remember what was found good: every write of a process asks the same of its table."""
+    """Cached when it passes: every write of a process asks the same about its table."""
     protocol = Protocol(
         min_reader_version=reader_version,
         min_writer_version=writer_version,
@@ -194,12 +193,12 @@ def _ensure_writable(
         ):
             raise DeltaProtocolError(
                 f"cannot {_DOING[operation]}: {activation.wording}, "
-                f"but its protocol does not list the table feature {feature.name}"
+                f"but its protocol does not list the table feature {feature.name}; add the feature"
             )
 
 
 def ensure_honourable(schema: StructType, configuration: Mapping[str, str], operation: Operation) -> None:
-    """Raise unless this release can honour all that a schema and a configuration ask of a writer.
+    """Raise unless this release can do everything that a schema and a configuration require of a writer.
 
     Raises `UnsupportedFeatureError` naming the column metadata, type or property, and its feature.
     """
@@ -222,7 +221,7 @@ def _ensure_consistent(protocol: Protocol) -> None:
             [f"minReaderVersion={reader}"],
         )
     lists_reader, lists_writer = reader == READER_FEATURES_VERSION, writer >= WRITER_FEATURES_VERSION
-    # An empty list on an old version says nothing and does no harm; checkpoints of some writers have it.
+    # An empty list on an old version is harmless; checkpoints of some writers have one.
     for contradiction, what in (
         (reader < 1 or writer < 1, "versions start at 1"),
         (lists_reader and not lists_writer, f"reader version {reader} needs writer version 7"),
@@ -241,10 +240,10 @@ def _ensure_managed(name: str, feature: TableFeature, metadata: Metadata, throug
     if not through_catalog:
         reason = f"its protocol has the table feature {name}, and no catalog is given"
         raise _refusal("read", reason, [name], feature.remedy)
-    # The times of files, which are published late, say nothing.
+    # File times mean nothing: commits are published late.
     if not ENABLE_IN_COMMIT_TIMESTAMPS.parse(metadata.configuration):
         raise DeltaProtocolError(
-            f"the protocol has the table feature {name}, and the table lacks"
+            f"the protocol has the table feature {name}, but the table lacks"
             " delta.enableInCommitTimestamps=true, which the feature requires"
         )
 

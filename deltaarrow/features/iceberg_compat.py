@@ -1,4 +1,4 @@
-"""What tables must be like whose data files can be read as Iceberg, versions 1 to 3 of the rules.
+"""Rules for tables whose data files can be read as Iceberg, versions 1 to 3.
 
 Chapters "Iceberg Compatibility V1", "V2" and "V3" of the protocol, as delta-spark enforces them:
 
@@ -17,7 +17,7 @@ files in `add`                     with `numRecords`   and tagged with version  
 partition columns in data files    after the data      after the data              after the data
 =================================  ==================  ==========================  ==========================
 
-A partitioned table is never partitioned by other columns. Timestamps are stored as 64-bit microseconds.
+A partitioned table never gets other partition columns. Timestamps are stored as 64-bit microseconds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,9 +49,9 @@ _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
 def iceberg_compat_version(configuration: Mapping[str, str]) -> int | None:
-    """Return the version of the rules that a table with these properties keeps; None where it keeps none.
+    """Return the version of the rules that a table with these properties follows; None if none.
 
-    Raises `InvalidTablePropertyError` where it is to keep two at a time.
+    Raises `InvalidTablePropertyError` if two versions are enabled.
 
     >>> iceberg_compat_version({"delta.enableIcebergCompatV2": "true"})
     2
@@ -59,17 +59,17 @@ def iceberg_compat_version(configuration: Mapping[str, str]) -> int | None:
     enabled = [version for version, record in _SWITCHES.items() if record.parse(configuration)]
     if len(enabled) > 1:
         names = " and ".join(_SWITCHES[version].name for version in enabled)
-        raise InvalidTablePropertyError(f"{names} exclude each other: disable all but one")
+        raise InvalidTablePropertyError(f"{names} exclude each other: set all but one to false")
     return enabled[0] if enabled else None
 
 
 def has_nested_ids(configuration: Mapping[str, str]) -> bool:
-    """Whether the elements, keys and values of arrays and maps have field ids of their own."""
+    """Whether elements, keys and values of arrays and maps have their own field ids."""
     return iceberg_compat_version(configuration) in (2, 3)
 
 
 def iceberg_file_tags(configuration: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the tags that the data files of a table have, None for none.
+    """Return the tags of a table's data files; None without tags.
 
     >>> iceberg_file_tags({"delta.enableIcebergCompatV2": "true"})
     {'ICEBERG_COMPAT_VERSION': '2'}
@@ -79,7 +79,7 @@ def iceberg_file_tags(configuration: Mapping[str, str]) -> dict[str, str] | None
 
 
 def with_iceberg_properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a new table with those that the rules bring along, where it keeps them."""
+    """Return the properties of a new table plus those that the rules require, if it follows them."""
     version = iceberg_compat_version(configuration)
     if version is None:
         return dict(configuration)
@@ -90,7 +90,7 @@ def with_iceberg_properties(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def ensure_iceberg_version_may_become(old: Mapping[str, str], new: Mapping[str, str]) -> None:
-    """Raise `InvalidTablePropertyError` where a table is to keep other rules from now on, and cannot.
+    """Raise `InvalidTablePropertyError` if a table cannot change to the newly enabled rules.
 
     >>> ensure_iceberg_version_may_become({"delta.enableIcebergCompatV3": "true"}, {})
     Traceback (most recent call last):
@@ -102,12 +102,12 @@ def ensure_iceberg_version_may_become(old: Mapping[str, str], new: Mapping[str, 
         raise InvalidTablePropertyError(f"{_SWITCHES[3].name} cannot be switched off")
     if after in (1, 2) and after != before and ENABLE_DELETION_VECTORS.parse(old):
         raise InvalidTablePropertyError(
-            f"{_SWITCHES[after].name} needs a table without deletion vectors: set"
-            f" {ENABLE_DELETION_VECTORS.name} to false in a commit before"
+            f"{_SWITCHES[after].name} needs a table without deletion vectors: first set"
+            f" {ENABLE_DELETION_VECTORS.name} to false in a separate commit"
         )
     if after == 3 != before and not ENABLE_ROW_TRACKING.parse(old):
         raise InvalidTablePropertyError(
-            f"{_SWITCHES[3].name} needs a table whose rows have ids: enable row tracking before"
+            f"{_SWITCHES[3].name} needs a table whose rows have ids: first enable row tracking"
         )
 
 
@@ -117,10 +117,9 @@ def ensure_iceberg_compatible(
     configuration: Mapping[str, str],
     previous_partitioning: Sequence[str] = (),
 ) -> None:
-    """Raise unless a table keeps the rules that it is to keep; see the table above.
+    """Raise unless a table follows its enabled rules; see the table above.
 
-    `previous_partitioning` are the partition columns of the version before, under the names that they have
-    now.
+    `previous_partitioning` are the partition columns of the previous version, under their current names.
 
     Raises `SchemaMismatchError` for columns and `InvalidTablePropertyError` for properties that break a rule.
 
@@ -130,36 +129,34 @@ def ensure_iceberg_compatible(
     >>> ensure_iceberg_compatible(schema, (), properties)
     Traceback (most recent call last):
     ...
-    deltaarrow.errors.SchemaMismatchError: icebergCompatV1 does not allow the type array, which ...
+    deltaarrow.errors.SchemaMismatchError: icebergCompatV1 does not allow the type array of column ...
     """
     version = iceberg_compat_version(configuration)
     if version is None:
         return
     feature = f"icebergCompatV{version}"
     if COLUMN_MAPPING_MODE.parse(configuration) == "none":
-        raise InvalidTablePropertyError(f"{feature} needs {COLUMN_MAPPING_MODE.name} to be 'name' or 'id'")
+        raise InvalidTablePropertyError(f"{feature} needs {COLUMN_MAPPING_MODE.name} set to 'name' or 'id'")
     if version < 3 and ENABLE_DELETION_VECTORS.parse(configuration):
         raise InvalidTablePropertyError(f"{feature} does not allow {ENABLE_DELETION_VECTORS.name}")
     if version == 3 and not ENABLE_ROW_TRACKING.parse(configuration):
         raise InvalidTablePropertyError(f"{feature} needs {ENABLE_ROW_TRACKING.name}")
     if previous_partitioning and tuple(previous_partitioning) != tuple(partition_columns):
         raise SchemaMismatchError(
-            f"{feature} does not allow to partition a table by {list(partition_columns)} that is partitioned"
-            f" by {list(previous_partitioning)}"
+            f"{feature} does not allow the new partition columns {list(partition_columns)}: the table is"
+            f" partitioned by {list(previous_partitioning)}"
         )
     for column, data_type in _parts(schema, ""):
         if (refused := _refused_type(data_type, version)) is not None:
-            raise SchemaMismatchError(
-                f"{feature} does not allow the type {refused}, which column {column!r} has"
-            )
+            raise SchemaMismatchError(f"{feature} does not allow the type {refused} of column {column!r}")
     for name in partition_columns if version > 1 else ():
         of_type = schema.field(name).type
         if isinstance(of_type, PrimitiveType) and of_type.decimal is not None:
-            raise SchemaMismatchError(f"{feature} does not allow the partition column {name!r}: a decimal")
+            raise SchemaMismatchError(f"{feature} does not allow the decimal partition column {name!r}")
     for column, old, new in _type_changes(schema, ""):
         if not _is_change_of_iceberg(old, new):
             raise SchemaMismatchError(
-                f"{feature} does not allow that column {column!r} was changed from {old} to {new}"
+                f"{feature} does not allow the change of column {column!r} from {old} to {new}"
             )
 
 
@@ -186,7 +183,7 @@ def _is_change_of_iceberg(old: str, new: str) -> bool:
 
 
 def _parts(data_type: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """The types that a type consists of, the outer before the inner, with the column that has them."""
+    """The types that a type consists of, outer before inner, each with its column path."""
     match data_type:
         case StructType():
             for field in data_type.fields:

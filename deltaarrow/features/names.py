@@ -1,4 +1,4 @@
-"""The names of table features as an enumeration, for callers that prefer one to texts."""
+"""The names of table features as an enumeration, for callers who prefer one to strings."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ __all__ = ["TableFeatures"]
 
 
 class TableFeatures(StrEnum):
-    """The table features that may be added to a table; where ``deltalake`` has one, its name is the same.
+    """The table features that may be added to a table; names are those of ``deltalake`` where it has one.
 
     >>> TableFeatures.TimestampWithoutTimezone.value
     'timestampNtz'

@@ -1,13 +1,13 @@
-"""The table properties: one record for each name in the ``delta.`` name space that means something.
+"""The table properties: one record for each known name in the ``delta.`` namespace.
 
-Chapters "Change Metadata" and those of the features that have a property. A property is text in
-`metaData.configuration`; its record says how to read the text, which values are possible and what
-holds where it is absent::
+Chapter "Change Metadata" and those of the features that have a property. A property is text in
+`metaData.configuration`; its record says how to parse the text, which values are allowed and which default
+applies::
 
     CHECKPOINT_INTERVAL.parse(metadata.configuration)    # 10, unless the table says otherwise
 
-A name in ``delta.`` without a record is ignored where a table has it and refused where a user sets it,
-as in delta-spark.
+A ``delta.`` name without a record is ignored if a table has it and refused if a user sets it, as in
+delta-spark.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ __all__ = [
 ]
 
 CODECS = ("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd")
-"""How data files may be compressed, as writers and properties name it."""
+"""The compression codecs of data files, as writers and properties name them."""
 
 _BOOLEAN = "a boolean"
 _INTERVAL = "an interval such as '2 weeks', without months and years"
@@ -173,7 +173,7 @@ CHECKPOINT_INTERVAL = TableProperty(
     parse_integer,
     10,
     "a positive integer",
-    "A checkpoint is written every so many commits.",
+    "The number of commits between checkpoints.",
     lambda commits: commits > 0,
 )
 CHECKPOINT_POLICY = TableProperty(
@@ -181,7 +181,7 @@ CHECKPOINT_POLICY = TableProperty(
     parse_word("classic", "v2"),
     "classic",
     "one of classic, v2",
-    "Which kind of checkpoint is written.",
+    "The kind of checkpoint to write.",
 )
 CHECKPOINT_WRITE_STATS_AS_JSON = _switch(
     "delta.checkpoint.writeStatsAsJson", True, "Checkpoints hold statistics as JSON text."
@@ -214,7 +214,7 @@ SET_TRANSACTION_RETENTION = TableProperty[timedelta | None](
     parse_interval,
     None,
     _INTERVAL,
-    "How long transaction identifiers are kept; for ever where absent.",
+    "How long transaction identifiers are kept; for ever if not set.",
     is_duration,
 )
 ISOLATION_LEVEL = TableProperty(
@@ -222,7 +222,7 @@ ISOLATION_LEVEL = TableProperty(
     parse_one_of("serializable", "writeserializable", "snapshotisolation"),
     "serializable",
     "Serializable",
-    "How far concurrent transactions are kept apart.",
+    "The isolation level of concurrent transactions.",
     lambda level: level == "serializable",
 )
 REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION = TableProperty(
@@ -238,7 +238,7 @@ REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION = TableProperty(
 # -- data files and statistics ----------------------------------------------------------------------
 
 RANDOMIZE_FILE_PREFIXES = _switch(
-    "delta.randomizeFilePrefixes", False, "Files lie in folders of random names and not of partitions."
+    "delta.randomizeFilePrefixes", False, "Data files are in randomly named folders, not partition folders."
 )
 RANDOM_PREFIX_LENGTH = TableProperty(
     "delta.randomPrefixLength",
@@ -260,7 +260,7 @@ PARQUET_COMPRESSION_CODEC = TableProperty[str | None](
     parse_one_of(*CODECS),
     None,
     f"one of {', '.join(CODECS)}",
-    "How data files are compressed; snappy where absent.",
+    "The compression of data files; snappy if not set.",
     is_of_spark=False,
 )
 TARGET_FILE_SIZE = TableProperty[int | None](
@@ -268,7 +268,7 @@ TARGET_FILE_SIZE = TableProperty[int | None](
     parse_size,
     None,
     "a positive number of bytes, as in 134217728 or 128mb",
-    "At what size a data file is closed and another begun; 128 MiB where absent.",
+    "The size at which a data file is closed and a new one begun; 128 MiB if not set.",
     lambda size: size is None or size > 0,
     is_of_spark=False,
 )
@@ -306,13 +306,13 @@ DATA_SKIPPING_STRING_PREFIX_LENGTH = TableProperty[int | None](
     parse_integer,
     None,
     "zero or greater",
-    "How many characters of a string its bounds keep; 32 where absent.",
+    "How many characters of a string its bounds keep; 32 if not set.",
     lambda length: length is None or length >= 0,
 )
 SYMLINK_FORMAT_MANIFEST_ENABLED = _switch(
     "delta.compatibility.symlinkFormatManifest.enabled",
     False,
-    "Manifests for engines that read no Delta log are kept up to date.",
+    "Manifests for engines that cannot read the Delta log are kept up to date.",
     effect=Effect.REFUSED,
 )
 UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
@@ -366,7 +366,7 @@ COLUMN_MAPPING_MODE = TableProperty(
     parse_one_of("none", "name", "id"),
     "none",
     "one of none, name, id",
-    "How columns of data files are found.",
+    "How columns are found in data files.",
     effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
@@ -374,7 +374,7 @@ COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
     parse_long,
     0,
     "a long",
-    "The highest column id given out so far.",
+    "The highest column id assigned so far.",
     editable=False,
     effect=Effect.FEATURE,
 )
@@ -382,7 +382,7 @@ ENABLE_ROW_TRACKING = _switch(
     "delta.enableRowTracking", False, "Rows have ids that survive rewriting.", effect=Effect.FEATURE
 )
 ROW_TRACKING_SUSPENDED = _switch(
-    "delta.rowTrackingSuspended", False, "No row ids are given out for the time being.", effect=Effect.FEATURE
+    "delta.rowTrackingSuspended", False, "No row ids are assigned for now.", effect=Effect.FEATURE
 )
 MATERIALIZED_ROW_ID_COLUMN_NAME = _text(
     "delta.rowTracking.materializedRowIdColumnName", "The hidden column of row ids.", editable=False
@@ -445,7 +445,7 @@ ENABLE_MATERIALIZE_PARTITION_COLUMNS = _optional_switch(
 )
 WRITE_PARTITION_COLUMNS_TO_PARQUET = _optional_switch(
     "delta.writePartitionColumnsToParquet",
-    "The same, as a wish to the writer and not as a rule.",
+    "The same as a preference of the writer, not a rule.",
     effect=Effect.NONE,
 )
 REDIRECT_READER_WRITER = _text(
@@ -465,4 +465,4 @@ COMMIT_COORDINATOR_TABLE_CONF = _text(
 PROPERTIES: Mapping[str, TableProperty[Any]] = {
     record.name.lower(): record for record in list(globals().values()) if isinstance(record, TableProperty)
 }
-"""Every record of this module by its name in lower case; names are not case-sensitive when set."""
+"""All records of this module by their names in lower case; users may set them in any case."""

@@ -1,6 +1,6 @@
-"""One table property: what its record holds, and how its text is read.
+"""One table property: its record, and the parsing of its text.
 
-Property values are text. The functions here read it as delta-spark does, strictly: a number has no blanks
+Property values are text. The functions here parse it as strictly as delta-spark does: a number has no spaces
 or underscores, a boolean is ``true`` or ``false`` in any case, an interval has no months.
 """
 
@@ -47,7 +47,7 @@ def _always(_: Any) -> bool:
 
 
 class Effect(StrEnum):
-    """What this release makes of a property."""
+    """The effect of a property in this release."""
 
     HONOURED = "honoured"
     FEATURE = "as its table feature"
@@ -56,13 +56,13 @@ class Effect(StrEnum):
 
 
 class TableProperty(NamedTuple, Generic[T]):
-    """What there is to know of one table property.
+    """The record of one table property.
 
-    Fields: its full `name`; `from_text`, which raises `ValueError` for text that means nothing; the
-    `default` where the table does not have it; the `requirement` on its value, in words, and
-    `is_valid`, the same as a function; one `sentence` on its purpose. `editable` is False for
-    what only an engine may set; `alternates` are older names of it; `effect` is what comes of it here;
-    `is_of_spark` is False for one that delta-spark does not know, and refuses to set.
+    Fields: its full `name`; `from_text`, which raises `ValueError` for text without meaning; the `default`
+    if the table does not set it; the `requirement` on its value, in words, and `is_valid`, the same as a
+    function; one `sentence` on its purpose. `editable` is False if only an engine may set it; `alternates`
+    are its older names; `effect` is its effect in this release; `is_of_spark` is False if delta-spark does
+    not know it and refuses to set it.
     """
 
     name: str
@@ -77,9 +77,9 @@ class TableProperty(NamedTuple, Generic[T]):
     is_of_spark: bool = True
 
     def parse(self, configuration: Mapping[str, str]) -> T:
-        """Return the value that a table with this configuration has.
+        """Return the value for a table with this configuration.
 
-        Raises `InvalidTablePropertyError` when the text of the table means nothing.
+        Raises `InvalidTablePropertyError` when the text in the table has no meaning.
 
         >>> size = TableProperty("delta.size", parse_integer, 10, "an integer", "An example.")
         >>> size.parse({"delta.size": "100"}), size.parse({})
@@ -93,21 +93,21 @@ class TableProperty(NamedTuple, Generic[T]):
     def ensure_valid(self, text: str) -> None:
         """Raise `InvalidTablePropertyError` unless a user may set the property to `text`."""
         if not self.editable:
-            raise InvalidTablePropertyError(f"{self.name} is set by the engine and not by users")
+            raise InvalidTablePropertyError(f"{self.name} is set by the engine; users cannot change it")
         if not self.is_valid(self._value(text)):
-            raise InvalidTablePropertyError(f"{self.name} needs to be {self.requirement}, not {text!r}")
+            raise InvalidTablePropertyError(f"{self.name} must be {self.requirement}, not {text!r}")
 
     def _value(self, text: str) -> T:
         try:
             return self.from_text(text)
         except (ValueError, OverflowError, InvalidTablePropertyError) as error:
             raise InvalidTablePropertyError(
-                f"{self.name} needs to be {self.requirement}, not {text!r}"
+                f"{self.name} must be {self.requirement}, not {text!r}"
             ) from error
 
 
 def parse_boolean(text: str) -> bool:
-    """Return True for ``true`` and False for ``false``, in any case."""
+    """Parse ``true`` or ``false``, in any case."""
     lower = text.lower()
     if lower not in ("true", "false"):
         raise ValueError(text)
@@ -115,19 +115,19 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_integer(text: str, bits: int = 32) -> int:
-    """Return a decimal integer of so many bits."""
+    """Parse a decimal integer of `bits` bits."""
     if not _INT.fullmatch(text) or not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
         raise ValueError(text)
     return int(text)
 
 
 def parse_long(text: str) -> int:
-    """Return a decimal integer of 64 bits."""
+    """Parse a decimal integer of 64 bits."""
     return parse_integer(text, 64)
 
 
 def parse_size(text: str) -> int:
-    """Return a number of bytes, which may be given in units of 1024.
+    """Parse a number of bytes; units are multiples of 1024.
 
     >>> parse_size("64mb"), parse_size("1000")
     (67108864, 1000)
@@ -139,7 +139,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_interval(text: str) -> timedelta:
-    """Return the length of an interval.
+    """Parse an interval.
 
     >>> str(parse_interval("interval 1 week 12 hours"))
     '7 days, 12:00:00'
@@ -162,7 +162,7 @@ def parse_interval(text: str) -> timedelta:
 
 
 def parse_one_of(*allowed: str) -> Callable[[str], str]:
-    """Return a function that takes one of these words, in any case."""
+    """Return a parser that accepts one of these words, in any case."""
 
     def from_text(text: str) -> str:
         if text.lower() not in allowed:
@@ -173,7 +173,7 @@ def parse_one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def parse_word(*allowed: str) -> Callable[[str], str]:
-    """Return a function that takes one of these words, spelled just so."""
+    """Return a parser that accepts one of these words, case-sensitively."""
 
     def from_text(text: str) -> str:
         if text not in allowed:
@@ -184,7 +184,7 @@ def parse_word(*allowed: str) -> Callable[[str], str]:
 
 
 def parse_formats(text: str) -> tuple[str, ...]:
-    """Return the table formats of a list, each of them once."""
+    """Parse a list of table formats without repetition."""
     formats = tuple(text.split(",")) if text else ()
     if len(set(formats)) != len(formats) or not set(formats) <= {"iceberg", "hudi"}:
         raise ValueError(text)
@@ -192,5 +192,5 @@ def parse_formats(text: str) -> tuple[str, ...]:
 
 
 def is_duration(interval: timedelta | None) -> bool:
-    """Whether an interval, where there is one, is not negative."""
+    """Whether an interval is None or not negative."""
     return interval is None or interval >= timedelta()

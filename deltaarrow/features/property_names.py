@@ -1,7 +1,7 @@
-"""What a user may say of table properties: names in their proper spelling, values that mean something.
+"""Validation of table properties that users give: proper spelling of names, meaningful values.
 
-Names in ``delta.`` are the engine's: known ones in whatever case, ``delta.feature.<name>`` for a table
-feature, and two name spaces in which every name is free. All other names are the user's, kept as they are.
+Names in ``delta.`` belong to the engine: known names in any case, ``delta.feature.<name>`` for a table
+feature, and two namespaces in which every name is allowed. All other names are the user's and kept unchanged.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ _FREE_PREFIXES = (CONSTRAINT_PREFIX, "delta.universalformat.config.")
 
 
 def proper_properties(configuration: Mapping[str, str], *, known_only: bool = True) -> dict[str, str]:
-    """Return the properties with their names in proper spelling.
+    """Return the properties with properly spelled names.
 
-    Raises `InvalidTablePropertyError` for an unknown name in ``delta.`` unless `known_only` is false, an
+    Raises `InvalidTablePropertyError` for an unknown ``delta.`` name unless `known_only` is false, an
     impossible value, or a property that users may not set, and `UnsupportedFeatureError` for an unknown
     ``delta.feature.``.
 
@@ -31,7 +31,7 @@ def proper_properties(configuration: Mapping[str, str], *, known_only: bool = Tr
     for name, text in configuration.items():
         for part in (name, text):
             if not isinstance(part, str):
-                raise InvalidTablePropertyError(f"{name} needs to be text, not {part!r}")
+                raise InvalidTablePropertyError(f"{name} must be text, not {part!r}")
         proper = _proper_name(name, text, known_only)
         if proper in properties:
             raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")
@@ -40,14 +40,14 @@ def proper_properties(configuration: Mapping[str, str], *, known_only: bool = Tr
 
 
 def ensure_commits_outlive_files(configuration: Mapping[str, str]) -> None:
-    """Raise `InvalidTablePropertyError` where removed files are kept for longer than the commits.
+    """Raise `InvalidTablePropertyError` if removed files are kept for longer than the commits.
 
-    As in delta-spark: what VACUUM must keep is known from the commits.
+    As in delta-spark: the commits tell which files VACUUM must keep.
     """
     log, files = LOG_RETENTION, DELETED_FILE_RETENTION
     if log.parse(configuration) < files.parse(configuration):
         raise InvalidTablePropertyError(
-            f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) needs to be at least"
+            f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) must be at least"
             f" {files.name} ({configuration.get(files.name, 'the default, 7 days')})"
         )
 
@@ -61,7 +61,7 @@ def _proper_name(name: str, text: str, known_only: bool) -> str:
         if find_feature(feature) is None:
             raise UnsupportedFeatureError(f"{name}: there is no table feature {feature!r}", feature=feature)
         if text.lower() not in ("supported", "enabled"):
-            raise InvalidTablePropertyError(f"{name} needs to be 'supported', not {text!r}")
+            raise InvalidTablePropertyError(f"{name} must be 'supported', not {text!r}")
         return lower
     record = PROPERTIES.get(lower)
     if record is None:

@@ -11,7 +11,7 @@ __all__ = ["render_feature_table", "render_property_table"]
 
 
 def render_feature_table() -> str:
-    """Return the Markdown table of all table features and how far this release goes with them.
+    """Return the Markdown table of all table features and how far this release supports them.
 
     >>> print(render_feature_table().splitlines()[0])
     | Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |
@@ -21,7 +21,7 @@ def render_feature_table() -> str:
 
 
 def render_property_table() -> str:
-    """Return the Markdown table of all table properties and what this release makes of them.
+    """Return the Markdown table of all table properties and their effect in this release.
 
     >>> print(render_property_table().splitlines()[0])
     | Table property | Default | Effect | What it is |

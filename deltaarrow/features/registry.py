@@ -1,8 +1,8 @@
 """The table features: one record each, whose fields are questions.
 
 Chapter "Table Features" of the protocol, its appendix "Valid Feature Names in Table Features", the features
-of the protocol's RFCs and those that delta-spark writes. Gates, the protocol of new tables, error
-messages and the table in the documentation are derived from these records and say nothing of their own.
+of the protocol's RFCs and those that delta-spark writes. Gates, the protocol of new tables, error messages
+and the table in the documentation are all derived from these records.
 """
 
 from collections.abc import Mapping
@@ -32,21 +32,21 @@ __all__ = [
 ]
 
 Operation = Literal["create", "append", "overwrite", "change"]
-"""What may be done to a table apart from reading it."""
+"""Operations on a table other than reading."""
 
 READER_FEATURES_VERSION = 3
 WRITER_FEATURES_VERSION = 7
 
 
 class FeatureKind(StrEnum):
-    """Whom a feature concerns."""
+    """Who must know a feature."""
 
     WRITER = "writer"
     READER_WRITER = "reader and writer"
 
 
 class Support(StrEnum):
-    """How far this release goes with a feature."""
+    """How far this release supports a feature."""
 
     YES = "yes"
     UNLESS_ACTIVE = "unless active"
@@ -55,30 +55,30 @@ class Support(StrEnum):
 
 
 class TableFeature(NamedTuple):
-    """What there is to know of one table feature."""
+    """The record of one table feature."""
 
     name: str
     """What do protocol actions call it?"""
     kind: FeatureKind
-    """Must readers know it, or writers alone?"""
+    """Must readers know it, or only writers?"""
     sentence: str
     """What is it?"""
     legacy_reader_version: int | None = None
-    """From which reader version on is it implied, where tables have no feature lists?"""
+    """From which reader version on is it implied in tables without feature lists?"""
     legacy_writer_version: int | None = None
-    """From which writer version on is it implied, where tables have no feature lists?"""
+    """From which writer version on is it implied in tables without feature lists?"""
     activation: Activation | None = None
     """What in the metadata makes it active?"""
     requires: tuple[str, ...] = ()
-    """Which features does it bring along?"""
+    """Which other features does it require?"""
     also_named: tuple[str, ...] = ()
-    """Under which other names do tables list it, from the time of its preview?"""
+    """Which other names, from its preview, may tables list it under?"""
     listed_as: str = ""
-    """Under which of these do tables get it, as delta-spark lists it by itself?"""
+    """Which of these names does the protocol of a new table list, as in delta-spark?"""
     read: Support = Support.YES
     """Can such a table be read?"""
     create: Support = Support.NO
-    """Can such a table be made?"""
+    """Can such a table be created?"""
     append: Support = Support.NO
     """Can rows be added?"""
     overwrite: Support = Support.NO
@@ -86,11 +86,11 @@ class TableFeature(NamedTuple):
     change: Support = Support.NO
     """Can rows be deleted, updated and merged into?"""
     remedy: str = ""
-    """What can a user do where it is refused?"""
+    """What can a user do when it is refused?"""
 
     @property
     def listed_name(self) -> str:
-        """What protocols that are written call it."""
+        """The name to list it under in protocols that this release writes."""
         return self.listed_as or self.name
 
     @property
@@ -100,18 +100,18 @@ class TableFeature(NamedTuple):
 
     @property
     def min_reader_version(self) -> int:
-        """The lowest reader version of a table that has it."""
+        """The lowest reader version of a table with the feature."""
         if self.kind is FeatureKind.WRITER:
             return 1
         return self.legacy_reader_version or READER_FEATURES_VERSION
 
     @property
     def min_writer_version(self) -> int:
-        """The lowest writer version of a table that has it."""
+        """The lowest writer version of a table with the feature."""
         return self.legacy_writer_version or WRITER_FEATURES_VERSION
 
     def supports(self, operation: Operation | Literal["read"]) -> Support:
-        """How far this release goes with it in an operation."""
+        """How far this release supports the feature in an operation."""
         support: Support = getattr(self, operation)
         return support
 
@@ -442,13 +442,13 @@ _RECORDS = (
 )
 
 FEATURES: Mapping[str, TableFeature] = {record.name: record for record in _RECORDS}
-"""Every record by the name of its feature, the oldest features first."""
+"""All records by feature name, the oldest features first."""
 
 _BY_ANY_NAME = {name.lower(): record for record in _RECORDS for name in (record.name, *record.also_named)}
 
 
 def find_feature(name: str) -> TableFeature | None:
-    """Return the record of a feature by one of its names, in any case; None for a name not known.
+    """Return the record of a feature by any of its names, ignoring case; None for an unknown name.
 
     >>> find_feature("variantType-preview").name
     'variantType'

@@ -1,7 +1,7 @@
-"""Row tracking as protocol and properties have it: supported, suspended, enabled, and its hidden columns.
+"""Row tracking in protocol and properties: supported, suspended, enabled, and its hidden columns.
 
-Chapter "Row Tracking" of the protocol. *Supported* tables give ids to the rows of every file, *enabled* ones
-keep them where rows are moved, in hidden columns of the data files.
+Chapter "Row Tracking" of the protocol. *Supported* tables assign ids to the rows of every file. *Enabled*
+ones also keep the ids when rows are moved, in hidden columns of the data files.
 """
 
 import uuid
@@ -35,10 +35,10 @@ def is_row_tracking_enabled(protocol: Protocol, configuration: Mapping[str, str]
 
 
 def assigns_row_ids(protocol: Protocol, configuration: Mapping[str, str]) -> bool:
-    """Whether files that are committed get row ids.
+    """Whether committed files get row ids.
 
-    Raises `InvalidTablePropertyError` for a table that has row tracking enabled and suspended at once, as
-    delta-spark refuses it: its rows could not have the ids that it promises.
+    Raises `InvalidTablePropertyError`, like delta-spark, if row tracking is both enabled and suspended: rows
+    could not have the ids that the table promises.
     """
     if not is_supported(protocol, "rowTracking"):
         return False
@@ -46,16 +46,16 @@ def assigns_row_ids(protocol: Protocol, configuration: Mapping[str, str]) -> boo
     if is_suspended and ENABLE_ROW_TRACKING.parse(configuration):
         raise InvalidTablePropertyError(
             f"{ENABLE_ROW_TRACKING.name} and {ROW_TRACKING_SUSPENDED.name} contradict each other:"
-            " one of them has to be false"
+            " set one of them to false"
         )
     return not is_suspended
 
 
 def with_materialized_columns(protocol: Protocol, configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties with names for the hidden columns, where the protocol supports row tracking.
+    """Return the properties with names for the hidden columns, if the protocol supports row tracking.
 
-    Like delta-spark, this names them as soon as row tracking is supported, enabled or not. Names that
-    are there stay; new ones hold a UUID, so that no other column ever has them.
+    Like delta-spark, this names them once row tracking is supported, enabled or not. Existing names stay; new
+    names contain a UUID, so that no other column ever has them.
 
     >>> protocol = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("rowTracking",))
     >>> [text[:9] for text in with_materialized_columns(protocol, {}).values()]

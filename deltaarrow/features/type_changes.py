@@ -1,9 +1,9 @@
-"""The type changes that a table may have gone through: chapter "Type Widening" of the protocol.
+"""Type changes that a table may have gone through: chapter "Type Widening" of the protocol.
 
-The schema keeps them in the metadata ``delta.typeChanges`` of the nearest column or struct member:
-``{"fromType": "integer", "toType": "long", "fieldPath": "element.key"}``, where the path leads on into
-arrays and maps. A reader checks all of them, since old files have the old types. Allowed are, with
-precision p, scale s and i = p - s digits before the point::
+The schema records them in the metadata ``delta.typeChanges`` of the nearest column or struct member:
+``{"fromType": "integer", "toType": "long", "fieldPath": "element.key"}``, where the path continues into
+arrays and maps. A reader checks all of them, since old files have the old types. With precision p, scale s
+and i = p - s digits before the point, these changes are allowed::
 
     byte, short, integer        to a longer one of them, long, double, and decimals of i >= 10
     long                        to decimals of i >= 20
@@ -11,8 +11,8 @@ precision p, scale s and i = p - s digits before the point::
     date                        to timestamp_ntz
     decimal(i + s, s)           to decimals of no smaller i and no smaller s
 
-While the feature was a preview, bytes and shorts were made into decimals of i >= 3 and i >= 5 as well; such
-tables list ``typeWidening-preview``.
+While the feature was a preview, bytes and shorts could also become decimals of i >= 3 and i >= 5; such tables
+list ``typeWidening-preview``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,14 +26,14 @@ __all__ = ["find_refused_change", "is_allowed_change"]
 
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 _DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
-"""Digits before the point of a decimal that a type may become; Parquet has bytes and shorts as integers."""
+"""Digits before the point of a decimal that a type may become; Parquet stores bytes and shorts as ints."""
 _DIGITS_IN_PREVIEW = _DIGITS | {"byte": 3, "short": 5}
 
 
 def is_allowed_change(old: PrimitiveType, new: PrimitiveType, *, in_preview: bool = False) -> bool:
-    """Whether a column of type `old` may have become one of type `new`, or has not changed.
+    """Whether a column of type `old` may have become one of type `new`, or is unchanged.
 
-    `in_preview` says whether the change may be of the time when the feature was a preview.
+    `in_preview` says whether the change may date from the preview of the feature.
 
     >>> is_allowed_change(PrimitiveType("integer"), PrimitiveType("decimal(12,2)"))
     True
@@ -56,7 +56,7 @@ def is_allowed_change(old: PrimitiveType, new: PrimitiveType, *, in_preview: boo
 
 
 def find_refused_change(schema: StructType, *, in_preview: bool = False) -> str | None:
-    """Return what is wrong with the first recorded type change that is not allowed; None if all are."""
+    """Describe the first recorded type change that is not allowed; None if all are allowed."""
     return next(_refused(schema, (), in_preview), None)
 
 
@@ -78,11 +78,11 @@ def _refused(data_type: DataType, path: tuple[str, ...], in_preview: bool) -> It
 def _refused_changes(changes: object, path: tuple[str, ...], in_preview: bool) -> Iterator[str]:
     column = ".".join(path)
     if not isinstance(changes, list | tuple):
-        yield f"the column {column} has type changes that are no list"
+        yield f"the column {column} has type changes that are not a list"
         return
     for change in changes:
         if not isinstance(change, Mapping):
-            yield f"the column {column} has a type change that is no JSON object"
+            yield f"the column {column} has a type change that is not a JSON object"
             continue
         old, new, inside = (
             _type(change.get("fromType")),
@@ -90,7 +90,7 @@ def _refused_changes(changes: object, path: tuple[str, ...], in_preview: bool) -
             change.get("fieldPath", ""),
         )
         if old is None or new is None or not isinstance(inside, str):
-            yield f"the column {column} has a type change that cannot be understood: {dict(change)}"
+            yield f"the column {column} has a type change that cannot be parsed: {dict(change)}"
         elif not is_allowed_change(old, new, in_preview=in_preview):
             where = f"{column}.{inside}" if inside else column
             yield f"the column {where} was changed from {old.type} to {new.type}"

@@ -1,9 +1,9 @@
-"""What the protocol of a table that exists becomes when its metadata, or a user, asks for more.
+"""Protocol upgrade of an existing table when its metadata, or a user, needs more features.
 
-Chapter "Protocol Evolution" of the protocol. A table loses no feature here, and gets only those that the new
-metadata makes active, that are asked for by name or by version, and what these require. Like delta-spark,
-this leaves some features for a user to ask for: readers that do not know them would be shut out by a write
-that meant no such thing.
+Chapter "Protocol Evolution" of the protocol. A table loses no feature here. It gains only the features that
+the new metadata makes active, that are requested by name or version, and those that these require. As in
+delta-spark, some features must be requested by a user: otherwise a write could lock out readers that do not
+know them without anyone meaning to.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,13 +28,13 @@ def upgraded_protocol(
     operation: Operation,
     asked: Iterable[TableFeature] = (),
 ) -> Protocol:
-    """Return the protocol with the features that a new schema and configuration make active, or as it is.
+    """Return the protocol with the features that a new schema and configuration make active.
 
-    Those that are `asked` for are added as well, active or not. Where a feature is added, the protocol
-    becomes the weakest one with all of them: it may lose feature lists that say no more than versions do.
+    Features in `asked` are added too, active or not. When a feature is added, the protocol becomes the
+    weakest one with all features, so feature lists that only repeat what versions imply may disappear.
 
-    Raises `UnsupportedFeatureError` naming the features that a user has to add first, or that
-    this release does not write.
+    Raises `UnsupportedFeatureError` naming the features that a user has to add first, or that this release
+    does not write.
     """
     asked = [feature for feature in asked if not is_supported(protocol, feature.name)]
     active = [
@@ -50,7 +50,7 @@ def upgraded_protocol(
     if names:
         listed = ", ".join(f"'delta.feature.{name}' = 'supported'" for name in names)
         raise UnsupportedFeatureError(
-            f"the table needs the table feature {', '.join(names)} for this; add it first, by"
+            f"this needs the table feature {', '.join(names)}, which the table lacks; add it first with"
             f" DeltaTable.alter.add_feature or, in Spark, ALTER TABLE ... SET TBLPROPERTIES ({listed})",
             feature=", ".join(names),
         )
@@ -63,15 +63,15 @@ def upgraded_protocol(
     ]
     if names:
         raise UnsupportedFeatureError(
-            f"the table would need the table feature {', '.join(names)}, which this release does not write",
+            f"this needs the table feature {', '.join(names)}, which this release does not write",
             feature=", ".join(names),
         )
     return _extended(protocol, added)
 
 
 def _extended(protocol: Protocol, added: list[TableFeature]) -> Protocol:
-    # What a table lists stays in its place; then comes what is new, then what its versions implied, the
-    # newest of it first.
+    # Listed features keep their place; then come the new ones, then those that the versions implied, the
+    # newest of them first.
     listed = dict.fromkeys([*(protocol.writer_features or ()), *(protocol.reader_features or ())])
     present = {feature.name: name for name in listed if (feature := find_feature(name)) is not None}
     implied = implied_features(protocol.min_reader_version, protocol.min_writer_version)[::-1]

@@ -54,7 +54,7 @@ def test_booleans(text, value):
 
 @pytest.mark.parametrize("text", ["", "1", "yes", " true", "t"])
 def test_text_that_is_no_boolean_is_refused_by_name(text):
-    with pytest.raises(InvalidTablePropertyError, match=r"delta\.appendOnly needs to be a boolean"):
+    with pytest.raises(InvalidTablePropertyError, match=r"delta\.appendOnly must be a boolean"):
         properties.APPEND_ONLY.parse({"delta.appendOnly": text})
 
 

@@ -91,13 +91,13 @@ def test_unknown_names_are_kept_where_that_is_wished(table):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"delta.appendOnly": "maybe"}, "needs to be a boolean"),
+        ({"delta.appendOnly": "maybe"}, "must be a boolean"),
         ({"delta.columnMapping.maxColumnId": "5"}, "set by the engine"),
         ({"delta.constraints.c": "id > 0"}, "add the constraint"),
         ({"delta.appendOnly": "true", "DELTA.appendonly": "false"}, "twice"),
         ({"delta.columnMapping.mode": "id"}, "from 'none' to 'id'"),
         ({"delta.logRetentionDuration": "interval 1 day"}, "at least delta.deletedFileRetentionDuration"),
-        ({"delta.feature.appendOnly": "on"}, "needs to be 'supported'"),
+        ({"delta.feature.appendOnly": "on"}, "must be 'supported'"),
         ({"delta.minReaderVersion": "4"}, "one of 1, 2, 3"),
     ],
 )
@@ -131,7 +131,7 @@ def test_columns_that_contradict_a_property(tmp_path):
     refused(
         table,
         da.SchemaMismatchError,
-        "names a column that is not there",
+        "names an unknown column",
         lambda alter: alter.set_table_properties({"delta.dataSkippingStatsColumns": "nosuch"}),
     )
 
@@ -199,7 +199,7 @@ def test_versions_are_raised_and_never_lowered(table):
     refused(
         table,
         da.DeltaProtocolError,
-        "reader version 3 goes with writer version 7",
+        "reader version 3 needs writer version 7",
         lambda alter: alter.set_table_properties({"delta.minWriterVersion": "2"}),
     )
     table.alter.set_table_properties({"delta.minReaderVersion": "1", "delta.minWriterVersion": "2"})
