@@ -1,7 +1,7 @@
 """Thin adapters that show a snapshot to an engine: pyarrow datasets, DuckDB and Polars.
 
-Every one has the same parts in the same order: translate, plan, stream. They are imported at first
-use, since each brings its engine along.
+Each engine module has the same parts in the same order: translate, plan, stream. Modules are imported on
+first use, because each imports its engine.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""A change data feed as a `pyarrow.dataset.Dataset`, and through it as a DuckDB view and a Polars lazy frame.
+"""A change data feed as a `pyarrow.dataset.Dataset`, from which DuckDB views and Polars lazy frames are made.
 
-It has the rows of a `deltaarrow.scan.ChangePlan`, which `deltaarrow.scan.ChangeReader` reads.
+Its rows are those of a `deltaarrow.scan.ChangePlan`, read by `deltaarrow.scan.ChangeReader`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ __all__ = ["ChangeDataset"]
 class ChangeDataset(LogDataset):
     """The rows that changed in a range of versions; picklable.
 
-    `deltaarrow.DeltaTable.change_data_feed` makes one. Filters are applied exactly; those on the
-    columns of the feed, on partition columns and on statistics leave out files.
+    `deltaarrow.DeltaTable.change_data_feed` returns one. Filters are applied exactly; filters on the feed's
+    own columns, on partition columns and on columns with statistics skip files.
     """
 
     def __init__(self, plan: ChangePlan, conditions: Given = None) -> None:
@@ -53,17 +53,17 @@ class ChangeDataset(LogDataset):
 
     @property
     def versions(self) -> range:
-        """The versions whose changes these are."""
+        """The versions of the changes."""
         return self._changes.versions
 
     @property
     def logical_schema(self) -> Schema:
-        """The schema in Delta's types."""
+        """The schema in Delta types."""
         return self._changes.schema
 
     @property
     def files(self) -> list[str]:
-        """Where the files are; one may hold changes of several versions."""
+        """The locations of the files; one file may hold changes of several versions."""
         store = self._changes.store
         return [store.location(path) for path in dict.fromkeys(task.path for task in self._changes.tasks)]
 
@@ -75,7 +75,7 @@ class ChangeDataset(LogDataset):
         )
 
     def to_polars(self) -> "pl.LazyFrame":
-        """Return the changes as a `polars.LazyFrame`, which reads the wanted columns as a stream."""
+        """Return the changes as a `polars.LazyFrame` that streams the columns it needs."""
         register_io_source = require("polars.io.plugins").register_io_source
         frame: pl.LazyFrame = register_io_source(
             _PolarsSource(self),
@@ -89,7 +89,7 @@ class ChangeDataset(LogDataset):
 
 @dataclass(frozen=True)
 class _PolarsSource:
-    """The dataset as a source of Polars's, which applies its filters to what comes out."""
+    """The dataset as a Polars source, with Polars's filters applied to its output."""
 
     dataset: ChangeDataset
 

@@ -1,9 +1,8 @@
 """A snapshot as a `pyarrow.dataset.Dataset`, for pyarrow, pandas and every engine that reads one.
 
-pyarrow has no place for deletion vectors or column mapping in its own datasets, so this one is a
-dataset whose every scan goes through `deltaarrow.scan.batches`. The C++ object underneath is given a
-single file that does not exist: whatever would bypass `scanner` fails with a message instead of
-showing deleted rows.
+pyarrow's own datasets cannot handle deletion vectors or column mapping, so every scan of this dataset goes
+through `deltaarrow.scan.batches`. The underlying C++ object gets a single file that does not exist: an
+operation that would bypass `scanner` fails with a message instead of showing deleted rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +45,7 @@ from deltaarrow.statistics import guarantees, partition_expression
 __all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner", "LogDataset"]
 
 _POISON = (
-    "/DeltaDataset: this operation of pyarrow would read data files past the Delta log;"
+    "/DeltaDataset: this operation of pyarrow would bypass the Delta log;"
     " use .scanner(), .to_table() or .to_batches()"
 )
 
@@ -54,7 +53,7 @@ _POISON = (
 
 
 def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Schema) -> list[str]:
-    """Return the columns to read: those asked for, then those that only expressions use."""
+    """Return the columns to read: the requested ones, then those that only expressions use."""
     if columns is None:
         needed = list(schema.names)
     elif isinstance(columns, Mapping):
@@ -68,7 +67,7 @@ def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Sc
 
 
 def _shown(columns: Columns, schema: pa.Schema) -> Columns:
-    """Return the columns of the result: a filter may need some that are not in the schema."""
+    """Return the columns of the result: a filter may need columns outside the schema."""
     return schema.names if columns is None else columns
 
 
@@ -76,7 +75,7 @@ def _shown(columns: Columns, schema: pa.Schema) -> Columns:
 
 
 class _Guarantees:
-    """What the statistics of all files of a plan prove; found for all of them when one is asked for."""
+    """What the statistics of all files of a plan prove; computed for all files on first use."""
 
     def __init__(self, plan: ScanPlan) -> None:
         self._plan = plan
@@ -93,10 +92,10 @@ class _Guarantees:
 
 
 class DeltaFragment:
-    """One file of a `DeltaDataset`, with everything that is known of it beforehand.
+    """One file of a `DeltaDataset`, with everything known about it before reading.
 
-    `partition_expression` says the partition values and `guarantee` what the statistics prove, as
-    pyarrow expressions over logical names that hold for every row.
+    `partition_expression` states the partition values and `guarantee` what the statistics prove, as pyarrow
+    expressions over logical names that hold for every row.
     """
 
     def __init__(self, plan: ScanPlan, place: int, proven: _Guarantees) -> None:
@@ -113,7 +112,7 @@ class DeltaFragment:
 
     @property
     def path(self) -> str:
-        """Where the data file is."""
+        """The location of the data file."""
         return self._plan.store.location(self._task.path)
 
     @property
@@ -131,12 +130,12 @@ class DeltaFragment:
 
     @property
     def guarantee(self) -> pc.Expression:
-        """What the statistics of the file prove of every row, NULL and NaN taken into account."""
+        """What the statistics of the file prove for every row, with NULL and NaN taken into account."""
         return self._proven.expressions[self._place]
 
     @cached_property
     def row_mask(self) -> pa.BooleanArray | None:
-        """True for the rows that are not deleted; None when the file has no deletion vector."""
+        """True for live rows; None when the file has no deletion vector."""
         if self._task.deletion_vector is None:
             return None
         (deleted,) = read_deletion_vectors(self._plan.store, [self._task.deletion_vector])
@@ -149,7 +148,7 @@ class DeltaFragment:
     def scanner(
         self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
     ) -> DeltaScanner:
-        """Return a scan of this file alone; the arguments are those of `DeltaDataset.scanner`."""
+        """Return a scan of only this file; the arguments are those of `DeltaDataset.scanner`."""
         predicate = joined_predicate(row_conditions(filter))
         needed = _needed_columns(columns, predicate, self.schema)
         ensure_columns(self._plan.schema, needed)
@@ -175,7 +174,7 @@ class DeltaFragment:
 
 
 def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the options of a pyarrow scan that have a meaning here; the others only tune pyarrow."""
+    """Keep the pyarrow scan options that have an effect here; the others only tune pyarrow."""
     kept: dict[str, Any] = {"pushdown": predicate}
     kept["batch_size"] = options.get("batch_size", DEFAULT_BATCH_SIZE)
     kept["use_threads"] = options.get("use_threads", True)
@@ -186,10 +185,10 @@ def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> 
 
 
 class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not typed
-    """A `pyarrow.dataset.Dataset` whose files and rows the log decides on.
+    """A `pyarrow.dataset.Dataset` whose files and rows are decided by the log.
 
-    Filters are applied exactly, and files that cannot match are not opened. Operations of pyarrow that
-    would go past the log are refused.
+    Filters are applied exactly, and files that cannot match are not opened. pyarrow operations that would
+    bypass the log are refused.
     """
 
     def __init__(self, schema: pa.Schema, conditions: Given) -> None:
@@ -209,23 +208,23 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
 
     @property
     def partition_expression(self) -> pc.Expression:
-        """What holds for every row: nothing in particular."""
+        """What holds for every row: nothing specific."""
         return pc.scalar(True)
 
     def plan(self, columns: Columns = None, filter: pc.Expression | None = None) -> Any:
-        """Return which files a scan with these arguments reads, without reading them."""
+        """Return the files that a scan with these arguments reads, without reading them."""
         return self._plan(*self._asked(columns, filter))
 
     def _asked(self, columns: Columns, filter: Given) -> tuple[Predicate | None, Sequence[str]]:
-        """What rows must match, and the columns to read."""
+        """The predicate for rows, and the columns to read."""
         predicate = joined_predicate((*self._conditions, *row_conditions(filter)))
         return predicate, _needed_columns(columns, predicate, self.schema)
 
     def scanner(self, columns: Columns = None, filter: Given = None, **options: Any) -> DeltaScanner:
         """Return a scan of `columns` (names, or names with expressions) of the rows that match `filter`.
 
-        `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; further options of
-        pyarrow's scanners are accepted and have no effect.
+        `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; other options of pyarrow's
+        scanners are accepted but have no effect.
         """
         predicate, needed = self._asked(columns, filter)
         plan = self._plan(predicate, needed)
@@ -238,15 +237,15 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         return self.scanner([], filter, **options).count_rows()
 
     def filter(self, expression: pc.Expression) -> "LogDataset":
-        """Return the same dataset with a further filter."""
+        """Return this dataset with an additional filter."""
         return self._conditioned((*self._conditions, *row_conditions(expression)))
 
     def sort_by(self, sorting: Any, **options: Any) -> pads.InMemoryDataset:
-        """Return the rows in order, in memory."""
+        """Return the sorted rows, in memory."""
         return pads.InMemoryDataset(self.to_table().sort_by(sorting, **options))
 
     def join(self, right_dataset: Any, *arguments: Any, **options: Any) -> pads.InMemoryDataset:
-        """Join with a dataset, a Delta one or any other, in memory."""
+        """Join with another dataset, Delta or not, in memory."""
         right = right_dataset.to_table()
         return pads.InMemoryDataset(self.to_table().join(right, *arguments, **options))
 
@@ -256,18 +255,18 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         return pads.InMemoryDataset(self.to_table().join_asof(right, *arguments, **options))
 
     def replace_schema(self, schema: pa.Schema) -> "LogDataset":
-        """Refuse: the schema of a Delta table is that of its log."""
+        """Refuse: the schema of a Delta table comes from its log."""
         raise SchemaMismatchError(
-            f"the schema of a {type(self).__name__} is that of the Delta log; cast what it returns"
+            f"the schema of a {type(self).__name__} comes from the Delta log; cast the result of a scan"
         )
 
 
 class DeltaDataset(LogDataset):
     """The rows of a snapshot as a `pyarrow.dataset.Dataset`, pinned to its version; picklable.
 
-    The columns ``_metadata.row_id`` and ``_metadata.row_commit_version`` of a table with row tracking may
-    be asked for by name, and be in filters; with `with_row_ids` they are in the schema. `conditions` are what
-    rows must meet, pyarrow expressions or others (see `deltaarrow.scan.row_condition`).
+    The columns ``_metadata.row_id`` and ``_metadata.row_commit_version`` of a table with row tracking can be
+    requested by name and used in filters; with `with_row_ids` they are in the schema. `conditions` are
+    conditions on rows, as pyarrow expressions or others (see `deltaarrow.scan.row_condition`).
     """
 
     def __init__(
@@ -283,12 +282,12 @@ class DeltaDataset(LogDataset):
         self._with_row_ids = with_row_ids
         self._logical = snapshot.schema
         if with_row_ids:
-            row_tracking_of(snapshot)  # refuses a table without
+            row_tracking_of(snapshot)  # refuses a table without row tracking
             self._logical = with_row_tracking(snapshot.schema)
         super().__init__(self._logical.to_arrow(), conditions)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot and the filters, with the `storage_options` and their secrets."""
+        """Pickle as the snapshot and the filters, including `storage_options` and their secrets."""
         return type(self), (self._snapshot, self._conditions, self._file_predicate, self._with_row_ids)
 
     def __repr__(self) -> str:
@@ -298,14 +297,14 @@ class DeltaDataset(LogDataset):
         return plan_scan(self._snapshot, self._on_files(predicate), columns)
 
     def _on_files(self, predicate: Predicate | None) -> Predicate | None:
-        """What files must be able to match, when rows must match `predicate`."""
+        """The predicate for files, given the predicate for rows."""
         predicates = tuple(each for each in (predicate, self._file_predicate) if each is not None)
         return And(predicates) if predicates else None
 
     def explain(self, columns: Columns = None, filter: pc.Expression | None = None) -> Explanation:
-        """Return which files a scan with these arguments reads, and what leaves out the others.
+        """Return the files that a scan with these arguments reads, and why others are skipped.
 
-        No data file is opened. ``print`` shows the parts of the filter with the files that each skips.
+        No data file is opened. ``print`` shows each part of the filter with the files that it skips.
         """
         predicate, needed = self._asked(columns, filter)
         return explain_scan(self._snapshot, self._on_files(predicate), needed)
@@ -320,14 +319,14 @@ class DeltaDataset(LogDataset):
 
     @property
     def files(self) -> list[str]:
-        """Where the data files are."""
+        """The locations of the data files."""
         store = self._snapshot.store
         return [
             store.location(path) for path in self._snapshot.files(columns=["path"]).column("path").to_pylist()
         ]
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
-        """Yield the files that may hold a row which matches `filter`."""
+        """Yield the files that may hold a row matching `filter`."""
         plan = self.plan(None, filter)
         proven = _Guarantees(plan)
         return (DeltaFragment(plan, place, proven) for place in range(plan.files.num_rows))

@@ -1,8 +1,8 @@
 """A snapshot as a view on a DuckDB connection, read by DuckDB's own Parquet reader.
 
-The reader is told everything when the view is made: names and types, partition values and deleted rows
-(`deltaarrow.scan.relation`). It is three times as quick as the same rows out of an Arrow dataset. Where it
-cannot go, the view is over the Arrow dataset, which DuckDB hands the columns and filters of each query.
+The view contains everything that the reader needs when it is made: names and types, partition values and
+deleted rows (`deltaarrow.scan.relation`). The reader is three times as fast as an Arrow dataset. If it cannot
+be used, the view is over the Arrow dataset, to which DuckDB passes the columns and filters of each query.
 """
 
 import contextlib
@@ -47,13 +47,14 @@ __all__ = [
 _HELPER = "__deltaarrow"
 
 _MOST_FILES = 10_000
-"""Each listed file costs DuckDB 5 to 9 microseconds a query, even one that it does not open."""
+"""Each listed file costs DuckDB 5 to 9 microseconds per query, even one that it does not open."""
 _MOST_REMOTE_FILES = 256
-"""On other stores each costs a request."""
+"""On remote stores each file costs a request."""
 _MOST_SMALL_FILES = 1_000
 _SMALL_BYTES = 32 << 10
-"""Files of fewer bytes, if they are that many, take longer to open than to read, and DuckDB opens all of them
-but for conditions on partitions. Of 2,000 files of 4 KB, milliseconds by its reader and by the dataset:
+"""If a table has that many files smaller than this, opening them takes longer than reading, and DuckDB opens
+all files except by conditions on partitions. For 2,000 files of 4 KB, milliseconds with its reader and the
+dataset:
 
 ===================================  ======  =======
 what is read                         reader  dataset
@@ -72,23 +73,23 @@ _dataset = lazy_attributes(
     __name__,
     dict.fromkeys(["ChangesForDuckDB", "DatasetForDuckDB"], "deltaarrow.engines.duckdb_dataset"),
 )
-"""The datasets, where a view is over one: they bring pyarrow.dataset along."""
+"""The datasets behind views; imported lazily, since they import pyarrow.dataset."""
 
 
 # --- plan ------------------------------------------------------------------------------------------
 
-# DuckDB does not tell which file system is registered, only that one is. Keyed by connection: a file
-# system that another cursor of the same database brought along is not known to be the right one.
+# DuckDB tells only that a file system is registered, not which. Keyed by connection: a file system that
+# another cursor of the same database registered may not be the right one.
 _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, dict[str, Hashable]]
 _registered = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class ShownFiles:
-    """The files behind a view: `branches` has the places in `files` of those of each ``read_parquet``.
+    """The files behind a view: `branches` has, for each ``read_parquet``, the places of its files in `files`.
 
-    `parts` is the table `helper` that they are joined with, without masks, and `part_names` the columns
-    there of partition columns.
+    `parts` is the table `helper` that the files are joined with, without masks, and `part_names` its columns
+    for the partition columns.
     """
 
     snapshot: Snapshot
@@ -104,11 +105,11 @@ _views = weakref.WeakKeyDictionary()
 
 
 _defaults: set[duckdb.DuckDBPyConnection] = set()
-"""The default connection, whose object DuckDB forgets where nobody holds it."""
+"""Holds the default connection, whose Python object DuckDB drops if nobody refers to it."""
 
 
 def shown_views(connection: duckdb.DuckDBPyConnection) -> Mapping[str, "ShownFiles | DatasetForDuckDB"]:
-    """Return what the views show that were made on a connection."""
+    """Return the content of the views made on a connection."""
     return _views.get(connection, {})
 
 
@@ -120,29 +121,29 @@ def _relation(
     with_row_ids: bool,
     reads_small_files: bool,
 ) -> tuple[Relation, ScanPlan]:
-    """The SQL of a view over the data files, and their plan; `BeyondDuckDBError` where that cannot be."""
+    """The SQL of a view over the data files, and their plan; `BeyondDuckDBError` if there is none."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     if not plan.columns:
         raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
     if not reads_small_files and _are_many_and_small(plan.files):
-        # Before vectors and footers are read for the SQL, which the dataset does not need.
+        # Before reading deletion vectors and footers for the SQL, which the dataset does not need.
         raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
     return planned_relation(connection, plan, parts_name), plan
 
 
 def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, parts_name: str) -> Relation:
-    """Return a plan as SQL that a connection can run, once the table of files is made (`create_parts`).
+    """Return a plan as SQL for a connection; create its table of files first (`create_parts`).
 
-    Raises `BeyondDuckDBError` where that cannot be.
+    Raises `BeyondDuckDBError` if DuckDB's reader cannot be used.
     """
     count, store = plan.files.num_rows, plan.store
     limit = _MOST_FILES if store.is_local else _MOST_REMOTE_FILES
     if count > limit:
-        raise BeyondDuckDBError(f"the table has {count} files; DuckDB is given {limit} at most")
+        raise BeyondDuckDBError(f"the table has {count} files; the limit for DuckDB is {limit}")
     (external,) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()[0]
     if count and str(external).lower() != "true":
-        raise BeyondDuckDBError("the connection may not read files (enable_external_access)")
+        raise BeyondDuckDBError("the connection may not read files (enable_external_access is off)")
     relation = relation_sql(plan, parts_name, variables_name=parts_name)
     if count and not store.is_local:
         _reach(connection, store, [task.path for task in plan.tasks])
@@ -155,9 +156,9 @@ def _are_many_and_small(files: pa.Table) -> bool:
 
 
 def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[str]) -> None:
-    """Register the file system of a store on a connection, if that can be done without doubt."""
+    """Register the file system of a store on a connection, if it certainly can be used."""
     if any(mark in path for path in paths for mark in "*?["):
-        raise BeyondDuckDBError("a file of a remote store has the name of a pattern")
+        raise BeyondDuckDBError("a file of a remote store has a name that is a pattern")
     filesystem = store.fsspec_filesystem()
     if filesystem is None:
         return
@@ -171,7 +172,7 @@ def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[
 
 
 def _helpers(connection: duckdb.DuckDBPyConnection, prefix: str) -> list[tuple[str, str]]:
-    """The tables, variables and registered datasets of earlier registrations of a name, and their kinds."""
+    """The tables, variables and datasets of earlier registrations of a name, with their kinds."""
     found = connection.execute(
         "SELECT table_name, 'TABLE' FROM duckdb_tables() WHERE temporary AND starts_with(table_name, $1)"
         " UNION ALL"
@@ -179,7 +180,7 @@ def _helpers(connection: duckdb.DuckDBPyConnection, prefix: str) -> list[tuple[s
         " UNION ALL SELECT name, 'VARIABLE' FROM duckdb_variables() WHERE starts_with(name, $1)",
         [prefix],
     ).fetchall()
-    # The suffix has a fixed length: "a:" is not to find what belongs to the name "a:b".
+    # The suffix has a fixed length: "a:" must not match objects of the name "a:b".
     number = re.compile(r"(:(mask )?\d+)?")
     return [
         (name, kind)
@@ -202,32 +203,32 @@ def register(
     *,
     row_tracking: bool = False,
 ) -> None:
-    """Make the temporary view `name`, the rows of `table` at its version, on a DuckDB connection.
+    """Create the temporary view `name` on a DuckDB connection, with the rows of `table` at its version.
 
     The view has the columns of the table in their order: ``timestamp`` as ``TIMESTAMP WITH TIME ZONE``,
-    ``timestamp_ntz`` as ``TIMESTAMP``, ``variant`` as ``VARIANT`` (in which a variant that is null is not
-    NULL), ``void`` as NULLs. It stays at that version until `register` is called again with the same name.
-    Only temporary objects are made, so a read-only database will do; cursors of the connection do not see
-    them. For a table on another store its fsspec file system is registered on the connection as well,
-    unless one is there for the protocol. What DuckDB's reader finds wrong with a file when the view is read
-    is an exception of DuckDB's.
+    ``timestamp_ntz`` as ``TIMESTAMP``, ``variant`` as ``VARIANT`` (in which a null variant is not NULL),
+    ``void`` as NULLs. It stays at that version until `register` is called again with the same name. Only
+    temporary objects are created, so a read-only database is enough; cursors of the connection do not see
+    them. For a table on a remote store its fsspec file system is also registered on the connection, unless
+    the protocol already has one. If DuckDB's reader fails on a file when the view is read, the exception is
+    DuckDB's.
 
     Args:
-        con: the connection; ``duckdb`` itself stands for the default one.
+        con: the connection; ``duckdb`` itself stands for the default connection.
         name: the name of the view. A temporary view of that name is replaced.
-        table: a `DeltaTable`, a `Snapshot`, or the place of a table; or a change data feed as
-            `DeltaTable.change_data_feed` returns it, which comes through Arrow.
-        native: ``"auto"`` lets DuckDB's own reader read the files and turns to the Arrow dataset where
-            that cannot be done, for very many files (more than 10,000, or 1,000 of less than 32 KiB),
-            or where a file may hold variants that are null, which DuckDB's reader takes for NULL; False
-            always takes the dataset, which plans files anew for the filters of each query; True never does.
+        table: a `DeltaTable`, a `Snapshot`, or a path or URI; or a change data feed from
+            `DeltaTable.change_data_feed`, which is read through Arrow.
+        native: ``"auto"`` uses DuckDB's own reader, and the Arrow dataset where that reader cannot be
+            used: for very many files (more than 10,000, or 1,000 of less than 32 KiB), or if a file may
+            hold null variants, which DuckDB's reader reads as NULL. False always uses the dataset, which
+            plans files anew for the filters of each query; True never does.
         row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``, BIGINT.
 
     Raises:
-        SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
-        UnsupportedFeatureError: `native` is True, and DuckDB's reader cannot show the table; or the
-            columns of row tracking are wanted of a change data feed.
-        DeltaError: no view can have the name.
+        SchemaMismatchError: `row_tracking` is requested but not enabled on the table.
+        UnsupportedFeatureError: `native` is True and DuckDB's reader cannot read the table; or row
+            tracking columns are requested for a change data feed.
+        DeltaError: `name` cannot be the name of a view.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -239,14 +240,14 @@ def register(
     [(3,)]
     """
     if native not in ("auto", True, False):
-        raise ValueError(f"native is 'auto', True or False, not {native!r}")
+        raise ValueError(f"native must be 'auto', True or False, not {native!r}")
     ensure_view_name(name)
     connection = duckdb.default_connection() if isinstance(con, ModuleType) else con
     if isinstance(con, ModuleType):
         _defaults.add(connection)
     prefix = f"{_HELPER}:{name}:"
     earlier = _helpers(connection, prefix)
-    # A name of its own, so that the view in use never meets the helper table of another version.
+    # A unique name, so that the view in use never meets the helper table of another version.
     helper = prefix + secrets.token_hex(_SUFFIX_LENGTH // 2)
     if isinstance(table, HasChanges):
         _show_changes(connection, name, helper, table, native=native, row_tracking=row_tracking)
@@ -257,13 +258,13 @@ def register(
 
 
 def ensure_view_name(name: str) -> None:
-    """Raise `DeltaError` for a name that no view can have."""
+    """Raise `DeltaError` for a name that a view cannot have."""
     if not name or "\0" in name:
-        raise DeltaError(f"a table cannot be registered as {name!r}: a name has a character, and no NUL")
+        raise DeltaError(f"cannot register a table as {name!r}: a name must not be empty or contain NUL")
 
 
 def unregister(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Drop the temporary view that `register` made under a name, and what belongs to it."""
+    """Drop the temporary view that `register` created under a name, and its helper objects."""
     connection.execute(f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}")
     _drop(connection, _helpers(connection, f"{_HELPER}:{name}:"))
     _views.get(connection, {}).pop(name, None)
@@ -318,7 +319,7 @@ def _show_changes(
     row_tracking: bool,
 ) -> None:
     if native is True:
-        raise BeyondDuckDBError("a change data feed comes through Arrow", feature="changeDataFeed")
+        raise BeyondDuckDBError("a change data feed is read through Arrow", feature="changeDataFeed")
     if row_tracking:
         raise UnsupportedFeatureError("a change data feed has no row ids", feature="rowTracking")
     _show_dataset(connection, name, helper, _dataset("ChangesForDuckDB").of(feed))
@@ -342,7 +343,7 @@ def _show_files(
 
 
 def create_parts(connection: duckdb.DuckDBPyConnection, relation: Relation, name: str) -> None:
-    """Make the temporary table of files and set the variables that a relation reads, if it reads any."""
+    """Create the temporary table of files and set the variables that a relation reads, if any."""
     if relation.parts is not None:
         source = f"{name}:arrow"
         connection.register(source, relation.parts)
@@ -367,15 +368,15 @@ def _show_dataset(
 
 
 def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader:
-    """Run a query over a table on a DuckDB connection of its own and return the rows as a stream.
+    """Run a query over a table on a DuckDB connection of its own; return the rows as a stream.
 
     Args:
-        table: a `DeltaTable`, a `Snapshot`, or the place of a table.
-        sql: a query in DuckDB's SQL. It sees the table as `name`; times are in UTC.
-        name: what the query calls the table.
+        table: a `DeltaTable`, a `Snapshot`, or a path or URI.
+        sql: a query in DuckDB's SQL, in which the table is called `name`; times are in UTC.
+        name: the name of the table in the query.
 
     Raises:
-        duckdb.Error: what DuckDB finds wrong with it.
+        duckdb.Error: DuckDB's own errors.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -404,7 +405,7 @@ def _and_close(
 
 @contextlib.contextmanager
 def _naming_damaged_files(snapshot: Snapshot) -> Iterator[None]:
-    """Raise the `DeltaError` for a data file that DuckDB cannot read."""
+    """Raise a `DeltaError` for a data file that DuckDB cannot read."""
     try:
         yield
     except (duckdb.Error, OSError) as error:

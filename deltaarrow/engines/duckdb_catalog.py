@@ -1,9 +1,9 @@
-"""The Delta tables that a DuckDB connection knows by name, and the snapshots that it has of them.
+"""The Delta tables that a DuckDB connection knows by name, and their snapshots.
 
 ======================  ===========================================  ================================
 in a statement          what it is                                   its version
 ======================  ===========================================  ================================
-``orders``              registered under this name                   that which was registered, until
+``orders``              registered under this name                   the registered one, until
                                                                      it is refreshed
 ``lake.orders``         the folder ``orders`` in the attached        the newest at each statement
                         folder ``lake``
@@ -28,14 +28,14 @@ from deltaarrow.storage import Store, open_store
 __all__ = ["PLACES", "Catalog", "may_name"]
 
 PLACES = "delta"
-"""The schema, to speak in SQL, whose tables are named by their places."""
+"""The SQL schema whose tables are named by path or URI."""
 
 _MOST_TABLES = 256
 
 
 @dataclass
 class _Folder:
-    """An attached folder; `tables` by the names that statements use, folded."""
+    """An attached folder; `tables` by the names that statements use, case-folded."""
 
     root: str
     storage_options: Mapping[str, Any] | None
@@ -43,7 +43,7 @@ class _Folder:
 
 
 class Catalog:
-    """Names and what they stand for; shared by the cursors of a connection."""
+    """The names of tables and folders; shared by the cursors of a connection."""
 
     def __init__(self, storage_options: Mapping[str, Any] | None) -> None:
         self._storage_options = storage_options
@@ -55,7 +55,7 @@ class Catalog:
     # --- registered ---
 
     def pin(self, name: str, source: TableSource) -> Snapshot:
-        """Let a name stand for a table at its version; a path is opened at the newest one."""
+        """Register a name for a table at its version; a path is opened at the newest version."""
         is_place = isinstance(source, str | os.PathLike)
         table = snapshot_of(source, storage_options=self._storage_options if is_place else None)
         with self._lock:
@@ -63,12 +63,12 @@ class Catalog:
         return table
 
     def unpin(self, name: str) -> bool:
-        """Forget a name; False if it stood for nothing."""
+        """Remove a name; False if there was none."""
         with self._lock:
             return self._pinned.pop(fold(name), None) is not None
 
     def refresh(self, name: str | None) -> None:
-        """Let a registered name, or each, stand for the newest version. `KeyError` for an unknown name."""
+        """Move a registered name, or all, to the newest version. `KeyError` for an unknown name."""
         with self._lock:
             for key in [*self._pinned] if name is None else [fold(name)]:
                 shown, table = self._pinned[key]
@@ -76,7 +76,7 @@ class Catalog:
 
     @property
     def pinned(self) -> Mapping[str, Snapshot]:
-        """The registered tables by the names that they were registered under."""
+        """The registered tables by name."""
         with self._lock:
             return dict(self._pinned.values())
 
@@ -89,36 +89,36 @@ class Catalog:
     def attach(
         self, root: str | os.PathLike[str], name: str, storage_options: Mapping[str, Any] | None
     ) -> None:
-        """Let a name stand for a folder of tables."""
+        """Register a name for a folder of tables."""
         options = self._storage_options if storage_options is None else storage_options
         with self._lock:
             self._folders[fold(name)] = _Folder(open_store(root, options).uri, options)
 
     def detach(self, name: str) -> None:
-        """Forget an attached folder. `KeyError` for an unknown name."""
+        """Remove an attached folder. `KeyError` for an unknown name."""
         with self._lock:
             del self._folders[fold(name)]
 
     # --- in statements ---
 
     def schema_of(self, names: Sequence[str]) -> str | None:
-        """The schema, folded, that a name in a statement has, if it is one of the catalog's."""
+        """The catalog's schema, case-folded, that a name in a statement begins with; None for any other."""
         schema = fold(names[0]) if len(names) == 2 else None
         return schema if schema in self.schemas else None
 
     @property
     def schemas(self) -> frozenset[str]:
-        """The schemas, folded, whose tables are the catalog's."""
+        """The case-folded schemas whose tables are the catalog's."""
         return frozenset((*self._folders, PLACES))
 
     def is_mentioned(self, folded: str) -> bool:
-        """Whether a statement, folded, may name a table of the catalog."""
+        """Whether a case-folded statement may name a table of the catalog."""
         return any(may_name(folded, name) for name in (*self._pinned, *self._folders, PLACES))
 
     def find(self, names: Sequence[str]) -> Snapshot | None:
-        """Return the table that a name in a statement stands for; None if it is for DuckDB to find.
+        """Return the table that a name in a statement refers to; None to leave the name to DuckDB.
 
-        Raises `TableNotFoundError` for a place without a table, and what opening one raises.
+        Raises `TableNotFoundError` for a path without a table, and the errors of opening one.
         """
         with self._lock:
             if len(names) == 1:
@@ -158,7 +158,7 @@ class Catalog:
 
 
 def may_name(folded: str, name: str) -> bool:
-    """Whether a statement, folded, may have a name in it: as it is, or quoted with its quotes doubled."""
+    """Whether a case-folded statement may contain a name, plain or quoted with its quotes doubled."""
     return fold(name).translate(_NO_QUOTES) in folded.translate(_NO_QUOTES)
 
 
@@ -166,7 +166,7 @@ _NO_QUOTES = str.maketrans("", "", "\"'`")
 
 
 def _spelled(folder: _Folder, name: str) -> str:
-    """The name of the folder that is called so in SQL, where letters of either case are the same."""
+    """The name of the folder that SQL calls by a name, ignoring case."""
     folders = _subfolders(open_store(folder.root, folder.storage_options))
     found = [each for each in folders if fold(each) == fold(name)]
     return name if name in found or len(found) != 1 else found[0]

@@ -1,14 +1,14 @@
-"""Conditions in DuckDB's SQL, parsed by sqlglot, as predicate trees that choose files.
+"""Conditions in DuckDB's SQL, parsed by sqlglot, as predicate trees for skipping files.
 
-DuckDB evaluates the condition itself on every row that is left, so a tree need not say everything: what is
-not listed here is `Opaque`, which leaves out no file. What is listed has in DuckDB, on a column of the type
-at hand, exactly the value that the tree says; where DuckDB would round, convert by a setting of the
-connection that is not known, or compare by a collation, nothing is concluded.
+DuckDB still evaluates the condition on every remaining row, so a tree may be incomplete: anything not listed
+here is `Opaque`, which skips no file. For listed conditions on a column of the given type, the tree has
+exactly DuckDB's value. Nothing is concluded where DuckDB would round, convert by a connection setting that is
+not known, or compare with a collation.
 
 ======================  ======================================================================
-column                  constants that it is compared with
+column                  constants it is compared with
 ======================  ======================================================================
-integers                numbers; of those in DOUBLE such as ``1e3`` the ones below 2**52
+integers                numbers; those in DOUBLE, such as ``1e3``, only below 2**52
 decimals                integers and decimals, while DuckDB has a decimal type for both
 float, double           numbers that the type holds exactly, decimals of 15 digits at most
 string                  texts, while ``default_collation`` is not set
@@ -77,7 +77,7 @@ _PARTS = {
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},
 }
-"""The parts of sqlglot's nodes, by key, where they are others than the usual ones."""
+"""The arguments of sqlglot's nodes, by key, where they differ from the usual ones."""
 
 _INTEGERS = ("byte", "short", "integer", "long")
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
@@ -93,17 +93,17 @@ _ISO_TIME = re.compile(
 )
 _UTC_NAMES = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
 _YEARS_OF_KNOWN_ZONES = range(1971, 2037)
-"""Before and after, what DuckDB knows of a time zone may differ from what Python does."""
+"""Outside these years DuckDB and Python may disagree about a time zone."""
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _SPANS = {"MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 7 * 86400, "SECOND": 1}
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How to read the conditions on one table in a query.
+    """Reads the conditions on one table in a query.
 
-    `resolve` tells which column of the table a node is, None for anything else. `parameters` are the
-    values of a prepared statement by name or, from ``"1"`` on, by number.
+    `resolve` returns the table column that a node refers to, None for anything else. `parameters` are the
+    values of a prepared statement, by name or, from ``"1"`` on, by number.
     """
 
     resolve: "Callable[[exp.Expr], Found | None]"
@@ -112,7 +112,7 @@ class Conditions:
     has_collation: bool
 
     def read(self, node: "exp.Expr") -> Predicate:
-        """Return the tree of a condition; what is not understood in it is `Opaque`."""
+        """Return the tree of a condition; parts that are not understood are `Opaque`."""
         read = _READERS.get(node.key)
         if read is not None and _is_plain(node):
             return read(self, node)
@@ -181,10 +181,10 @@ class Conditions:
         return Not(tree) if node.args.get("negate") else tree
 
     def _literals(self, nodes: "Sequence[exp.Expr]", data_type: DataType) -> list[Literal | None]:
-        """Constants, each None unless it is certain, that DuckDB compares with a column in one type for all.
+        """Constants that DuckDB compares with a column, all in one type; None for each uncertain one.
 
-        Beside a DOUBLE integers and decimals are compared as DOUBLE as well, beside a time with a zone those
-        without are as the zone has them; and what is not known may be one.
+        Beside a DOUBLE, integers and decimals are compared as DOUBLE too; beside a time with a zone, times
+        without one take the connection's zone. An unknown constant may be either.
         """
         literals = [self._literal(each, data_type) for each in nodes]
         if not any(each is None or isinstance(each.value, float) for each in literals):
@@ -192,7 +192,7 @@ class Conditions:
         return [each if each is None or _is_same_beside(each.value, data_type) else None for each in literals]
 
     def _literal(self, node: "exp.Expr", data_type: DataType) -> Literal | None:
-        """The constant as DuckDB compares it with a column of a type; None where that is not certain."""
+        """The constant as DuckDB compares it with a column of a type; None if that is uncertain."""
         value = self._constant(node)
         if value is _NOT_CONSTANT or not isinstance(data_type, PrimitiveType):
             return None
@@ -231,7 +231,7 @@ class Conditions:
         return points[0] if points[0] == points[1] else None
 
     def _constant(self, node: "exp.Expr") -> Any:
-        """The value of a constant as Python has it, or `_NOT_CONSTANT`."""
+        """The Python value of a constant, or `_NOT_CONSTANT`."""
         node = node.unnest()
         read = _CONSTANTS.get(node.key)
         return read(self, node) if read is not None and _is_plain(node) else _NOT_CONSTANT
@@ -260,7 +260,7 @@ class Conditions:
         if name == "DATE":
             found: _Value = _date(value)
         elif name in ("TIMESTAMP", "TIMESTAMPTZ"):
-            # TIMESTAMP '...Z' drops the offset; a text without one depends on the zone of the connection.
+            # TIMESTAMP '...Z' drops the offset; a text without one uses the zone of the connection.
             time = _time(value)
             found = time if time is not None and (time.tzinfo is None) == (name == "TIMESTAMP") else None
         else:
@@ -268,7 +268,7 @@ class Conditions:
         return _NOT_CONSTANT if found is None else found
 
     def _shifted(self, node: "exp.Expr") -> Any:
-        """A date or a time plus or minus an interval, which is a time."""
+        """A date or time plus or minus an interval, which gives a time."""
         start, interval = self._constant(node.this), node.expression
         if interval.key != "interval" or not _is_plain(interval) or interval.args.get("unit") is None:
             return _NOT_CONSTANT
@@ -287,14 +287,14 @@ class Conditions:
 
 
 def _comparison(op: CompareOp, found: Found, literal: Literal) -> Predicate:
-    """The comparison of a column, of which NaN is greater than every number."""
+    """The comparison with a column in whose order NaN is greater than every number."""
     column, data_type = found
     is_float = data_type in FLOATING
     return ordered(op, column, literal) if is_float else Compare(op, column, literal)
 
 
 def _is_plain(node: "exp.Expr") -> bool:
-    """Whether a node has nothing but the parts that are read here: a flag overlooked changes the meaning."""
+    """Whether a node has only the parts that are read here: an overlooked flag would change the meaning."""
     return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
 
 
@@ -310,7 +310,7 @@ def _literal_value(node: "exp.Expr") -> Any:
 
 
 def _cast_number(value: int | Decimal, name: str, sizes: "Sequence[exp.Expr]") -> Any:
-    """The number as a type that holds it as it is, or `_NOT_CONSTANT`."""
+    """The number in a type that holds it exactly, or `_NOT_CONSTANT`."""
     if isinstance(value, int) and name in _BITS:
         return value if -(1 << _BITS[name]) <= value < 1 << _BITS[name] else _NOT_CONSTANT
     digits = [size.name for size in sizes]
@@ -323,7 +323,7 @@ def _cast_number(value: int | Decimal, name: str, sizes: "Sequence[exp.Expr]") -
 
 
 def _is_exact_number(value: float | Decimal, data_type: PrimitiveType) -> bool:
-    """Whether DuckDB compares a column of the type with the number as it is, and rounds neither."""
+    """Whether DuckDB compares a column of the type with the exact number, rounding neither."""
     if isinstance(value, Decimal):
         digits, places = _digits(value)
         if digits > _MOST_DIGITS:
@@ -348,7 +348,7 @@ def _is_exact_number(value: float | Decimal, data_type: PrimitiveType) -> bool:
 
 
 def _is_same_beside(value: LiteralValue, data_type: DataType) -> bool:
-    """Whether a column of the type compares with a constant alike whatever both are converted to."""
+    """Whether comparing a column of the type with a constant does not depend on their common type."""
     if not isinstance(data_type, PrimitiveType) or data_type.type == "timestamp_ntz":
         return False
     if data_type.type not in _INTEGERS:
@@ -371,7 +371,7 @@ def _date(text: str) -> datetime.date | None:
 
 
 def _time(value: _Value) -> datetime.datetime | None:
-    """The time that a value is or spells, a date its midnight."""
+    """The time that a value is or spells; a date gives its midnight."""
     if isinstance(value, datetime.datetime):
         return value
     if isinstance(value, datetime.date):
@@ -385,7 +385,7 @@ def _time(value: _Value) -> datetime.datetime | None:
 
 
 def _plus_months(time: datetime.datetime, months: int) -> datetime.datetime:
-    """The same day of another month, or the last one where it has fewer."""
+    """The same day in another month, or that month's last day if it is shorter."""
     year, month = divmod(time.year * 12 + time.month - 1 + months, 12)
     return time.replace(
         year=year, month=month + 1, day=min(time.day, calendar.monthrange(year, month + 1)[1])
@@ -421,7 +421,7 @@ _CONSTANTS: "dict[str, Callable[[Conditions, exp.Expr], Any]]" = {
 
 
 def is_telling(predicate: Predicate) -> bool:
-    """Whether a condition may say anything of a file: not all of it is `Opaque`."""
+    """Whether a condition may skip a file: not all of it is `Opaque`."""
     match predicate:
         case Opaque():
             return False
@@ -436,12 +436,12 @@ def is_telling(predicate: Predicate) -> bool:
 
 
 def may_keep_nulls(predicate: Predicate) -> bool:
-    """Whether a condition may be TRUE on a row whose columns are all NULL, as outer joins add them."""
+    """Whether a condition may be TRUE on a row of NULLs, as outer joins add them."""
     return True in _on_nulls(predicate)
 
 
 def _on_nulls(node: Predicate) -> frozenset[bool | None]:
-    """The values that a condition may have on such a row."""
+    """The possible values of a condition on such a row."""
     match node:
         case Constant(value):
             return frozenset([value])

@@ -1,4 +1,4 @@
-"""A DuckDB connection that knows Delta tables by name, and opens of them the files that a query needs."""
+"""A DuckDB connection that knows Delta tables by name and opens only the files that a query needs."""
 
 import contextlib
 import os
@@ -20,10 +20,10 @@ from deltaarrow.snapshot import Snapshot
 __all__ = ["DeltaConnection", "connect"]
 
 _READS_BY_NAME = frozenset({"get_table_names", "table", "view"})
-"""What takes the name of a table outside of a statement."""
+"""Methods that take the name of a table outside a statement."""
 
 _FETCHES = frozenset({"arrow", "df", "pl", "to_arrow_reader", "to_arrow_table"})
-"""What reads the rows of a statement that was executed, besides what begins with ``fetch``."""
+"""Methods that read the rows of an executed statement, besides those that begin with ``fetch``."""
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -35,22 +35,22 @@ def connect(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> "DeltaConnection":
-    """Connect to a DuckDB database in whose statements Delta tables stand by name.
+    """Connect to a DuckDB database in whose statements Delta tables can be used by name.
 
-    A statement reads a table as ``delta.`/data/orders` `` (a path or URI in quotes of any kind, at its newest
-    version), by a name that it was registered under, or as ``lake.orders`` where the folder ``/data`` is
-    attached as ``lake``. Such a name is never that of a variable of the caller.
-    Its conditions on the table, in WHERE and ON, leave out the files that cannot hold a matching row,
-    by partition values and statistics, before DuckDB plans; DuckDB sees no column that the statement does
-    not mention. That goes for queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO``
-    and ``EXPLAIN`` of one; of what is not understood all files are read. The values of parameters count.
+    A statement names a table as ``delta.`/data/orders` `` (a path or URI in quotes of any kind, at its newest
+    version), by a registered name, or as ``lake.orders`` if the folder ``/data`` is attached as ``lake``.
+    Such a name never refers to a variable of the caller.
+    Before DuckDB plans, files that cannot match the statement's conditions on the table, in WHERE and ON, are
+    skipped by partition values and statistics; DuckDB sees only the columns that the statement mentions. This
+    applies to queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO`` and ``EXPLAIN``
+    of one. Conditions that are not understood skip no file. The values of parameters are used.
 
     Args:
-        database: a file of DuckDB's or ``":memory:"``; or a connection, which is used as it is.
+        database: a DuckDB file or ``":memory:"``; or a connection, which is used as it is.
         read_only: open the file for reading.
-        config: settings of DuckDB's. Without the setting ``python_scan_all_frames`` it is switched on, as
-            otherwise statements would not see the variables of the caller.
-        storage_options: for places and folders that statements and `DeltaConnection.attach` name.
+        config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
+            statements would not see the variables of the caller otherwise.
+        storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -72,10 +72,10 @@ def connect(
 
 
 class DeltaConnection:
-    """A DuckDB connection as `connect` makes it; what is not here is done by `connection` as always.
+    """A DuckDB connection made by `connect`; any other attribute is that of `connection`.
 
-    Like that it is for one thread at a time; `cursor` makes another of the same database and names. A child
-    that is forked opens one of its own.
+    Use it in one thread at a time; `cursor` makes another with the same database and names. A forked child
+    must open its own.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class DeltaConnection:
         self._connection = keep_in_children(connection)
         self._process = os.getpid()
         self._scans_frames = scans_frames
-        if scans_frames:  # A setting of each cursor.
+        if scans_frames:  # The setting is per cursor.
             connection.execute("SET python_scan_all_frames = true")
         self._catalog = catalog
         self._rewriter = Rewriter(connection, catalog)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection of DuckDB. `DeltaError` in a child that was forked: its threads are not there."""
+        """The DuckDB connection. `DeltaError` in a forked child, where its threads are missing."""
         if self._process != os.getpid():
             raise DeltaError(
                 f"this connection was opened in process {self._process}, before a fork: "
@@ -102,11 +102,11 @@ class DeltaConnection:
     # --- statements ---
 
     def sql(self, query: Any, *, alias: str = "", params: Parameters | None = None) -> Any:
-        """Return a query as a relation of DuckDB's, which is run when its rows are asked for.
+        """Return a query as a DuckDB relation, which runs when its rows are read.
 
-        It keeps the files that it was planned with. Anything else than a query is run at once. The relation
-        is DuckDB's own, and so are the exceptions at a damaged file that it raises when its rows are read;
-        `execute` and what fetches its rows raise `CorruptDataFileError`.
+        It keeps the files that it was planned with. Other statements run at once. The relation is DuckDB's
+        own, so a damaged file raises DuckDB's exceptions when the rows are read; `execute` and its fetch
+        methods raise `CorruptDataFileError`.
         """
         last = self._last(query, params)
         with self._rewriter.errors(), self._naming_damaged_files():
@@ -116,32 +116,32 @@ class DeltaConnection:
     from_query = sql
 
     def execute(self, query: Any, parameters: Parameters | None = None) -> Self:
-        """Run statements, the last one with parameters, and return the connection, to fetch the rows from."""
+        """Run statements, the last one with parameters; return the connection, to fetch the rows from."""
         last = self._last(query, parameters)
         with self._rewriter.errors(), self._naming_damaged_files():
             self.connection.execute(last, parameters)
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
-        """Run a statement with several sets of parameters. These leave out no files."""
+        """Run a statement with several sets of parameters. Their values skip no files."""
         last = self._last(query, None)
         with self._naming_damaged_files():
             self.connection.executemany(last, parameters)
         return self
 
     def explain(self, query: str, params: Parameters | None = None) -> list[Explanation]:
-        """Return which files of each Delta table a statement reads, and why not the others.
+        """Return the files of each Delta table that a statement reads, and why others are skipped.
 
-        Nothing is run; the plan of DuckDB is told by ``EXPLAIN``. `ValueError` for what is no query.
+        Nothing is run; ``EXPLAIN`` shows DuckDB's plan. `ValueError` unless it is a query.
         """
         return self._rewriter.explain(query, params or ())
 
     def _last(self, query: Any, parameters: Parameters | None) -> Any:
-        """Run all statements of a text but the last one, and return that as DuckDB is to run it."""
+        """Run all statements of a text except the last, and return that one as DuckDB is to run it."""
         if isinstance(query, duckdb.Statement):
             query = query.query
         if not isinstance(query, str):
-            return query  # DuckDB says what it takes.
+            return query  # DuckDB says what it accepts.
         *first, last = self._rewriter.split(query)
         for statement in first:
             with self._rewriter.errors():
@@ -150,11 +150,11 @@ class DeltaConnection:
 
     @contextlib.contextmanager
     def _naming_damaged_files(self) -> Iterator[None]:
-        """Raise the `DeltaError` for a data file of the last statement that DuckDB cannot read."""
+        """Raise a `DeltaError` for a data file of the last statement that DuckDB cannot read."""
         try:
             yield
         except duckdb.Error as error:
-            # A statement may read other files as well, which are not ours to judge.
+            # A statement may also read files that are not of Delta tables.
             is_named = type(error) is not duckdb.Error
             found = (reader_failure(plan, error, is_named=is_named) for plan in self._rewriter.plans)
             failure = next((each for each in found if each is not None), None)
@@ -165,12 +165,12 @@ class DeltaConnection:
     # --- names ---
 
     def register(self, view_name: str, python_object: Any) -> Self:
-        """Let statements call a Delta table by a name; anything else is registered as DuckDB does.
+        """Give a Delta table a name for statements; anything else is registered as DuckDB does.
 
         Args:
             view_name: the name, which hides tables of the same name in DuckDB's databases.
-            python_object: a `DeltaTable`, a `Snapshot`, or the place of a table; it stays at its version
-                until it is refreshed. Or a change data feed, or what DuckDB registers.
+            python_object: a `DeltaTable`, a `Snapshot`, or a path or URI; it stays at its version until it is
+                refreshed. Or a change data feed, or any object that DuckDB can register.
         """
         ensure_view_name(view_name)
         self.unregister(view_name)
@@ -183,7 +183,7 @@ class DeltaConnection:
         return self
 
     def unregister(self, view_name: str) -> Self:
-        """Forget what was registered under a name, if anything."""
+        """Remove a registered name, if there is one."""
         if self._catalog.unpin(view_name):
             self._rewriter.drop_registered(view_name)
         else:
@@ -191,9 +191,9 @@ class DeltaConnection:
         return self
 
     def refresh(self, view_name: str | None = None) -> Self:
-        """Let a registered Delta table, or each of them, stand for its newest version from now on.
+        """Move a registered Delta table, or all of them, to the newest version.
 
-        `KeyError` for a name that is not that of a Delta table.
+        `KeyError` if no Delta table is registered under the name.
         """
         self._catalog.refresh(view_name)
         return self
@@ -205,9 +205,9 @@ class DeltaConnection:
         *,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Let statements call the Delta tables in a folder ``name.table``, by the names of their folders.
+        """Let statements use the Delta tables in a folder as ``name.table``, by the names of their folders.
 
-        `ValueError` for ``delta``, and for the name of a database or schema of DuckDB's.
+        `ValueError` for ``delta`` and for the name of a DuckDB database or schema.
 
         >>> import deltaarrow, tempfile, pyarrow as pa
         >>> folder = tempfile.mkdtemp()
@@ -217,19 +217,19 @@ class DeltaConnection:
         [(3,)]
         """
         if self._rewriter.is_schema(name) or name.lower() == PLACES:
-            raise ValueError(f"{name!r} is the name of a schema already")
+            raise ValueError(f"{name!r} is already the name of a schema; choose another")
         self._catalog.attach(folder, name, storage_options)
         return self
 
     def detach(self, name: str) -> Self:
-        """Forget an attached folder. `KeyError` for a name that is not that of one."""
+        """Remove an attached folder. `KeyError` if no folder is attached under the name."""
         self._catalog.detach(name)
         return self
 
     # --- the connection ---
 
     def cursor(self) -> "DeltaConnection":
-        """Return another connection to the same database, which knows the same Delta tables."""
+        """Return another connection to the same database with the same Delta tables."""
         return DeltaConnection(self.connection.cursor(), self._catalog, scans_frames=self._scans_frames)
 
     duplicate = cursor
@@ -269,7 +269,7 @@ class DeltaConnection:
         self.close()
 
     def __getattr__(self, name: str) -> Any:
-        """What DuckDB's connection has under a name."""
+        """The attribute of DuckDB's connection."""
         if name in _READS_BY_NAME:
             self._rewriter.show_registered()
         value = getattr(self.connection, name)

@@ -1,4 +1,4 @@
-"""The Arrow datasets as DuckDB is given them: with variants in its own type."""
+"""Arrow datasets for DuckDB, with variants in DuckDB's own type."""
 
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ __all__ = ["ChangesForDuckDB", "DatasetForDuckDB"]
 
 
 def _annotated(field: pa.Field, data_type: DataType) -> pa.Field:
-    """The Arrow field with variants marked so that DuckDB takes them for its own."""
+    """The Arrow field with variants marked so that DuckDB reads them as its own type."""
     if data_type == PrimitiveType("variant"):
         return field.with_metadata({"ARROW:extension:name": "arrow.parquet.variant"})
     arrow_type = field.type
@@ -46,13 +46,13 @@ class _AnnotatedScanner:
 
 
 class DatasetForDuckDB(DeltaDataset):
-    """The Arrow dataset in which DuckDB sees variants; `scanned`, if a list, collects what it asks for."""
+    """The Arrow dataset with variants marked for DuckDB; `scanned`, if a list, collects DuckDB's requests."""
 
     scanned: list[Explanation] | None = None
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the table, its variants marked."""
+        """The schema of the table, with variants marked."""
         return _annotated_schema(super().schema, self._logical)
 
     def scanner(self, columns: Columns = None, filter: Any = None, **options: Any) -> Any:
@@ -63,7 +63,7 @@ class DatasetForDuckDB(DeltaDataset):
 
 
 class ChangesForDuckDB(ChangeDataset):
-    """The change data feed in which DuckDB sees variants."""
+    """The change data feed with variants marked for DuckDB."""
 
     @classmethod
     def of(cls, feed: ChangeDataset) -> Self:
@@ -72,7 +72,7 @@ class ChangesForDuckDB(ChangeDataset):
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the feed, its variants marked."""
+        """The schema of the feed, with variants marked."""
         return _annotated_schema(super().schema, self.logical_schema)
 
     def scanner(self, *arguments: Any, **options: Any) -> Any:

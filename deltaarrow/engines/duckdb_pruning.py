@@ -1,13 +1,13 @@
-"""Statements over Delta tables put into ones over those data files that may matter to them.
+"""Rewriting of statements over Delta tables into statements over the data files they need.
 
-Each table that a statement reads is replaced, in the text and by nothing else, with a subquery over the
-files that its own conditions leave (`deltaarrow.engines.duckdb_references`), of the columns that the
-statement mentions. So DuckDB plans over three files where a view would have it plan over the whole table,
-which costs 5 to 9 microseconds a file. All conditions stay where they are, and DuckDB evaluates them.
+Each table that a statement reads is replaced in its text by a subquery over the files that the table's own
+conditions keep (`deltaarrow.engines.duckdb_references`), with the columns that the statement mentions. So
+DuckDB plans for three files instead of the whole table, at 5 to 9 microseconds per file. All conditions stay
+in place, and DuckDB evaluates them.
 
-A short list of files goes into the text, which then depends on nothing. Where a table of files is needed
-beside it (partition values that differ, deleted rows), or the list is long, temporary objects are made;
-they are kept for later statements, the last `_MOST_HELPERS` of them.
+A short list of files goes into the text, which then needs nothing else. If a table of files is needed as well
+(differing partition values, deleted rows) or the list is long, temporary objects are created; the last
+`_MOST_HELPERS` of them are kept for later statements.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ from deltaarrow.snapshot import Snapshot
 __all__ = ["Rewriter"]
 
 _MOST_LISTED = 64
-"""Files of a list that goes into the text: DuckDB parses it anew at each query."""
+"""The longest list of files put into the text, which DuckDB parses at each query."""
 _MOST_HELPERS = 256
 _MOST_PLANS = 64
 _MOST_SNAPSHOTS = 16
@@ -57,7 +57,7 @@ _lazily = lazy_attributes(
 )
 
 _MACRO = re.compile(r"\s*CREATE\b[^()]*\b(?:MACRO|FUNCTION)\b", re.IGNORECASE)
-"""The beginning of a definition that DuckDB does not look into."""
+"""The beginning of a definition whose body DuckDB does not check."""
 
 _parsed = functools.lru_cache(maxsize=256)(parse_statement)
 _qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
@@ -65,7 +65,7 @@ _qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
 
 @dataclass(frozen=True)
 class _Use:
-    """One reference of a statement to a Delta table, and what is needed of that."""
+    """One reference of a statement to a Delta table, with the condition and columns that it needs."""
 
     reference: Reference
     snapshot: Snapshot
@@ -74,9 +74,9 @@ class _Use:
 
 
 class _Opened:
-    """What stands in FROM for a snapshot in use, by condition and columns.
+    """The sources in FROM for a snapshot, by condition and columns.
 
-    Beside each source are the name by which the temporary objects are kept that it may need, and its plan.
+    Each source comes with its plan and the name under which the temporary objects that it may need are kept.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class _Opened:
 
 
 class Rewriter:
-    """What puts the statements of one DuckDB connection, or cursor, over the files of Delta tables."""
+    """Rewrites the statements of one DuckDB connection or cursor to read files of Delta tables."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
         self._connection = connection
@@ -93,27 +93,27 @@ class Rewriter:
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
         self._views: dict[str, Snapshot] = {}
         self.plans: list[ScanPlan] = []
-        """What the statement that was rewritten last reads of Delta tables."""
+        """The plans of the Delta tables that the last rewritten statement reads."""
         self._own: set[int] = set()
-        """The numbers of all views that were made, which tell them from those of the caller."""
+        """The ids of all views created here, to tell them from the caller's."""
         self._hides_variables = False
 
     # --- statements ---
 
     def split(self, text: str) -> list[str]:
-        """Return the statements of a text that names tables of the catalog; any other text as it is."""
+        """Return the statements of a text that names catalog tables; any other text is returned whole."""
         if ";" not in text.rstrip().rstrip(";") or not self._catalog.is_mentioned(fold(text)):
             return [text]
         try:
             return [statement.query for statement in self._connection.extract_statements(text)]
         except duckdb.Error:
-            return [text]  # DuckDB says what is wrong with it when it is run.
+            return [text]  # DuckDB reports the error when it runs the text.
 
     def rewrite(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> str:
         """Return one statement as DuckDB is to run it.
 
-        Raises `TableNotFoundError` where no table is at a place, and what opening a table and planning
-        a scan of it raise.
+        Raises `TableNotFoundError` for a path without a table, and the errors of opening a table and planning
+        a scan.
         """
         folded, self.plans = fold(text), []
         if "rollback" in folded or "abort" in folded:
@@ -141,7 +141,7 @@ class Rewriter:
     def _edits(
         self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]
     ) -> Iterator[tuple[int, int, str]]:
-        """What comes into the text of a statement, and in place of what."""
+        """The replacements in the text of a statement: start, end and new text."""
         for use in self._uses(statement, parameters):
             source = self._source(use)
             reference = use.reference
@@ -153,9 +153,9 @@ class Rewriter:
     def _has_unknown_names(
         self, text: str, statement: Statement | None, edits: Collection[tuple[int, int, str]]
     ) -> bool:
-        """Whether a statement may name tables of the catalog that stay in its text as they are.
+        """Whether a statement may name catalog tables that the rewriting leaves in its text.
 
-        DuckDB does not know them; where a variable of the caller is called as one, it would read that.
+        DuckDB does not know them; it would read a variable of the caller with that name instead.
         """
         columns = frozenset[int]() if statement is None else statement.column_starts
         unknown = [
@@ -172,7 +172,7 @@ class Rewriter:
         return bool(unknown)
 
     def _hide_variables(self, hidden: bool) -> None:
-        """Let DuckDB read no variable of the caller's as a table, or what the connection is set to again."""
+        """Stop DuckDB from reading the caller's variables as tables, or restore the connection's setting."""
         if self._hides_variables == hidden:
             return
         name = "python_enable_replacements"
@@ -181,41 +181,41 @@ class Rewriter:
                 return
             self._connection.execute(f"SET {name} = {not hidden}")
         except duckdb.TransactionException:
-            return  # A transaction that failed takes nothing but its end.
+            return  # A failed transaction accepts only its end.
         self._hides_variables = hidden
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Run a statement that was rewritten, and learn from the error if it fails."""
+        """Run a rewritten statement; if it fails, forget temporary objects and explain the error."""
         try:
             yield
         except duckdb.TransactionException:
-            self.forget()  # A commit that fails undoes the changes.
+            self.forget()  # A failed commit undoes the changes.
             raise
         except duckdb.CatalogException as error:
             if self._hides_variables:
                 error.add_note(
-                    "Tables by place or folder are known in SELECT, CREATE TABLE AS, INSERT ... SELECT and"
-                    " COPY (SELECT ...) TO; register the table for another statement."
+                    "Tables named by path or folder work in SELECT, CREATE TABLE AS, INSERT ... SELECT and"
+                    " COPY (SELECT ...) TO; for other statements, register the table."
                 )
             raise
 
     def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
-        """Return which files of the Delta tables in a statement are read, in the order of the text."""
+        """Return the files that a statement reads of its Delta tables, in the order of the text."""
         statement = _parsed(text)
         if statement is None:
-            raise ValueError(f"a statement that reads tables is explained, not {text!r}")
+            raise ValueError(f"explain takes a statement that reads tables, not {text!r}")
         uses = sorted(self._uses(statement, parameters), key=lambda use: use.reference.span)
         return [_lazily("explain_scan")(use.snapshot, use.predicate, use.columns) for use in uses]
 
     def forget(self) -> None:
-        """Rely on no temporary object any more: they may be gone with a transaction."""
+        """Stop using existing temporary objects: a transaction may have removed them."""
         self._opened.clear()
         self._helpers.clear()
         self._views.clear()
 
     def show_registered(self, folded: str | None = None) -> None:
-        """Make views of the registered tables that a text, folded, names, for what is not rewritten."""
+        """Create views for the registered tables that a case-folded text names, if it is not rewritten."""
         for name, snapshot in self._catalog.pinned.items():
             if folded is not None and not may_name(folded, name):
                 continue
@@ -226,7 +226,7 @@ class Rewriter:
             self._own.add(self._temporary()[fold(name)])
 
     def drop_registered(self, name: str) -> None:
-        """Drop the view of a registered table, if one was made."""
+        """Drop the view of a registered table, if there is one."""
         self._views.pop(name, None)
         if self._temporary().get(fold(name)) in self._own:
             unregister(self._connection, name)
@@ -234,7 +234,7 @@ class Rewriter:
     # --- names ---
 
     def _temporary(self) -> dict[str, int]:
-        """The temporary views and tables of the connection, by their names, folded."""
+        """The temporary views and tables of the connection, by case-folded name."""
         rows = self._connection.execute(
             "SELECT view_name, view_oid FROM duckdb_views() WHERE temporary AND NOT internal"
             " UNION ALL SELECT table_name, table_oid FROM duckdb_tables() WHERE temporary"
@@ -242,18 +242,18 @@ class Rewriter:
         return {fold(name): number for name, number in rows}
 
     def _foreign(self) -> set[str]:
-        """The names, folded, of temporary views and tables that hide registered ones."""
+        """The case-folded names of temporary views and tables that hide registered ones."""
         return {name for name, number in self._temporary().items() if number not in self._own}
 
     def _schemas(self) -> set[str]:
-        """The names, folded, of schemas and databases that hide those of the catalog."""
+        """The case-folded names of schemas and databases that hide the catalog's."""
         rows = self._connection.execute(
             "SELECT schema_name FROM duckdb_schemas() UNION SELECT database_name FROM duckdb_databases()"
         ).fetchall()
         return {fold(name) for (name,) in rows}
 
     def is_schema(self, name: str) -> bool:
-        """Whether DuckDB has a schema or a database of a name."""
+        """Whether DuckDB has a schema or database of this name."""
         return fold(name) in self._schemas()
 
     def _settings(self) -> Settings:
@@ -268,7 +268,7 @@ class Rewriter:
                 raise _not_lasting(".".join(map(quote_identifier, reference.names)))
 
     def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[_Use]:
-        """The references to Delta tables, each table at one version."""
+        """The references to Delta tables, with one version per table."""
         found: dict[tuple[str, ...], Snapshot | None] = {}
         hidden: dict[bool, set[str]] = {}
         settings = None
@@ -291,13 +291,13 @@ class Rewriter:
             predicate = statement.condition(reference, snapshot.schema, parameters, settings)
             columns = statement.columns(reference, snapshot.schema)
             if set(columns) <= set(snapshot.partition_columns):
-                columns = snapshot.schema.names  # DuckDB reads no file without one of its columns.
+                columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
             yield _Use(reference, snapshot, predicate, tuple(columns))
 
     # --- sources ---
 
     def _source(self, use: _Use) -> str:
-        """What stands in FROM for a table: a subquery, or the name of a view."""
+        """The replacement of a table in FROM: a subquery, or the name of a view."""
         opened = self._open(use.snapshot)
         key = use.predicate, use.columns
         if key not in opened.sources:
@@ -309,7 +309,7 @@ class Rewriter:
         if plan is not None:
             self.plans.append(plan)
         if helper in self._helpers:
-            # What one table of a statement needs is not what goes for the next.
+            # Keep what one table of a statement needs while the next is planned.
             self._helpers.move_to_end(helper)
         return source
 
@@ -345,7 +345,7 @@ class Rewriter:
         return source, parts, plan
 
     def _dataset(self, snapshot: Snapshot, opened: _Opened) -> tuple[str, str]:
-        """The Arrow dataset, which is asked with the columns and filters of each query."""
+        """The Arrow dataset, to which DuckDB passes the columns and filters of each query."""
         if "dataset" not in opened.sources:
             name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
             self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
@@ -354,7 +354,7 @@ class Rewriter:
         return opened.sources["dataset"][:2]
 
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
-        """Keep temporary objects that go by one name, and let go of the oldest where there are many."""
+        """Keep temporary objects under one name; drop the oldest if there are too many."""
         self._helpers[helper] = drops
         if len(self._helpers) > _MOST_HELPERS:
             oldest, drops = self._helpers.popitem(last=False)
@@ -367,6 +367,6 @@ class Rewriter:
 
 def _not_lasting(name: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"DuckDB keeps the text of a view or macro, and does not know {name}: register the table",
+        f"DuckDB stores the text of a view or macro, in which {name} would be unknown: register the table",
         feature="views over places",
     )

@@ -1,17 +1,17 @@
-"""The tables in a statement of DuckDB's SQL, and which of its conditions are on each of them.
+"""The tables in a DuckDB statement, and the conditions that apply to each of them.
 
-A condition may choose the files of a table where a row of which it is not TRUE changes nothing in the
-result. With ``S`` the SELECT that names the table in FROM:
+A condition may skip files of a table if leaving out rows for which it is not TRUE does not change the result.
+With ``S`` the SELECT that names the table in FROM:
 
-* A condition in WHERE of ``S`` may. Where an outer join adds NULLs for the table, leaving out rows of it
-  makes others of the other side appear with such NULLs; so there it may if it is not TRUE on NULLs.
-* A condition in ON of the join that brings the table in may, unless the join keeps the unmatched rows of
-  the table (RIGHT, FULL).
-* A condition in ON of a later join, before the next comma, may, where that drops unmatched rows of its
-  left side (INNER, RIGHT, SEMI), if it is not TRUE on NULLs where these are added.
+* A condition in WHERE of ``S`` may. If an outer join adds NULLs for the table, leaving out rows of the table
+  makes rows of the other side appear with such NULLs; then it may only if it is not TRUE on NULLs.
+* A condition in ON of the join that adds the table may, unless the join keeps the table's unmatched rows
+  (RIGHT, FULL).
+* A condition in ON of a later join, before the next comma, may if that join drops unmatched rows of its left
+  side (INNER, RIGHT, SEMI) and, where NULLs are added for the table, if it is not TRUE on NULLs.
 
-Nothing is concluded where ``S`` has a sample, a pivot, or a join of another kind, such as ASOF, in which
-one row stands in for another.
+Nothing is concluded if ``S`` has a sample, a pivot, or another kind of join, such as ASOF, in which one row
+replaces another.
 """
 
 import functools
@@ -48,7 +48,7 @@ _QUESTION = re.compile(
     r"\s*(?:EXPLAIN\b\s*(?:ANALYZE\b\s*)?(?:\((?:[^()']|'[^']*')*\)\s*)?|(?:DESCRIBE|SUMMARIZE)\b)",
     re.IGNORECASE,
 )
-"""What may stand before a query to ask for something else than its rows."""
+"""Keywords before a query that ask for something other than its rows."""
 _BEGINNING = re.compile(
     r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|FROM|INSERT|CREATE|COPY)\b", re.IGNORECASE | re.DOTALL
 )
@@ -67,7 +67,7 @@ _KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 
 
 def fold(name: str) -> str:
-    """Return a name as DuckDB compares names: the letters of ASCII in lower case.
+    """Fold a name as DuckDB does for comparison: ASCII letters become lower case.
 
     >>> fold("Größe"), fold("ÄRA")
     ('größe', 'Ära')
@@ -77,7 +77,7 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class Reference:
-    """A table that a statement reads: `names` as they are spelled, in the text at `span`."""
+    """A table that a statement reads: `names` as spelled, in the text at `span`."""
 
     names: tuple[str, ...]
     span: tuple[int, int]
@@ -86,13 +86,13 @@ class Reference:
 
     @property
     def known_as(self) -> str:
-        """The name, folded, by which the statement calls its columns."""
+        """The case-folded name under which the statement uses its columns."""
         return fold(self.alias if self.alias is not None else self.names[-1])
 
 
 @dataclass(frozen=True)
 class QualifiedName:
-    """Where in a statement a table of a schema, folded, may be named; `is_text` for within a text."""
+    """A place in a statement that may name a table of a schema; `is_text` if it is inside a string."""
 
     start: int
     schema: str
@@ -101,7 +101,7 @@ class QualifiedName:
 
 @dataclass(frozen=True)
 class Settings:
-    """What of the connection decides what a condition means."""
+    """Connection settings that affect the meaning of conditions."""
 
     time_zone: str
     has_collation: bool
@@ -112,14 +112,14 @@ class Statement:
     """A parsed statement that reads tables.
 
     Args:
-        tree: what sqlglot makes of it.
-        references: the tables that it reads by name, but those that are none (common table expressions).
-        words: the texts of all tokens, folded.
-        qualifiers: all names, folded, that may stand before the name of a column.
-        others: names that it may use for tables otherwise: where only a name may stand, and in texts.
-        unnamed: the placeholders ``?``, in their order.
-        hides_columns: it reads columns without mentioning them, as ``*`` does.
-        is_definition: it makes a view or a macro, which keeps the text.
+        tree: sqlglot's parse tree.
+        references: the tables that it reads by name, without common table expressions.
+        words: the texts of all tokens, case-folded.
+        qualifiers: all case-folded names that may qualify a column.
+        others: names that it may use for tables elsewhere: where only a name may stand, and in strings.
+        unnamed: the placeholders ``?``, in order.
+        hides_columns: whether it reads columns without mentioning them, as ``*`` does.
+        is_definition: whether it creates a view or a macro, which keeps the text.
     """
 
     tree: "exp.Expr" = field(repr=False)
@@ -132,7 +132,7 @@ class Statement:
     is_definition: bool
 
     def columns(self, reference: Reference, schema: StructType) -> list[str]:
-        """Return the columns of a table that the statement may read: those it mentions, or all."""
+        """Return the columns of a table that the statement may read: the mentioned ones, or all."""
         names = [each.name for each in schema.fields]
         is_usual = not _extra(reference.node, {*_PARTS_OF_TABLE, "joins"}) and not _renames(reference.node)
         if self.hides_columns or not is_usual or reference.known_as in self._bare_columns:
@@ -141,27 +141,27 @@ class Statement:
 
     @cached_property
     def _bare_columns(self) -> frozenset[str]:
-        """The columns without qualifier; one that is called as a table is a struct of its row."""
+        """The columns without a qualifier; a column named like a table is a struct of its row."""
         from sqlglot import exp
 
         return frozenset(fold(c.name) for c in self.tree.find_all(exp.Column) if not c.args.get("table"))
 
     def schema_prefixes(self, reference: Reference) -> Iterator[tuple[int, int]]:
-        """Yield where in the text columns are called by schema and table, as in ``s.t.c``: the ``s.``."""
+        """Yield the spans of schema prefixes of columns: the ``s.`` in ``s.t.c``."""
         from sqlglot import exp
 
         wanted = [fold(name) for name in reference.names[-2:]]
         for column in self.tree.find_all(exp.Column):
-            # Members may follow the column, as in ``s.t.c.m``: what comes first counts.
+            # Members may follow the column, as in ``s.t.c.m``: compare the first names.
             names = column.parts[:-1]
             if len(names) > 1 and [fold(name.name) for name in names[:2]] == wanted:
                 yield names[0].meta["start"], names[1].meta["start"]
 
     @cached_property
     def column_starts(self) -> frozenset[int]:
-        """Where in the text the names of columns, and of what qualifies them, start.
+        """The positions in the text where columns, with their qualifiers, start.
 
-        Without those in arguments of functions that sqlglot does not know: there columns may name tables.
+        Arguments of functions that sqlglot does not know are left out: there columns may name tables.
         """
         from sqlglot import exp
 
@@ -175,7 +175,7 @@ class Statement:
         parameters: Sequence[Any] | Mapping[str, Any],
         settings: Settings,
     ) -> Predicate | None:
-        """Return the condition by which files of a table may be left out, None where there is none."""
+        """Return the condition by which files of a table may be skipped; None if there is none."""
         scope = _Scope.of(reference)
         if scope is None:
             return None
@@ -208,10 +208,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class _Scope:
-    """A SELECT that has a table in FROM: by itself (`place` -1), or as that one of the joins.
+    """A SELECT with a table in FROM: as its first table (`place` -1), or in the join at `place`.
 
-    `merged` are the columns of USING, of which the name alone may stand for either side; `names` how
-    often something in FROM is called so.
+    `merged` are the columns of USING, whose plain names may stand for either side; `names` counts how often
+    each name is used in FROM.
     """
 
     select: "exp.Select"
@@ -222,7 +222,7 @@ class _Scope:
 
     @classmethod
     def of(cls, reference: Reference) -> "_Scope | None":
-        """The scope of a reference; None for one that is not understood wholly."""
+        """The scope of a reference; None if it is not fully understood."""
         from sqlglot import exp
 
         table = reference.node
@@ -234,7 +234,7 @@ class _Scope:
         if not isinstance(first, exp.From) or not isinstance(first.parent, exp.Select):
             return None
         select = first.parent
-        # Where FROM comes before SELECT, or there is none, sqlglot puts the joins below the first table.
+        # If FROM comes before SELECT, or SELECT is missing, sqlglot puts the joins below the first table.
         inner = first.this.args.get("joins") if isinstance(first.this, exp.Table) else None
         joins = [*(inner or []), *(select.args.get("joins") or [])]
         place = -1 if source is first else next((n for n, join in enumerate(joins) if join is source), None)
@@ -250,7 +250,7 @@ class _Scope:
         )
 
     def conditions(self) -> "Iterator[tuple[exp.Expr, bool]]":
-        """The conditions that may choose files; those with True if they are not TRUE on NULLs."""
+        """The conditions that may skip files; True marks those that must not be TRUE on NULLs."""
         own = self.joins[self.place] if self.place >= 0 else None
         later = self.joins[self.place + 1 :]
         meets_nulls = own is not None and own.side in _KEEPS_LEFT
@@ -258,7 +258,7 @@ class _Scope:
         if own is not None and own.side not in _KEEPS_RIGHT and own.args.get("on") is not None:
             yield from ((node, False) for node in _conjuncts(own.args["on"]))
         if own is not None and own.kind in ("SEMI", "ANTI"):
-            return  # What follows does not see the table, and means another's column by the same name.
+            return  # Later joins do not see the table; the same name means another table's column.
         where = self.select.args.get("where")
         if where is not None:
             yield from ((node, meets_nulls) for node in _conjuncts(where.this))
@@ -271,7 +271,7 @@ class _Scope:
 
 
 def parse_statement(text: str) -> Statement | None:
-    """Parse a statement that reads tables; None for anything else, and for what sqlglot does not parse."""
+    """Parse a statement that reads tables; None for any other text or if sqlglot cannot parse it."""
     question = _QUESTION.match(text)
     offset = 0 if question is None else question.end()
     if _BEGINNING.match(text, offset) is None:
@@ -280,7 +280,7 @@ def parse_statement(text: str) -> Statement | None:
         from sqlglot.errors import SqlglotError
 
     dialect = _dialect()()
-    # What stands before is blanked, so that positions are those in the text.
+    # Blank out what comes before, so that positions stay those of the text.
     text = " " * offset + text[offset:]
     try:
         tokens = dialect.tokenize(text)
@@ -291,10 +291,10 @@ def parse_statement(text: str) -> Statement | None:
 
 
 def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
-    """Return where in a statement a table of one of the schemas, folded, may be named.
+    """Return the places in a statement that may name a table of one of the case-folded schemas.
 
-    That is where such a name comes before a dot, or a text has one: DuckDB's ``query`` takes statements.
-    A statement that has no tokens may name each at its start.
+    These are such names before a dot, and strings that contain one: DuckDB's ``query`` takes statements. A
+    statement that cannot be tokenized may name each at its start.
     """
     with gc_paused():
         from sqlglot.errors import SqlglotError
@@ -316,7 +316,7 @@ def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
 
 @functools.cache
 def _dialect() -> "type[Dialect]":
-    """DuckDB's dialect with names in backticks, in which placeholders without a name know their place."""
+    """DuckDB's dialect plus names in backticks and numbered unnamed placeholders."""
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.tokenizer_core import TokenType
@@ -374,7 +374,7 @@ def _statement(tree: "exp.Expr", tokens: Sequence[Any]) -> Statement | None:
 
 
 def _qualifiers(tree: "exp.Expr") -> Iterator[str]:
-    """The names that tables have, and those of their schemas and databases."""
+    """The names of tables, and of their schemas and databases."""
     from sqlglot import exp
 
     for node in tree.find_all(exp.Table, exp.TableAlias):
@@ -388,7 +388,7 @@ def _qualifiers(tree: "exp.Expr") -> Iterator[str]:
 def _hides_columns(tree: "exp.Expr") -> bool:
     from sqlglot import exp
 
-    # A macro of the user's may read columns that are not among its arguments.
+    # A user's macro may read columns that are not among its arguments.
     if tree.find(exp.Columns, exp.PositionalColumn, exp.Pivot, exp.Anonymous) is not None:
         return True
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
@@ -397,7 +397,7 @@ def _hides_columns(tree: "exp.Expr") -> bool:
 
 
 def _extra(node: "exp.Expr", known: set[str]) -> bool:
-    """Whether a node has parts beside the known ones."""
+    """Whether a node has arguments besides the known ones."""
     return not {name for name, part in node.args.items() if part} <= known
 
 
@@ -412,7 +412,7 @@ def _is_usual_join(join: "exp.Join") -> bool:
 
 
 def _is_comma(join: "exp.Join") -> bool:
-    """Whether it is a comma. It binds less than all joins: those after it do not see what is before it."""
+    """Whether it is a comma. It binds less tightly than joins: later joins do not see what is before it."""
     return not _extra(join, {"this"})
 
 
@@ -426,7 +426,7 @@ def _conjuncts(node: "exp.Expr") -> "Iterator[exp.Expr]":
 
 
 def _path(node: "exp.Expr") -> tuple[str, ...]:
-    """The names of a column, or of a member of a struct; none for anything else."""
+    """The names of a column or of a struct member; empty for anything else."""
     if node.key == "column":
         parts = [node.args.get(key) for key in ("catalog", "db", "table", "this")]
         names = [part for part in parts if part is not None]

@@ -1,4 +1,4 @@
-"""One question to every engine: which files a query reads, and what leaves out the others."""
+"""The files that a query reads, and why others are skipped: one function for every engine."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -21,31 +21,32 @@ _of_polars = lazy_attributes(__name__, {"explain_frame": "deltaarrow.engines.pol
 def explain(
     query: "pl.LazyFrame | DeltaConnection | duckdb.DuckDBPyConnection | ModuleType", sql: str | None = None
 ) -> list[Explanation]:
-    """Return which files of Delta tables a query of Polars or DuckDB reads, and why not the others.
+    """Return the files of Delta tables that a Polars or DuckDB query reads, and why others are skipped.
 
-    ``explain(frame)`` explains a `polars.LazyFrame` that `scan_delta` is in. It opens no data file; the
-    query must be one that pickles.
+    ``explain(frame)`` explains a `polars.LazyFrame` built on `scan_delta`. It opens no data file; the query
+    must be picklable.
 
-    ``explain(connection, sql)`` explains a query over tables that `register` made views of. DuckDB tells
-    what it read only when it has: the query is run, and its rows are thrown away. Its own reader skips
-    files by partition values, and opens the others to skip row groups; how many it opened stands in the
-    notes. Those are more than it needs by one for each group of alike files, whose columns it looks up,
-    and by some of a group in which no partition matches.
+    ``explain(connection, sql)`` explains a query over views made by `register`. DuckDB only reports what it
+    read after the fact, so the query is run and its rows are discarded. Its own reader skips files by
+    partition values, and opens the others to skip row groups; the notes give the number of opened files. It
+    opens one file more than necessary for each group of similar files, to look up their columns, and some
+    files of a group in which no partition matches.
 
-    On a connection that `connect` made nothing is run: which files are left out is known beforehand.
+    On a connection made by `connect` nothing is run: the skipped files are known beforehand.
 
-    For pyarrow there are `DeltaTable.explain` and `DeltaDataset.explain`.
+    For pyarrow, use `DeltaTable.explain` and `DeltaDataset.explain`.
 
     Args:
-        query: the lazy frame, or the connection; ``duckdb`` itself stands for the default one.
-        sql: the query, where DuckDB runs it; one SELECT.
+        query: the lazy frame, or the connection; ``duckdb`` itself stands for the default connection.
+        sql: the query for a DuckDB connection; one SELECT.
 
     Returns:
-        An explanation for every scan of a Delta table, in the order in which the engine's plan has them.
+        An explanation for every scan of a Delta table, in the order of the engine's plan.
 
     Raises:
         ValueError: `sql` is not one SELECT.
-        TypeError: `query` is neither.
+        TypeError: `query` is neither a lazy frame nor a connection, or the connection comes without
+        `sql`.
 
     >>> import tempfile, deltaarrow, polars as pl, pyarrow as pa
     >>> folder = tempfile.mkdtemp()

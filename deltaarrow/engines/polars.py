@@ -1,10 +1,10 @@
 """A snapshot as a `polars.LazyFrame` that Polars scans with its own Parquet reader.
 
-Polars asks for a plan when it has optimised the query, and then knows the columns and filters that are
-left for the scan. Files that cannot match are not opened; the filters themselves stay with Polars,
-which applies every one of them to what is read (and here to partition values), so its rules for NaN
-and NULL hold. What Polars's reader cannot be given is read by `deltaarrow.scan.batches` into the same
-lazy frame. Tables of few files that are all alike are handed to Polars as a whole (`PlainScan`).
+Polars asks for a plan after it has optimised the query, and then knows the columns and filters that reach the
+scan. Files that cannot match are not opened. Polars still applies every filter to what is read (and here to
+partition values), so its rules for NaN and NULL hold. Files that Polars's reader cannot handle are read by
+`deltaarrow.scan.batches` into the same lazy frame. Tables of few similar files are passed to Polars as a
+whole (`PlainScan`).
 """
 
 import pickle
@@ -50,14 +50,14 @@ __all__ = [
 ]
 
 _FEW_FILES = 64
-"""As many files Polars may open to find that no row of theirs matches."""
+"""The number of files that Polars may open to find that they have no matching row."""
 
 
 # --- translate -------------------------------------------------------------------------------------
 
 
 def _predicate(filters: Sequence["FilterExpr"], schema: Schema) -> Predicate | None:
-    """What can be told of the filters, for leaving out files; Polars applies them all the same."""
+    """The filters as far as they can be translated, for skipping files; Polars still applies them."""
     expressions = [found for each in filters if (found := arrow_expression(each)) is not None]
     if not expressions:
         return None
@@ -65,7 +65,7 @@ def _predicate(filters: Sequence["FilterExpr"], schema: Schema) -> Predicate | N
 
 
 def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predicate | None:
-    """The parts that pyarrow may evaluate on rows: for it NaN is not greater than every number."""
+    """The parts that pyarrow may evaluate on rows: pyarrow does not order NaN above every number."""
     if predicate is None:
         return None
     floats = {field.name for field in layout.schema.fields if field.type in FLOATING}
@@ -78,10 +78,10 @@ def _without_floats(predicate: Predicate | None, layout: TableLayout) -> Predica
 
 @dataclass(frozen=True)
 class Resolution:
-    """What Polars asked of a snapshot, and the files that it was answered with.
+    """What Polars asked of a snapshot, and the files in the answer.
 
-    `matching` are the files whose statistics and partition values let them match `filters`; `tasks` are
-    those of them that are read, when `limit` rows are enough.
+    `matching` are the files whose statistics and partition values may match `filters`; `tasks` are the ones
+    of them that are read when `limit` rows are enough.
     """
 
     snapshot: Snapshot
@@ -96,10 +96,10 @@ _listening = threading.local()
 
 
 def resolutions(frame: "pl.LazyFrame") -> list[Resolution]:
-    """Return what Polars asks of every Delta table in a query when it has optimised it.
+    """Return what Polars asks of every Delta table in a query after optimising it.
 
-    Polars remembers what it was answered, so it is asked about a copy of the query, which only knows
-    resolvers that nobody else uses. The query must be one that pickles.
+    Polars caches answers, so a copy of the query is used, whose resolvers are not shared. The query must be
+    picklable.
     """
     copied = pickle.dumps(frame)
     heard: list[Resolution] = []
@@ -113,14 +113,14 @@ def resolutions(frame: "pl.LazyFrame") -> list[Resolution]:
 
 
 class DeltaResolver(LazyFrameResolver):
-    """Answers Polars with the lazy frame of what a query needs of a snapshot; picklable."""
+    """Answers Polars with a lazy frame of what a query needs from a snapshot; picklable."""
 
     def __init__(self, snapshot: Snapshot, with_row_ids: bool = False) -> None:
         self._snapshot = snapshot
         self._with_row_ids = with_row_ids
         self._logical = snapshot.schema
         if with_row_ids:
-            row_tracking_of(snapshot)  # refuses a table without
+            row_tracking_of(snapshot)  # refuses a table without row tracking
             self._logical = with_row_tracking(snapshot.schema)
         self._obstacle = obstacle(snapshot)
         self._binder: FileBinder | None = None
@@ -131,7 +131,7 @@ class DeltaResolver(LazyFrameResolver):
         return DeltaResolver, (self._snapshot, self._with_row_ids)
 
     def cse_eq(self, other: object) -> bool:
-        """Whether the other one shows the same rows, so that Polars may read them once."""
+        """Whether the other resolver shows the same rows, so that Polars may read them once."""
         if not isinstance(other, DeltaResolver) or self._with_row_ids != other._with_row_ids:
             return False
         ours, theirs = self._snapshot, other._snapshot
@@ -151,11 +151,11 @@ class DeltaResolver(LazyFrameResolver):
         filter_drop_columns_idx: int | None,
         existing_resolved_version_key: str | None,
     ) -> "tuple[pl.LazyFrame, ResolvedLazyFrameProps]":
-        """Return a lazy frame of the columns `projection` with all the `filters` applied."""
+        """Return a lazy frame of the columns `projection` with all `filters` applied."""
         predicate = _predicate(filters, self._logical)
         plan = plan_scan(self._snapshot, predicate, self._logical.names if projection is None else projection)
         by_partition, by_row = _divide(filters, plan.layout)
-        # Polars drops these columns, and the filters that wanted them are done with.
+        # Polars drops these columns; the filters that needed them have been applied.
         spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
         unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
         scan = NativeScan(plan.layout, plan.columns, unread)
@@ -191,7 +191,7 @@ class DeltaResolver(LazyFrameResolver):
 def _divide(
     filters: Sequence["FilterExpr"], layout: TableLayout
 ) -> tuple[list["FilterExpr"], list["FilterExpr"]]:
-    """The filters on partition columns alone, which hold for all rows of a file or for none, and the rest."""
+    """Split the filters: those on partition columns alone, which hold for whole files, and the others."""
     partitions = frozenset(layout.partition_columns)
     alone = [bool(names := each.expr.meta.root_names()) and partitions.issuperset(names) for each in filters]
     return list(compress(filters, alone)), list(compress(filters, map(not_, alone)))
@@ -200,7 +200,7 @@ def _divide(
 def matching_partitions(
     tasks: Sequence[FileTask], filters: Sequence["FilterExpr"], layout: TableLayout
 ) -> list[FileTask]:
-    """Return the files in whose partitions the filters are true, by Polars's own evaluation."""
+    """Return the files for whose partition values the filters are true, evaluated by Polars."""
     if not filters:
         return list(tasks)
     keys = [
@@ -219,7 +219,7 @@ def matching_partitions(
 
 
 def _first_files(tasks: Sequence[FileTask], limit: int) -> list[FileTask]:
-    """The first files that together have `limit` live rows, as far as the log tells."""
+    """The first files that together have `limit` live rows, according to the log."""
     found, rows = [], 0
     for task in tasks:
         if rows >= limit:
@@ -231,11 +231,11 @@ def _first_files(tasks: Sequence[FileTask], limit: int) -> list[FileTask]:
 
 
 class PlainScan:
-    """Puts a scan of all files in the place of a resolver, where the table has few files and all alike.
+    """Replaces a resolver by one scan of all files if the table has few, similar files; picklable.
 
-    A resolver tells Polars nothing of what it will answer, so that it has to guess how to order joins:
-    the 22 queries of TPC-H took it 1.7 times as long. Files without a matching row are then left out by
-    what their footers say; picklable.
+    A resolver tells Polars nothing beforehand, so Polars has to guess the order of joins: the 22 queries of
+    TPC-H took 1.7 times as long. With the plain scan, files without a matching row are skipped by their
+    footers.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -247,7 +247,7 @@ class PlainScan:
         return PlainScan, (self._snapshot,)
 
     def __call__(self, resolver: "pl.LazyFrame") -> "pl.LazyFrame":
-        """Return what to plan a query with: the plain scan, or else the resolver."""
+        """Return the frame to plan a query with: the plain scan if possible, else the resolver."""
         return resolver if self._is_heard or self._scan is None else self._scan
 
     @cached_property
@@ -262,7 +262,7 @@ class PlainScan:
             is_plain = not other and binder.have_one_schema(plan.tasks)
             return scan.plain(native, binder.row_counts(plan.tasks)) if is_plain else None
         except (CorruptDataFileError, CorruptDeletionVectorError):
-            # Queries that do not want the file succeed, and those that do have it named by the resolver.
+            # Queries that do not need the file succeed; for the others the resolver names the file.
             return None
 
 
@@ -271,7 +271,7 @@ class PlainScan:
 
 @dataclass(frozen=True)
 class _ArrowSource:
-    """Files that pyarrow reads and Polars filters, as a source of Polars's."""
+    """Files that pyarrow reads and Polars filters, as a Polars source."""
 
     layout: TableLayout
     tasks: tuple[FileTask, ...]
@@ -279,7 +279,7 @@ class _ArrowSource:
     pushdown: Predicate | None
 
     def lazy(self, reason: str) -> "pl.LazyFrame":
-        """Return the live rows of the files; `reason` is why they are read here, for query plans."""
+        """Return the live rows of the files; query plans show `reason`, why Polars does not read them."""
         fields = {field.name: field for field in self.layout.schema.fields}
         return register_io_source(
             self,
@@ -310,27 +310,26 @@ def scan_delta(
 ) -> "pl.LazyFrame":
     """Return a table as a `polars.LazyFrame`, pinned to one version.
 
-    Polars reads the data files itself, with what a query needs of them: filters and columns arrive at
-    the files, and files that cannot match are not opened. Of a table on a disk without partition columns
-    and with at most 64 files, Polars opens all of them: what it finds there it needs to order joins. A
-    table of which Polars cannot read some files (see `deltaarrow.engines.polars_limits`) is read with
-    pyarrow there, to the same result.
-    Lazy frames pickle, with the place and version of the table and its `storage_options`, secrets included.
-    What Polars's own reader finds wrong with a data file is an exception of Polars's. In a child that was
-    forked Polars cannot be used; spawned ones may.
+    Polars reads the data files itself, and only what a query needs: filters and columns reach the files, and
+    files that cannot match are not opened. For a local table without partition columns and with at most 64
+    files, Polars opens all of them, because their metadata helps it order joins. Files that Polars cannot
+    read (see `deltaarrow.engines.polars_limits`) are read with pyarrow, with the same result.
+    Lazy frames pickle, with path and version of the table and its `storage_options`, including secrets. If
+    Polars's own reader fails on a data file, the exception is Polars's. Polars cannot be used in a forked
+    child process; spawned ones can use it.
 
     Args:
         table: a path, a URI, a `DeltaTable` or a `Snapshot`.
-        version: the version to read, or a point in time as for `DeltaTable`; by default the newest one of
-            a path, the open one of the others.
-        storage_options: as for `DeltaTable`; used where `table` is a path.
-        row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries
-            that use one of them read the files with pyarrow.
+        version: the version to read, or a point in time as for `DeltaTable`; by default the newest version
+            for a path, the opened version otherwise.
+        storage_options: as for `DeltaTable`; used if `table` is a path.
+        row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries that
+            use one of them read the files with pyarrow.
 
     Raises:
-        SchemaMismatchError: `row_tracking` is wanted of a table on which it is not enabled.
+        SchemaMismatchError: `row_tracking` is requested but not enabled on the table.
         TableNotFoundError, VersionNotFoundError, CorruptLogError: as for `DeltaTable`.
-        UnsupportedFeatureError: the table needs what this release does not read.
+        UnsupportedFeatureError: the table needs a feature that this release cannot read.
         MissingDependencyError: Polars is not installed.
     """
     snapshot = snapshot_of(table, version, storage_options)

@@ -1,6 +1,6 @@
-"""What a query of Polars reads of the Delta tables in it, and what leaves out the other files.
+"""The files that a Polars query reads from its Delta tables, and why others are skipped.
 
-The filters, columns and limit are those that Polars's optimiser has moved to the scan of each table.
+Filters, columns and limit are those that Polars's optimiser has pushed down to the scan of each table.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ __all__ = ["explain_frame"]
 
 
 def explain_frame(frame: "pl.LazyFrame") -> list[Explanation]:
-    """Return an explanation for every Delta table that Polars scans in a query; see `deltaarrow.explain`."""
+    """Return an explanation for every Delta table scanned in a query; see `deltaarrow.explain`."""
     return [_explained(each) for each in resolutions(frame)]
 
 
 def _explained(found: Resolution) -> Explanation:
-    """The explanation of one scan, to which Polars adds what it alone decides."""
+    """The explanation of one scan, with notes on what only Polars decides."""
     everything = plan_scan(found.snapshot, columns=found.columns)
     partitions = frozenset(everything.layout.partition_columns)
     by_partition = [

@@ -1,9 +1,9 @@
-"""Filters of Polars on fields of structs, out of the text that Polars spells them as for pyarrow.
+"""Polars filters on struct fields, parsed from the text that Polars writes for pyarrow.
 
-Polars hands filters over as pyarrow expressions, but those on fields of structs as the text of one only.
-Of that text no more is understood than what Polars writes there: columns, comparisons, literals, IN, tests
-for NULL and prefixes, joined by AND, OR and NOT. It is parsed, never run. Names and strings with quotes or
-backslashes do not come: Polars has no text for them.
+Polars passes filters on as pyarrow expressions, but filters on struct fields only as the text of one. Only
+what Polars writes there is understood: columns, comparisons, literals, IN, tests for NULL and prefixes,
+joined by AND, OR and NOT. The text is parsed, never run. Names and strings with quotes or backslashes do not
+occur: Polars writes no text for them.
 """
 
 import ast
@@ -32,22 +32,22 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 class _NotUnderstoodError(Exception):
-    """A part of the text is not of those that are understood."""
+    """A part of the text that is not understood."""
 
 
 def arrow_expression(condition: "FilterExpr") -> Any:
-    """A filter as a pyarrow expression; None where there is none for it."""
+    """A filter as a pyarrow expression; None if that is impossible."""
     try:
         found = condition.pyarrow_expr
     except Exception:
-        # Polars raises what its conversion came upon. Nothing is lost but the skipping of files.
+        # Polars raises any error of its conversion. Only the skipping of files is lost.
         return None
     text = condition.pyarrow_str
     return _parsed(text) if found is None and text is not None else found
 
 
 def _parsed(text: str) -> pc.Expression | None:
-    """The expression that a text spells; None where a part of it is not understood.
+    """Parse the text of an expression; None if a part of it is not understood.
 
     >>> _parsed("(pa.compute.field('s', 'd') > to_py_date(18262))")
     <pyarrow.compute.Expression (FieldRef.Nested(FieldRef.Name(s) FieldRef.Name(d)) > 2020-01-01)>

@@ -1,6 +1,6 @@
 """Arrow batches as the frames of a Polars source, with Polars's own filter and row limit applied.
 
-Polars does not apply again what it hands to a source, and its rules for NaN are not pyarrow's.
+Polars does not reapply the filters that it passes to a source, and its rules for NaN differ from pyarrow's.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ __all__ = ["filtered_frames"]
 def filtered_frames(
     batches: Iterable[pa.RecordBatch], predicate: "pl.Expr | None", n_rows: int | None
 ) -> Iterator["pl.DataFrame"]:
-    """Yield the rows of the batches that match `predicate`, `n_rows` of them at most (None: all)."""
+    """Yield the rows of the batches that match `predicate`, at most `n_rows` of them (None: all)."""
     pl = require("polars")
     remaining = n_rows
     for batch in batches:

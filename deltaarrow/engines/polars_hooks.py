@@ -1,12 +1,12 @@
-"""The private hooks of Polars that are used, and the versions of Polars on which they were tested.
+"""Private hooks of Polars, and the Polars versions on which they were tested.
 
-- Polars takes deletion vectors for a whole scan through an argument of `polars.scan_parquet` that is not
-  public. With it one scan reads all files, whatever their deletion vectors; without it every file that
-  has one is a scan of its own with a row index (see `deltaarrow.engines.polars_native`).
-- `LazyFrame.pipe_with_schema` is public, but pickles only with a further package; what is below it does
-  without. By it a frame is chosen when a query is planned.
+- Polars accepts deletion vectors for a whole scan through a private argument of `polars.scan_parquet`. With
+  it, one scan reads all files, whatever their deletion vectors; without it, every file with a deletion vector
+  is a separate scan with a row index (see `deltaarrow.engines.polars_native`).
+- `LazyFrame.pipe_with_schema` is public but needs another package to pickle; the private method below it does
+  not. It chooses a frame when a query is planned.
 
-Results are the same without them, and come later. They are used on the versions in `VERIFIED` only.
+Without the hooks the results are the same but slower. The hooks are used only on the versions in `VERIFIED`.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,11 +31,11 @@ else:
 __all__ = ["VERIFIED", "chosen_when_planned", "deletion_arguments", "is_hook_verified", "read_deleted_rows"]
 
 VERIFIED = ((2, 1),)
-"""Releases (major, minor) of Polars that do what this module relies on."""
+"""Polars releases (major, minor) that behave as this module relies on."""
 
 
 def is_hook_verified(version: str | None = None) -> bool:
-    """Whether the hook may be used with a version of Polars, by default the one installed.
+    """Whether the hooks may be used with a version of Polars, by default the installed one.
 
     >>> is_hook_verified("2.1.7"), is_hook_verified("99.0.0")
     (True, False)
@@ -56,18 +56,18 @@ class _Choice:
 def chosen_when_planned(
     frame: "pl.LazyFrame", choose: "Callable[[pl.LazyFrame], pl.LazyFrame]"
 ) -> "pl.LazyFrame":
-    """Return a lazy frame in whose place a query that is planned has ``choose(frame)``, of the same schema.
+    """Return a lazy frame that query planning replaces by ``choose(frame)``, which has the same schema.
 
-    It pickles if `choose` does.
+    It is picklable if `choose` is.
     """
     return pl.LazyFrame._from_pyldf(frame._ldf.pipe_with_schema(_Choice(choose)))
 
 
 def deletion_arguments(store: Store, tasks: Mapping[str, FileTask]) -> dict[str, Any]:
-    """Return the arguments of `polars.scan_parquet` that make it leave deleted rows out.
+    """Return the arguments of `polars.scan_parquet` that make it leave out deleted rows.
 
-    `tasks` has the file at every location that the scan is given. Deletion vectors are read when the
-    scan runs, all of them at once.
+    `tasks` maps every location of the scan to its file. All deletion vectors are read at once when the scan
+    runs.
     """
     if all(task.deletion_vector is None for task in tasks.values()):
         return {}
@@ -75,9 +75,9 @@ def deletion_arguments(store: Store, tasks: Mapping[str, FileTask]) -> dict[str,
 
 
 class _SelectionVectors:
-    """Answers Polars with the rows to keep of files; picklable.
+    """Answers Polars with masks of the live rows of files; picklable.
 
-    The last answer is kept: a frame is asked for the same files again at each of its queries.
+    The last answer is cached, because a frame asks for the same files in each of its queries.
     """
 
     def __init__(self, store: Store, tasks: Mapping[str, FileTask]) -> None:
@@ -100,7 +100,7 @@ class _SelectionVectors:
     def _answer(self, locations: list[str]) -> "pl.DataFrame":
         if unknown := [location for location in locations if location not in self._tasks]:
             raise RuntimeError(
-                f"Polars asks for deletion vectors of files that were not given to it: {unknown}"
+                f"Polars asks for deletion vectors of files that are not in the scan: {unknown}"
             )
         tasks = [self._tasks[location] for location in locations]
         wanted = [task for task in tasks if task.deletion_vector is not None]
@@ -111,9 +111,10 @@ class _SelectionVectors:
 
 
 def read_deleted_rows(store: Store, tasks: list[FileTask]) -> list[DeletedRows]:
-    """Read the deletion vectors of files that all have one.
+    """Read the deletion vectors of files, each of which has one.
 
-    Raises `CorruptDeletionVectorError` for a vector that is broken or reaches beyond its file.
+    Raises `CorruptDeletionVectorError` for a broken vector, or one that marks rows beyond the end of its
+    file.
     """
     descriptors: list[DeletionVectorDescriptor] = []
     for task in tasks:
@@ -126,7 +127,7 @@ def read_deleted_rows(store: Store, tasks: list[FileTask]) -> list[DeletedRows]:
 
 
 def _num_rows(store: Store, task: FileTask) -> int:
-    """The rows of a file, deleted ones included, from the log or else the file itself."""
+    """The number of rows of a file, deleted ones included, from the log or else from the file."""
     if task.num_records is not None:
         return task.num_records
     with reading(task.path):
@@ -135,7 +136,7 @@ def _num_rows(store: Store, task: FileTask) -> int:
 
 
 def _masks(vectors: list[DeletedRows | None]) -> pa.LargeListArray:
-    """Return a list of booleans a file, True for a row to keep; rows after the end of a list are kept."""
+    """Return one list of booleans per file, True for live rows; rows beyond the end of a list are live."""
     lengths = [0 if each is None or not each.bitmap else each.bitmap.max() + 1 for each in vectors]
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     masks = [each.mask(0, length) for each, length in zip(vectors, lengths, strict=True) if each is not None]

@@ -1,16 +1,16 @@
-"""What Polars's own Parquet reader cannot be given, for a table and for each of its files.
+"""Limits of Polars's own Parquet reader, for tables and for single files.
 
-Polars finds columns by their exact names and fills those that a file lacks with NULL. That is wrong
-where a column is there under another name: found by field id, or, without column mapping, spelled in
-another case, as files of foreign writers are. It also widens fewer types than Delta does. So the footer
-of a file is read first; Polars reads it as well, and on a disk it costs less than that. In an object
-store, where it costs a round trip, two kinds of tables do without, as long as no type of theirs was widened:
+Polars finds columns by their exact names and fills missing ones with NULL. That is wrong if a file has the
+column under another name: found by field id or, without column mapping, spelled in another case, as in files
+of foreign writers. Polars also widens fewer types than Delta does. So the footer of a file is read first;
+Polars reads it too, and on a local disk the extra cost is small. In an object store, where reading it costs a
+round trip, two kinds of tables skip this, as long as no type in them was widened:
 
-* columns are mapped by name: the physical names are those of the files;
-* statistics that count values of every column are taken for a proof that it is there, and Polars is told
-  to fail if it is not.
+* columns are mapped by name: the physical names are those in the files;
+* the statistics count values of every column, which proves that the file has it; Polars is told to fail if it
+  does not.
 
-The other obstacles are those of whole tables.
+All other limits concern whole tables.
 """
 
 import re
@@ -35,9 +35,9 @@ from deltaarrow.storage import Store
 __all__ = ["BoundFile", "FileBinder", "obstacle", "storage_arguments"]
 
 _FOOTER_THREADS = 16
-# Polars takes such a name for a pattern that selects columns.
+# Polars interprets such a name as a pattern that selects columns.
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
-# Characters of an object's name that mean themselves in a URL.
+# Characters of an object name that need no escaping in a URL.
 _PLAIN_LOCATION = re.compile(r"s3://[A-Za-z0-9_.=/\-]+")
 _S3_OPTIONS = {
     "aws_access_key_id",
@@ -57,19 +57,19 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def obstacle(snapshot: Snapshot) -> str | None:
-    """Return why no file of the table can be given to Polars's reader; None when nothing is in the way."""
+    """Return why no file of the table can be given to Polars's reader; None if Polars can read them."""
     protocol, store = snapshot.protocol, snapshot.store
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     if any(feature.startswith("variant") for feature in features):
-        # Also when the schema has no such column any more: its files may have it.
-        return "Polars opens no file with a column of type variant"
+        # Even if the schema no longer has such a column: its files may have it.
+        return "Polars cannot open files with a column of type variant"
     if not store.is_local and not _is_native_s3(store):
         return f"Polars has no reader for {redacted(store.uri)}"
     for field in (*fields_within(snapshot.schema), *fields_within(snapshot.physical_schema)):
         if field.type == PrimitiveType("variant"):
-            return "Polars opens no file with a column of type variant"
+            return "Polars cannot open files with a column of type variant"
         if _PATTERN.fullmatch(field.name):
-            return f"Polars takes the column name {field.name!r} for a pattern"
+            return f"Polars interprets the column name {field.name!r} as a pattern"
     return None
 
 
@@ -89,14 +89,14 @@ def storage_arguments(store: Store) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BoundFile:
-    """A file that Polars reads by physical names; `is_complete` where it is known to lack none of them."""
+    """A file that Polars reads by physical names; `is_complete` if it is known to have all of them."""
 
     task: FileTask
     is_complete: bool
 
 
 class FileBinder:
-    """Tells the files that Polars can read from the others; remembers the footers it has read."""
+    """Separates the files that Polars can read from the others; caches footers."""
 
     def __init__(self, layout: TableLayout) -> None:
         self._layout = layout
@@ -113,7 +113,7 @@ class FileBinder:
     ) -> tuple[list[BoundFile], list[FileTask]]:
         """Return the files from which Polars can read `columns`, and the others."""
         if len({task.path for task in tasks}) < len(tasks):
-            return [], list(tasks)  # a path twice, perhaps with two deletion vectors
+            return [], list(tasks)  # a path occurs twice, perhaps with two deletion vectors
         fields = [
             f for f in self._layout.data_fields if f.name in columns and f.type != PrimitiveType("void")
         ]
@@ -131,7 +131,7 @@ class FileBinder:
                 unknown.append(task)
         verdicts: dict[int, bool] = {}
         for task, schema in zip(unknown, self._read_schemas(unknown), strict=True):
-            # Files of one schema mostly share the object.
+            # Files with the same schema mostly share one schema object.
             if id(schema) not in verdicts:
                 verdicts[id(schema)] = self._is_understood(task, fields, schema)
             if verdicts[id(schema)]:
@@ -141,11 +141,11 @@ class FileBinder:
         return native, other
 
     def have_one_schema(self, tasks: Sequence[FileTask]) -> bool:
-        """Whether the files hold the same columns, of the same types; reads their footers."""
+        """Whether the files have the same columns with the same types; reads their footers."""
         return len(set(self._read_schemas(tasks))) == 1
 
     def row_counts(self, tasks: Sequence[FileTask]) -> list[int]:
-        """Return how many rows, deleted ones included, each file has; from their footers."""
+        """Return the number of rows of each file, deleted ones included, from its footer."""
         self._read_schemas(tasks)
         return [self._row_counts[task.path] for task in tasks]
 
@@ -181,12 +181,12 @@ class FileBinder:
             self._row_counts[task.path] = int(metadata.num_rows)
             schema = metadata.schema.to_arrow_schema()
         if any(pa.types.is_nested(field.type) for field in schema):
-            # Polars notices at a flat column alone that it is no longer said to be optional.
+            # Polars notices only for a flat column that it is no longer declared optional.
             ensure_sound_footer(store, task.path)
         return schema
 
     def _is_understood(self, task: FileTask, fields: Sequence[Field], schema: pa.Schema) -> bool:
-        """Whether every column is in the file by its exact name, of a type Polars widens, or not at all."""
+        """Whether the file has every column by its exact name, with a type Polars widens, or not at all."""
         binding = bind_columns(self._layout, fields, schema, task.path)
         physical = {f.name: f for f in self._layout.physical_schema.fields}
         for field, source in zip(fields, binding.sources, strict=True):
@@ -204,7 +204,7 @@ class FileBinder:
 
 
 def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether Polars reads a type as the other, which has the same names: exactly, or by widening it."""
+    """Whether Polars reads a type as another with the same names: exactly, or by widening it."""
     types = pa.types
     if found == wanted or (types.is_timestamp(found) and types.is_timestamp(wanted)):
         return True
@@ -214,7 +214,7 @@ def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:
     if types.is_list(found) and types.is_list(wanted):
         return _is_widened_by_polars(found.value_type, wanted.value_type)
     if types.is_map(found) and types.is_map(wanted):
-        # Polars casts no keys.
+        # Polars does not cast map keys.
         return found.key_type == wanted.key_type and _is_widened_by_polars(found.item_type, wanted.item_type)
     if types.is_decimal(found) and types.is_decimal(wanted):
         return bool(found.scale == wanted.scale and found.precision <= wanted.precision)
@@ -224,7 +224,7 @@ def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _names(data_type: pa.DataType) -> object:
-    """The names of nested fields, at every level; those of list elements and map entries mean nothing."""
+    """The names of nested fields at every level; names of list elements and map entries are ignored."""
     if pa.types.is_struct(data_type):
         return {field.name: _names(field.type) for field in data_type}
     if pa.types.is_map(data_type):
@@ -235,9 +235,9 @@ def _names(data_type: pa.DataType) -> object:
 
 
 def _statistics_prove(task: FileTask, fields: Sequence[Field]) -> bool:
-    """Whether the statistics count values of every column, and so prove that the file has it.
+    """Whether the statistics count values of every column, which proves that the file has it.
 
-    Statistics that were computed again later also name columns which the file lacks, as all NULL.
+    Recomputed statistics also name columns that the file lacks, as all NULL.
     """
     if task.stats is None or task.num_records is None:
         return False
@@ -255,6 +255,6 @@ def _has_values(null_counts: object, num_records: int, fields: Sequence[Field]) 
         elif (
             not isinstance(count, int) or count >= num_records or any(True for _ in fields_within(field.type))
         ):
-            # Statistics know nothing of the fields of structs inside arrays and maps.
+            # Statistics do not cover struct fields inside arrays and maps.
             return False
     return True

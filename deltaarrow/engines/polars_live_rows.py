@@ -1,16 +1,16 @@
-"""Deleted rows of a scan of several files, left out by the numbers that Polars gives to its rows.
+"""Deleted rows of a multi-file scan, removed by the row numbers that Polars assigns.
 
-Polars numbers the rows of a scan through all of its files, and applies filters in the files as ever. What is
-left is looked up in one mask. Polars's own deletion vectors (`deltaarrow.engines.polars_hooks`) cost every
-row of the files a copy before it is filtered; here the query pays for those that its filters keep. Process
-time of queries of TPC-H over 15 files with 5 % deleted in each, beside the same with nothing deleted:
+Polars numbers the rows of a scan across all of its files, and applies filters in the files as usual. The
+remaining rows are looked up in one mask. Polars's own deletion vectors (`deltaarrow.engines.polars_hooks`)
+copy every row of the files before filtering; here the query pays only for the rows that its filters keep.
+Process time of TPC-H queries over 15 files with 5 % of the rows deleted in each, relative to no deletions:
 
 ===========================================  ====  ====  ====
 where the mask is                            q1    q3    q6
 ===========================================  ====  ====  ====
 Polars's own deletion vectors                1.20  1.31  1.53
 a column above the scan                      1.18  1.11  0.98
-the same by ``gather`` of a series           1.15  1.70  1.15
+the same with ``gather`` of a series           1.15  1.70  1.15
 a part of the filter of the scan             1.01  1.60  1.23
 ===========================================  ====  ====  ====
 """
@@ -34,10 +34,10 @@ __all__ = ["LiveRows"]
 
 
 class LiveRows:
-    """Which of the rows of files, numbered through all of them in their order, are not deleted.
+    """The live rows of files, by row number across all files in order.
 
-    `row_counts` are of the rows of each file, deleted ones included. Raises `CorruptDeletionVectorError` for
-    a vector that is broken or reaches beyond its file.
+    `row_counts` are the rows of each file, deleted ones included. Raises `CorruptDeletionVectorError` for a
+    broken vector, or one that marks rows beyond the end of its file.
     """
 
     def __init__(self, store: Store, tasks: Sequence[FileTask], row_counts: Sequence[int]) -> None:
@@ -52,11 +52,11 @@ class LiveRows:
 
     @property
     def are_numbered(self) -> bool:
-        """Whether Polars has a number for each of them."""
+        """Whether the number of rows fits Polars's row numbers."""
         return bool(self.count <= pl.select(pl.get_index_type().max()).item())
 
     def __call__(self, numbers: "pl.Series") -> "pl.Series":
-        """Return for the numbers of rows whether these are live."""
+        """Return whether the rows with these numbers are live."""
         if not len(numbers):
             return pl.Series([], dtype=pl.Boolean)
         places = numbers.to_numpy()
@@ -65,7 +65,7 @@ class LiveRows:
         return pl.Series(near[places - places.dtype.type(octet << 3)])
 
     def of(self, scan: "pl.LazyFrame", number: str, verdict: str) -> "pl.LazyFrame":
-        """Return the live rows of a scan of the files, which has their numbers as a column.
+        """Return the live rows of a scan of the files that has row numbers as the column `number`.
 
         `verdict` is a name that no column has.
         """

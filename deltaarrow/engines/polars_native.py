@@ -1,19 +1,19 @@
-"""Data files as scans of Polars's own Parquet reader.
+"""Scans of data files with Polars's own Parquet reader.
 
-A scan is given the *physical* schema: the names that data files use, with the types of the table, so
-that Polars widens, reorders and fills what is absent. A projection above it, through which Polars
-pushes filters, gives columns their logical names and adds what stands in the log alone:
+A scan gets the *physical* schema: the names in the data files with the types of the table, so that Polars
+widens, reorders and fills in missing columns. A projection above it, through which Polars pushes filters,
+gives columns their logical names and adds what only the log has:
 
 =====================  ==============================================================================
-partition values       a literal for every distinct tuple of values, a scan each; for many of them one
-                       scan, joined by the number of the file
-physical names         an alias at the top level; nested ones are renamed with the shape kept
+partition values       one scan with a literal for every distinct tuple of values; if there are many
+                       tuples, one scan joined by file number
+physical names         an alias at the top level; nested names are changed by a cast of the struct
 void columns           a literal NULL, whatever the files hold
 deletion vectors       the hook of `deltaarrow.engines.polars_hooks`, else a row index and an anti
-                       join, file by file; in plain scans `deltaarrow.engines.polars_live_rows`
+                       join per file; in plain scans `deltaarrow.engines.polars_live_rows`
 =====================  ==============================================================================
 
-Which tables and files can be read like this is decided by `deltaarrow.engines.polars_limits`.
+`deltaarrow.engines.polars_limits` decides which tables and files can be read like this.
 """
 
 import itertools
@@ -40,16 +40,16 @@ else:
 __all__ = ["MAX_SCANS", "NativeScan", "polars_schema", "polars_type"]
 
 MAX_SCANS = 64
-"""With more distinct partition values than that one scan is joined with them, instead of a scan each."""
+"""With more distinct partition values than this, one scan is joined with them, instead of a scan each."""
 
 _MOST_RUNS = 8
-"""So many scans are united, where files with deletion vectors and without stand in runs."""
+"""The most scans to concatenate when files with and without deletion vectors alternate in runs."""
 
 _VOID = PrimitiveType("void")
 
 
 def polars_type(data_type: DataType) -> pl.DataType:
-    """Return the Polars type of a Delta type: the one that Polars gives to its Arrow form.
+    """Return the Polars type of a Delta type, which is the one Polars uses for its Arrow form.
 
     >>> from deltaarrow.schema import MapType, PrimitiveType
     >>> polars_type(MapType(PrimitiveType("string"), PrimitiveType("timestamp")))
@@ -65,9 +65,9 @@ def polars_schema(fields: Iterable[Field]) -> pl.Schema:
 
 @dataclass(frozen=True)
 class NativeScan:
-    """Builds lazy frames of the columns `columns`, in that order, of files of one table.
+    """Builds lazy frames with the columns `columns`, in that order, from files of one table.
 
-    The partition columns in `unread` are there as NULLs: nobody will look at them.
+    The partition columns in `unread` are filled with NULLs: nothing reads them.
     """
 
     layout: TableLayout
@@ -75,14 +75,14 @@ class NativeScan:
     unread: frozenset[str] = frozenset()
 
     def in_order(self, tasks: Sequence[FileTask]) -> list[FileTask]:
-        """Return the files in the order in which `frames` reads them, so that a limit can take the first."""
+        """Return the files in the order in which `frames` reads them; a limit takes the first ones."""
         groups: dict[tuple[str | None, ...], list[FileTask]] = {}
         for task in tasks:
             groups.setdefault(self._partition_key(task), []).append(task)
         return [task for group in groups.values() for task in group]
 
     def frames(self, files: Sequence[BoundFile]) -> list[pl.LazyFrame]:
-        """Return lazy frames that hold the live rows of `files` together; each path is there once."""
+        """Return lazy frames that together hold the live rows of `files`, in which each path occurs once."""
         hook = is_hook_verified()
         alone = [f for f in files if f.task.deletion_vector is not None and not hook]
         frames = [self._single(file) for file in alone]
@@ -102,11 +102,11 @@ class NativeScan:
         return frames
 
     def plain(self, files: Sequence[BoundFile], row_counts: Sequence[int]) -> pl.LazyFrame | None:
-        """Return a lazy frame of files that are all alike; None if they do not hold exactly the columns.
+        """Return one lazy frame of files that are all similar; None unless they hold exactly the columns.
 
-        `row_counts` are of the rows of each, deleted ones included.
-        Of such a scan Polars looks at the files while it plans, and orders joins by what it finds. It
-        does not where it is told the schema.
+        `row_counts` are the rows of each file, deleted ones included.
+        Polars reads the metadata of the files of such a scan while planning, and orders joins by it. It would
+        not if it were told the schema.
         """
         tasks = [file.task for file in files]
         whole = [replace(task, deletion_vector=None) for task in tasks]
@@ -118,10 +118,10 @@ class NativeScan:
         return self._project(scan, tasks[0])
 
     def _live(self, tasks: Sequence[FileTask], row_counts: Sequence[int]) -> pl.LazyFrame:
-        """The live rows of files that are all alike; of few runs of files with deletion vectors, by runs.
+        """The live rows of similar files; if deletion vectors come in few runs of files, run by run.
 
-        With deleted rows in one of 15 files the queries 1, 3 and 6 of TPC-H take 1.08, 1.01 and 1.08 of the
-        process time with nothing deleted, and 1.12 each where the rows of all files are looked up.
+        With deleted rows in one of 15 files, queries 1, 3 and 6 of TPC-H take 1.08, 1.01 and 1.08 of the
+        process time without deletions, and 1.12 each if the rows of all files are looked up.
         """
         counted = zip(tasks, row_counts, strict=True)
         runs = [[*run] for _, run in itertools.groupby(counted, lambda file: file[0].deletion_vector is None)]
@@ -139,12 +139,12 @@ class NativeScan:
 
     @property
     def _physical_schema(self) -> pl.Schema:
-        """The wanted columns that are read from files, under their physical names."""
+        """The requested columns that are read from files, under their physical names."""
         return polars_schema(self._physical.values())
 
     @cached_property
     def _physical(self) -> dict[str, Field]:
-        """The wanted columns that are read from files: logical name -> field under its physical name."""
+        """The requested columns that are read from files: logical name -> field under its physical name."""
         pairs = zip(self.layout.schema.fields, self.layout.physical_schema.fields, strict=True)
         wanted = {field.name for field in self.layout.data_fields if field.type != _VOID} & {*self.columns}
         return {logical.name: physical for logical, physical in pairs if logical.name in wanted}
@@ -158,7 +158,7 @@ class NativeScan:
         return tuple(task.partition_values.get(self.layout.physical_name(f)) for f in self._partitions)
 
     def _project(self, scan: pl.LazyFrame, task: FileTask) -> pl.LazyFrame:
-        """The wanted columns of files that have the partition values of `task`."""
+        """The requested columns of files that have the partition values of `task`."""
         return self._select(
             scan,
             {
@@ -168,10 +168,10 @@ class NativeScan:
         )
 
     def _joined(self, tasks: Sequence[FileTask], is_complete: bool) -> pl.LazyFrame:
-        """The wanted columns of files with any partition values, which a small table has by file."""
+        """The requested columns of files with any partition values, joined from a small table by file."""
         path, *names = self._unused_names(1 + len(self._partitions))
         locations = [self.layout.store.location(task.path) for task in tasks]
-        # Fails on any other path; within a file it is one value, and so is what comes of it.
+        # Fails on any other path; within a file it is one value, and so are values computed from it.
         number = pl.col(path).cast(pl.Enum(locations)).to_physical()
         values = [
             pl.Series(
@@ -186,7 +186,7 @@ class NativeScan:
         return self._select(joined, {field.name: pl.col(name) for field, name in partitions})
 
     def _single(self, file: BoundFile) -> pl.LazyFrame:
-        """The wanted columns of the live rows of a file with a deletion vector, by public means."""
+        """The requested columns of the live rows of one file with a deletion vector, by public means."""
         (index,) = self._unused_names(1)
         (deleted,) = read_deleted_rows(self.layout.store, [file.task])
         positions = pl.from_arrow(deleted.positions())
@@ -198,13 +198,13 @@ class NativeScan:
         return self._project(live.drop(index), file.task)
 
     def _scan(self, tasks: Sequence[FileTask], is_complete: bool, **arguments: Any) -> pl.LazyFrame:
-        """The physical columns of files, without the rows that their deletion vectors delete."""
+        """The physical columns of files, without deleted rows."""
         by_location = {self.layout.store.location(task.path): task for task in tasks}
         absent: Any = "raise" if is_complete else "insert"
         arguments = {"schema": dict(self._physical_schema), **arguments}
         return pl.scan_parquet(
             list(by_location),
-            # Paths and their folders are names, not patterns or values.
+            # Paths are literal names, not patterns, and their folders are not partition values.
             glob=False,
             hive_partitioning=False,
             missing_columns=absent,
@@ -212,7 +212,7 @@ class NativeScan:
             cast_options=pl.ScanCastOptions(
                 integer_cast="upcast",
                 float_cast="upcast",
-                # INT96 counts nanoseconds and days, and knows no time zone; Delta's are microseconds in UTC.
+                # INT96 counts days and nanoseconds without zone; Delta's timestamps are microseconds in UTC.
                 datetime_cast=("nanosecond-downcast", "millisecond-upcast", "convert-timezone"),
                 missing_struct_fields=absent,
                 extra_struct_fields="ignore",
@@ -240,13 +240,13 @@ class NativeScan:
             expressions.append(found.alias(name))
         if self._physical:
             return scan.select(expressions)
-        # A selection of nothing but literals has one row, whatever the scan has, and one of nothing has none.
+        # A select of only literals has one row, whatever the scan has, and an empty select has none.
         return scan.with_columns(expressions).select(self.columns) if self.columns else scan
 
 
 def _literal(value: Any, data_type: pl.DataType) -> pl.Expr:
     if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
-        # Polars takes literals of zero for the same whatever their sign, and joins the scans that have them.
+        # Polars considers zero literals of either sign equal, and merges scans that differ only in them.
         return pl.lit(pl.Series([value], dtype=data_type)).first()
     return pl.lit(value, dtype=data_type)
 
@@ -259,7 +259,7 @@ def _renamed(expression: pl.Expr, source: DataType, target: DataType) -> pl.Expr
         case StructType(), StructType():
             pairs = [(s, t) for s, t in zip(source.fields, target.fields, strict=True) if s.type != t.type]
             if pairs:
-                # Not pl.field, which Polars looks for in the wrong struct once it is inside another.
+                # Not pl.field: inside another struct, Polars looks for it in the wrong one.
                 inner = [_renamed(expression.struct.field(s.name), s.type, t.type) for s, t in pairs]
                 expression = expression.struct.with_fields(inner)
             return expression.struct.rename_fields([field.name for field in target.fields])

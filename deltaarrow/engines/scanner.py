@@ -1,8 +1,8 @@
-"""What a scan of a dataset over the log returns: rows as a table, batches or a stream.
+"""The scan of a dataset: rows as a table, batches or a stream.
 
-Filter and projection are pyarrow's, but each batch goes through them in the thread that asks for it.
-pyarrow would read ahead in a thread of its own: of a scan that nobody reads to its end, that thread would
-still call Python when the interpreter is already on its way out, and take the process down.
+Filter and projection are pyarrow's, but each batch is processed in the thread that asks for it. pyarrow would
+read ahead in a thread of its own. If a scan is not read to its end, that thread could still call Python while
+the interpreter shuts down, and crash the process.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ from deltaarrow.scan import (
 __all__ = ["Columns", "DeltaScanner"]
 
 Columns = Sequence[str] | Mapping[str, pc.Expression] | None
-"""Names, or names with the expressions that make them; None for all columns."""
+"""Names, or names with the expressions that compute them; None for all columns."""
 
 
 class DeltaScanner:
     """A scan with the methods of `pyarrow.dataset.Scanner`; it can be used more than once.
 
-    It is not an instance of that class, which cannot be subclassed: `pyarrow.dataset.write_dataset` takes
-    ``scanner.to_reader()`` instead.
+    It is not a `Scanner`, because that class cannot be subclassed: pass ``scanner.to_reader()`` to
+    `pyarrow.dataset.write_dataset`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class DeltaScanner:
         self._conditions = [part for each in row_conditions(conditions) for part in each.conjuncts]
 
     def _scan(self, batches: Sequence[pa.RecordBatch], conditions: Sequence[RowCondition] = ()) -> Any:
-        """The columns that are asked for, of the rows that meet what pyarrow can evaluate of conditions."""
+        """The requested columns of the rows that meet the conditions, as far as pyarrow can evaluate them."""
         expressions = [found for each in conditions if (found := each.arrow) is not None]
         return pads.Scanner.from_batches(
             batches,
@@ -75,22 +75,22 @@ class DeltaScanner:
 
     @property
     def projected_schema(self) -> pa.Schema:
-        """The schema of what the scan returns."""
+        """The schema of the result."""
         schema: pa.Schema = self._scan([], self._conditions).projected_schema
         return schema
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches; none of them is empty."""
+        """Yield the rows in batches, none of them empty."""
         return self.read(self._plan.tasks)
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of some of the files of the plan in batches; none of them is empty."""
-        schema = self.projected_schema  # what pyarrow cannot evaluate is refused before a file is opened
+        """Yield the rows of some files of the plan in batches, none of them empty."""
+        schema = self.projected_schema  # refuse what pyarrow cannot evaluate before opening a file
         are_columns = self._are_columns(schema)
         for batch, decided in self._reader.scan(tasks):
             left = undecided_conditions(self._conditions, decided)
             if any(each.arrow is None for each in left):
-                # The cheap ones first: what may fail is computed for no other rows.
+                # Cheap conditions first: one that may fail is computed for no more rows than necessary.
                 for each in sorted(left, key=lambda each: each.arrow is None):
                     batch = each.select(batch)
                 left = []
@@ -103,7 +103,7 @@ class DeltaScanner:
                     yield part
 
     def _are_columns(self, projected: pa.Schema) -> bool:
-        """Whether what is asked for are columns as they are read, and no expressions."""
+        """Whether the requested columns are plain columns, not expressions."""
         if isinstance(self._columns, Mapping) or not len(projected):
             return False
         own = self._reader.schema
@@ -111,7 +111,7 @@ class DeltaScanner:
         return bool(projected.equals(read, check_metadata=True))
 
     def scan_batches(self) -> Iterator[Any]:
-        """Yield the rows in batches as pyarrow tags them; the tag names no fragment."""
+        """Yield the rows in batches as pyarrow's tagged batches; the tag names no fragment."""
         return (pads.TaggedRecordBatch(batch, None) for batch in self.to_batches())
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -123,7 +123,7 @@ class DeltaScanner:
         return self.to_reader().read_all()
 
     def head(self, num_rows: int) -> pa.Table:
-        """Return the first rows; no more files are read than it takes."""
+        """Return the first rows, reading no more files than necessary."""
         wanted, found = num_rows, []
         for batch in self.to_batches() if num_rows > 0 else ():
             found.append(batch.slice(0, wanted))
@@ -133,7 +133,7 @@ class DeltaScanner:
         return pa.Table.from_batches(found, schema=self.projected_schema)
 
     def take(self, indices: Any) -> pa.Table:
-        """Return the rows at the given positions of the scan, in the order given.
+        """Return the rows at the given positions of the scan, in the given order.
 
         Raises `IndexError` when the scan has fewer rows.
         """
@@ -142,7 +142,7 @@ class DeltaScanner:
         ascending = wanted[order]
         found, start, done = [], 0, 0
         if len(wanted) and ascending[0] < 0:
-            raise IndexError(f"row {ascending[0]} is before the first")
+            raise IndexError(f"row {ascending[0]} is negative: positions count from 0")
         for batch in self.to_batches() if len(wanted) else ():
             end = int(np.searchsorted(ascending, start + batch.num_rows))
             found.append(batch.take(pa.array(ascending[done:end] - start)))
@@ -150,7 +150,7 @@ class DeltaScanner:
             if done == len(wanted):
                 break
         if done < len(wanted):
-            raise IndexError(f"row {ascending[done]} is beyond the {start} rows of the scan")
+            raise IndexError(f"row {ascending[done]} does not exist: the scan has {start} rows")
         table = pa.Table.from_batches(found, schema=self.projected_schema)
         return table.take(pa.array(np.argsort(order, kind="stable")))
 
@@ -161,5 +161,5 @@ class DeltaScanner:
         return sum(batch.num_rows for batch in self.to_batches())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the rows by the Arrow PyCapsule interface."""
+        """Export the rows through the Arrow PyCapsule interface."""
         return self.to_reader().__arrow_c_stream__(requested_schema)

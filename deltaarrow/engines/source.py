@@ -1,4 +1,4 @@
-"""What the engines take for a table: a snapshot, anything that has one, or the place where it is."""
+"""Accepted forms of a table: a snapshot, an object that has one, or a path or URI."""
 
 import os
 from collections.abc import Mapping
@@ -12,20 +12,20 @@ __all__ = ["HasChanges", "HasSnapshot", "TableSource", "snapshot_of"]
 
 
 class HasSnapshot(Protocol):
-    """A `deltaarrow.DeltaTable`, or what resembles it."""
+    """A `deltaarrow.DeltaTable` or a similar object."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The table at the version that is shown."""
+        """The table at the version to show."""
 
 
 @runtime_checkable
 class HasChanges(Protocol):
-    """A `deltaarrow.engines.ChangeDataset`, told without pyarrow.dataset, which takes long to import."""
+    """A `deltaarrow.engines.ChangeDataset`, recognised without importing pyarrow.dataset, which is slow."""
 
     @property
     def versions(self) -> range:
-        """The versions whose changes are shown."""
+        """The versions whose changes it holds."""
 
 
 TableSource: TypeAlias = Snapshot | HasSnapshot | str | os.PathLike[str]
@@ -36,10 +36,10 @@ def snapshot_of(
     version: SupportsIndex | str | date | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """Return the snapshot of `table`, at `version` where one is given; a point in time is one as well.
+    """Return the snapshot of `table`, at `version` if given, which may be a point in time.
 
-    A path or URI is opened, with `storage_options`, at its newest version; whatever else is there
-    already keeps its own. Raises as `Snapshot.load_as_version` does.
+    A path or URI is opened with `storage_options`, at its newest version; an opened table keeps its own
+    options. Raises the errors of `Snapshot.load_as_version`.
     """
     if isinstance(table, str | os.PathLike):
         store = open_store(table, storage_options)

@@ -157,7 +157,7 @@ def test_a_change_data_feed_shows_variants_as_the_table_does(tmp_path):
         assert connection.sql("SELECT DISTINCT _change_type FROM feed").fetchall() == [("insert",)]
         da.register(connection, "feed", tmp_path)
         assert connection.sql("SELECT count(*) FROM feed").fetchall() == [(3,)]
-        with pytest.raises(UnsupportedFeatureError, match="comes through Arrow"):
+        with pytest.raises(UnsupportedFeatureError, match="is read through Arrow"):
             da.register(connection, "feed", feed, native=True)
         with pytest.raises(UnsupportedFeatureError, match="no row ids"):
             da.register(connection, "feed", feed, row_tracking=True)
