@@ -1,6 +1,6 @@
-"""Conditions on rows: one predicate tree, from the notations users have and to those engines take.
+"""Conditions on rows: one predicate tree between the notations of users and those of engines.
 
-`from_filters`, `from_arrow` and `deltaarrow.spark_sql` make a tree, `bind` fits it to a schema, `to_duckdb`
+`from_filters`, `from_arrow` and `deltaarrow.spark_sql` make a tree, `bind` binds it to a schema, `to_duckdb`
 and `to_arrow` render it.
 """
 

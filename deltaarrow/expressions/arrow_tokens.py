@@ -1,7 +1,7 @@
-"""Reading the structure of a `pyarrow.compute.Expression`, which pyarrow itself keeps to itself.
+"""Tokens of a `pyarrow.compute.Expression`, whose structure pyarrow does not expose.
 
-An expression pickles as an Arrow IPC file. The metadata of its schema is the expression as a list of
-tokens, in order, and the columns of its only row are the values that tokens refer to by number::
+An expression pickles as an Arrow IPC file. The metadata of its schema is the expression as an ordered list of
+tokens, and the columns of its single row are the values that tokens refer to by number::
 
     a > 1 and b is in (2, 3)        call             and_kleene
                                     call             greater
@@ -14,8 +14,8 @@ tokens, in order, and the columns of its only row are the values that tokens ref
                                     end              is_in
                                     end              and_kleene
 
-Keys repeat, and `pyarrow.Schema.metadata` is a dictionary that keeps the last of each; so the list is
-read from the Arrow C data interface, whose layout is fixed for good.
+Keys repeat, and `pyarrow.Schema.metadata` is a dictionary that keeps only the last of each. So the list is
+read from the Arrow C data interface, whose layout is stable.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Token", "columns_of_arrow", "read_tokens"]
 
 Token = tuple[str, Any]
-"""``call`` or ``end`` with a function's name, ``field`` with a path of names, ``literal`` or ``options``
+"""``call`` or ``end`` with a function name, ``field`` with a path of names, ``literal`` or ``options``
 with an Arrow scalar."""
 
 
@@ -46,7 +46,7 @@ def read_tokens(expression: "pc.Expression") -> list[Token]:
     try:
         data = expression.__reduce__()[1][0]
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise InvalidPredicateError(f"the filter {expression} cannot be read: {error}") from error
+        raise InvalidPredicateError(f"cannot read the filter {expression}: {error}") from error
     with pa.ipc.open_file(data) as reader:
         values = reader.get_batch(0)
     pairs = iter(_schema_metadata(values.schema))
@@ -54,9 +54,9 @@ def read_tokens(expression: "pc.Expression") -> list[Token]:
 
 
 def columns_of_arrow(expression: "pc.Expression") -> list[tuple[str, ...]]:
-    """The paths of the columns that an expression of whatever type reads, in its order.
+    """The paths of the columns that an expression of any type reads, in order.
 
-    Raises `InvalidPredicateError` as `read_tokens` does.
+    Raises the errors of `read_tokens`.
 
     >>> import pyarrow.compute as pc
     >>> columns_of_arrow(pc.field("s", "b").cast("int64") + pc.field("a"))
@@ -75,7 +75,7 @@ def _token(key: str, value: str, pairs: Iterator[tuple[str, str]], values: pa.Re
             return "field", tuple(next(pairs)[1] for _ in range(int(value)))
         case "literal" | "options":
             return key, values.column(int(value))[0]
-    raise InvalidPredicateError(f"the filter holds {key!r}, which this version of pyarrow has anew")
+    raise InvalidPredicateError(f"the filter has {key!r}, an element of pyarrow that is not supported here")
 
 
 class _ArrowSchema(ctypes.Structure):
@@ -89,7 +89,7 @@ class _ArrowSchema(ctypes.Structure):
 
 
 def _schema_metadata(schema: pa.Schema) -> Iterator[tuple[str, str]]:
-    """All key-value pairs of a schema's metadata in order, those with the same key too."""
+    """All key-value pairs of a schema's metadata in order, including repeated keys."""
     capsule = schema.__arrow_c_schema__()
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)

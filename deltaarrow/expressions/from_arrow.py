@@ -1,9 +1,9 @@
 """pyarrow expressions as predicate trees.
 
-The tree keeps the rows that the expression keeps: ``to_arrow(from_arrow(e))`` filters like ``e``.
-Functions that have no node become nodes of the same value on every row: pyarrow's ``is_in``, which
-knows NULLs in its set, ``if_else``, and the ``and`` and ``or`` that are NULL as soon as one operand is.
-Whatever is left, an arithmetic for instance, becomes `Opaque` with the columns it reads.
+The tree keeps the same rows as the expression: ``to_arrow(from_arrow(e))`` filters like ``e``. Functions
+without a node become nodes with the same value on every row: pyarrow's ``is_in``, whose set may contain NULL,
+``if_else``, and the ``and`` and ``or`` that are NULL as soon as one operand is. Anything else, such as
+arithmetic, becomes `Opaque` with the columns it reads.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def from_arrow(expression: "pc.Expression") -> Predicate:
     And(operands=(Compare(op='>', left=Column(path=('a',)), right=Literal(value=1, type=DataType(int64))), \
 Not(operand=IsNull(operand=Column(path=('s', 'b'))))))
     """
-    # Operands before their function, so that an OR of thousands of terms needs no deep recursion.
+    # Operands come before their function, so that an OR of thousands of terms needs no deep recursion.
     calls: list[list[_Term]] = [[]]
     options: pa.Scalar | None = None
     for kind, value in read_tokens(expression):
@@ -109,13 +109,13 @@ def _opaque(name: str, operands: list[_Term]) -> Opaque:
 
 
 def _as_predicate(term: _Term) -> Predicate:
-    """A term in the place of a condition."""
+    """A term used as a condition."""
     if isinstance(term, Column):
         return boolean_column(term)
     if isinstance(term, Literal) and (term.value is None or isinstance(term.value, bool)):
         return Constant(term.value)
     if isinstance(term, Literal | Cast):
-        raise InvalidPredicateError(f"the filter has {term} in the place of a condition")
+        raise InvalidPredicateError(f"the filter has {term} where a condition is needed")
     return term
 
 
@@ -147,7 +147,7 @@ def _or(operands: list[_Term], _options: pa.Scalar | None) -> Predicate:
 
 
 def _null_if_null(part: Predicate) -> Predicate:
-    """NULL where the part is NULL, else FALSE."""
+    """NULL if the part is NULL, else FALSE."""
     return And((IsNull(part), NULL))
 
 
@@ -172,7 +172,7 @@ def _null_test(term: _Term) -> Predicate | None:
         case Literal():
             return Constant(term.value is None)
         case Cast():
-            # A safe cast fails instead of turning a value into NULL.
+            # A safe cast fails rather than turning a value into NULL.
             return IsNull(term.operand)
         case Opaque():
             return None
@@ -218,7 +218,7 @@ def _if_else(operands: list[_Term], _options: pa.Scalar | None) -> Predicate | N
         return None
     condition, then, otherwise = map(_as_predicate, operands)
     match condition, then, otherwise:
-        # How DuckDB spells IN: if_else(is_valid(x), is_in(x), null).
+        # DuckDB's form of IN: if_else(is_valid(x), is_in(x), null).
         case Not(IsNull(Column() as column)), And((_, IsIn() as member)), Constant(None) if (
             then.operands[0] == condition and member.column == column
         ):

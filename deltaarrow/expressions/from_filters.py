@@ -1,9 +1,9 @@
-"""Filters as tuples, the notation of ``deltalake`` and of ``pyarrow.parquet``.
+"""Filters as tuples, in the notation of ``deltalake`` and ``pyarrow.parquet``.
 
-``[("a", "=", 1), ("b", "in", ["x", "y"])]`` is a conjunction; a list of such lists is their
-disjunction. NULLs are treated as pyarrow treats them there: a comparison with NULL keeps no row,
-``in`` finds NULL where the collection has None, and ``not in`` is its exact opposite. A partition column of
-strings is compared with the text of a number, a boolean, a date or a time, as in ``deltalake``.
+``[("a", "=", 1), ("b", "in", ["x", "y"])]`` is a conjunction; a list of such lists is their disjunction.
+NULLs are treated as in pyarrow: a comparison with NULL keeps no row, ``in`` finds NULL if the collection
+contains None, and ``not in`` is its exact opposite. A string partition column is compared with the text of a
+number, a boolean, a date or a time, as in ``deltalake``.
 """
 
 import datetime
@@ -49,22 +49,22 @@ _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 def from_filters(
     filters: Filters, partition_columns: Collection[str] = (), schema: StructType | None = None
 ) -> Predicate:
-    """The predicate tree of filters in tuples.
+    """The predicate tree of filters given as tuples.
 
     Args:
         filters: a list of `Filter`, all of which must hold, or a list of such lists, one of which must.
-        partition_columns: columns for which ``""`` stands for NULL, as in ``deltalake``: no string
-            partition value is empty.
-        schema: where those are columns, to tell which of them are strings.
+        partition_columns: columns for which ``""`` means NULL, as in ``deltalake``: no string partition
+            value is empty.
+        schema: the schema of the columns, to tell which partition columns are strings.
 
     Raises:
-        InvalidPredicateError: a filter is ill-formed, or a value is of a type that no column has.
+        InvalidPredicateError: a filter is ill-formed, or a value has a type that no column has.
 
     >>> from_filters([("a", ">=", 1)])
     Compare(op='>=', left=Column(path=('a',)), right=Literal(value=1, type=None))
     """
     if not isinstance(filters, list | tuple) or not filters:
-        raise InvalidPredicateError(f"filters are a list of (column, operator, value), not {filters!r}")
+        raise InvalidPredicateError(f"filters must be a list of (column, operator, value), not {filters!r}")
     if all(isinstance(each, list) for each in filters):
         groups = [_conjunction(group, partition_columns, schema) for group in filters]
         return groups[0] if len(groups) == 1 else Or(tuple(groups))
@@ -75,7 +75,7 @@ def _conjunction(
     filters: Sequence[Any], partition_columns: Collection[str], schema: StructType | None
 ) -> Predicate:
     if not filters:
-        raise InvalidPredicateError("a list of filters is empty")
+        raise InvalidPredicateError("a list of filters is empty; give at least one (column, operator, value)")
     parts = [_single(each, partition_columns, schema) for each in filters]
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
@@ -85,9 +85,9 @@ def _single(given: Any, partition_columns: Collection[str], schema: StructType |
         case ((str() | tuple()) as name, str() as op, value):
             column = Column((name,) if isinstance(name, str) else name)
         case _:
-            raise InvalidPredicateError(f"a filter is (column, operator, value), not {given!r}")
+            raise InvalidPredicateError(f"a filter must be (column, operator, value), not {given!r}")
     if not column.path or not all(isinstance(part, str) for part in column.path):
-        raise InvalidPredicateError(f"a column is a name or a tuple of names, not {name!r}")
+        raise InvalidPredicateError(f"a column must be a name or a tuple of names, not {name!r}")
     field = None if schema is None or len(column.path) > 1 else schema.find(column.path[0])
     name = column.path[0] if field is None else field.name
     empty_is_null = len(column.path) == 1 and name in partition_columns
@@ -98,7 +98,7 @@ def _single(given: Any, partition_columns: Collection[str], schema: StructType |
         return Compare(_COMPARISONS[op], column, Literal(_value(value, is_text)))
     if op not in ("in", "not in"):
         known = ", ".join((*_COMPARISONS, "in", "not in"))
-        raise InvalidPredicateError(f"unknown operator {op!r} in a filter; there are {known}")
+        raise InvalidPredicateError(f"unknown operator {op!r} in a filter; use one of {known}")
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidPredicateError(f"{op!r} needs a collection of values, not {value!r}")
     members = [None if empty_is_null and each == "" else _value(each, is_text) for each in value]
@@ -108,12 +108,12 @@ def _single(given: Any, partition_columns: Collection[str], schema: StructType |
 
 
 def _value(value: Any, is_text: bool) -> LiteralValue:
-    # NumPy's and Arrow's scalars know how to become plain values.
+    # NumPy and Arrow scalars have methods that return plain values.
     for method in ("item", "as_py"):
         if hasattr(value, method):
             value = getattr(value, method)()
     if value is not None and not isinstance(value, _VALUES):
-        raise InvalidPredicateError(f"a filter cannot compare with {value!r}, a {type(value).__name__}")
+        raise InvalidPredicateError(f"a filter cannot compare with {value!r}, of type {type(value).__name__}")
     result: LiteralValue = _partition_text(value) if is_text else value
     return result
 

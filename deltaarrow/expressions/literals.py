@@ -1,8 +1,7 @@
-"""Literal values: as DuckDB SQL, as Arrow scalars, and out of Arrow scalars.
+"""Literal values: as DuckDB SQL, as Arrow scalars, and from Arrow scalars.
 
-A `Literal` holds a plain Python value and, where it came with one, its Arrow type. The types are the
-ones that a column of a Delta table can be compared in; times of day, durations and nested values are
-not among them.
+A `Literal` holds a plain Python value and, if it came with one, its Arrow type. Its types are those in which
+a column of a Delta table can be compared; times of day, durations and nested values are not among them.
 """
 
 import datetime
@@ -33,7 +32,7 @@ _TIMESTAMP_UTC = pa.timestamp("us", "UTC")
 
 
 def decimal_digits(value: Decimal) -> tuple[int, int]:
-    """The least precision and scale of a decimal type that holds the number.
+    """The smallest precision and scale of a decimal type that holds the number.
 
     >>> decimal_digits(Decimal("-12.50")), decimal_digits(Decimal("1E+3")), decimal_digits(Decimal("0.001"))
     ((4, 2), (4, 0), (3, 3))
@@ -45,7 +44,7 @@ def decimal_digits(value: Decimal) -> tuple[int, int]:
 
 
 def negated(value: int | float | Decimal) -> int | float | Decimal:
-    """The number with the other sign and all of its digits, of which ``-`` keeps 28 of a `Decimal`.
+    """The negated number with all of its digits; the operator ``-`` keeps 28 digits of a `Decimal`.
 
     >>> negated(Decimal("1234567890123456789012345678.9")), negated(Decimal("0.0"))
     (Decimal('-1234567890123456789012345678.9'), Decimal('0.0'))
@@ -56,10 +55,10 @@ def negated(value: int | float | Decimal) -> int | float | Decimal:
 
 
 def literal_type(literal: Literal) -> pa.DataType:
-    """The Arrow type of a literal, taken from the value where it came without one.
+    """The Arrow type of a literal, inferred from the value if it has none.
 
     Raises:
-        InvalidPredicateError: it is a number of more than 38 digits.
+        InvalidPredicateError: the number has more than 38 digits.
     """
     if literal.type is not None:
         return literal.type
@@ -96,10 +95,10 @@ def literal_scalar(literal: Literal) -> pa.Scalar:
 
 
 def literal_from_scalar(scalar: pa.Scalar) -> Literal | None:
-    """The literal that an Arrow scalar stands for, None where the tree has no such value.
+    """The literal for an Arrow scalar; None if the tree has no such value.
 
-    There is none for types that no column of a table is compared in, for times more precise than a
-    microsecond and for times outside of the years that Python knows.
+    There is none for types in which no table column is compared, for times more precise than a microsecond
+    and for times outside the years that Python supports.
     """
     if isinstance(scalar, pa.DictionaryScalar):
         scalar = scalar.value
@@ -115,7 +114,7 @@ def literal_from_scalar(scalar: pa.Scalar) -> Literal | None:
 def literal_values(array: pa.Array) -> tuple[tuple[LiteralValue, ...], pa.DataType, bool] | None:
     """The values of an array without its NULLs, their type, and whether there were NULLs.
 
-    None where `literal_from_scalar` would have none for one of the values.
+    None if `literal_from_scalar` returns None for one of the values.
     """
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -130,7 +129,7 @@ def literal_values(array: pa.Array) -> tuple[tuple[LiteralValue, ...], pa.DataTy
 
 
 def literal_sql(literal: Literal) -> str:
-    """The literal as a DuckDB expression of the same type, whatever the settings of the connection.
+    """The literal as a DuckDB expression of the same type, independent of connection settings.
 
     >>> print(literal_sql(Literal(Decimal("1.50"))), literal_sql(Literal("it's")))
     CAST('1.50' AS DECIMAL(3, 2)) 'it''s'

@@ -1,29 +1,28 @@
-"""The predicate tree: what every filter becomes, whatever notation it was written in.
+"""The predicate tree, to which filters of every notation are translated.
 
-A predicate has one of three values on a row, TRUE, FALSE or NULL, and a filter keeps the rows on
-which it is TRUE. The values follow SQL, which is also what Spark, DuckDB and pyarrow's Kleene
-functions do:
+A predicate has one of three values on a row, TRUE, FALSE or NULL, and a filter keeps the rows on which it is
+TRUE. The values follow SQL, as Spark, DuckDB and pyarrow's Kleene functions do:
 
 ===================  ==================================================================
 node                 value
 ===================  ==================================================================
-`Compare`            NULL where an operand is NULL
-`IsIn`               NULL where the column is NULL; the set itself holds no NULL
-`StartsWith`         NULL where the column is NULL
-`IsNan`              NULL where the column is NULL
+`Compare`            NULL if an operand is NULL
+`IsIn`               NULL if the column is NULL; the set itself contains no NULL
+`StartsWith`         NULL if the column is NULL
+`IsNan`              NULL if the column is NULL
 `IsNull`             never NULL
-`And`                FALSE where an operand is FALSE, else NULL where one is NULL
-`Or`                 TRUE where an operand is TRUE, else NULL where one is NULL
-`Not`                NULL where the operand is NULL
+`And`                FALSE if an operand is FALSE, else NULL if one is NULL
+`Or`                 TRUE if an operand is TRUE, else NULL if one is NULL
+`Not`                NULL if the operand is NULL
 `Constant`           the value given
-`Opaque`             any of the three: a part that no other node says
+`Opaque`             any of the three: a part that no other node can express
 ===================  ==================================================================
 
-`Compare` and `IsIn` compare floating point numbers as IEEE 754 and pyarrow do: every comparison with NaN is
-FALSE, except ``!=``, and the zeros are equal. What is SQL, in which NaN equals itself and is the greatest
-number, is spelled out where its tree is made (see `deltaarrow.expressions.total_order`).
+`Compare` and `IsIn` compare floating point numbers like IEEE 754 and pyarrow: every comparison with NaN is
+FALSE, except ``!=``, and the zeros are equal. SQL, in which NaN equals itself and is the greatest number, is
+spelled out where its tree is made (see `deltaarrow.expressions.total_order`).
 
-Nodes are frozen and hashable. A bare boolean column has no node of its own, it is
+Nodes are frozen and hashable. A bare boolean column has no node of its own; it is
 ``Compare("=", column, Literal(True))``.
 """
 
@@ -87,7 +86,7 @@ MIRRORED: Final[dict[CompareOp, CompareOp]] = {
     ">": "<",
     ">=": "<=",
 }
-"""The comparison of the operands the other way round."""
+"""The comparison with its operands swapped."""
 
 NEGATED: Final[dict[CompareOp, CompareOp]] = {
     "=": "!=",
@@ -97,19 +96,19 @@ NEGATED: Final[dict[CompareOp, CompareOp]] = {
     ">": "<=",
     ">=": "<",
 }
-"""The comparison that is TRUE where one of values in an order is FALSE."""
+"""The comparison that is TRUE when this one is FALSE, for values in a total order."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column, or a field of a struct column, as the names on the way to it."""
+    """A column, or a field of a struct column, as the path of names to it."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Literal:
-    """A value; `type` is the Arrow type it came with, None where it was written without one."""
+    """A value; `type` is the Arrow type it came with, None if it had none."""
 
     value: LiteralValue
     type: pa.DataType | None = None
@@ -117,7 +116,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Cast:
-    """A column converted to another type, failing where a value does not fit (pyarrow's safe cast)."""
+    """A column converted to another type, failing if a value does not fit (pyarrow's safe cast)."""
 
     operand: Column
     type: pa.DataType
@@ -125,9 +124,9 @@ class Cast:
 
 @dataclass(frozen=True)
 class VariantGet:
-    """The value at a path in a variant, such as ``$.a[0]``, as a type; NULL where nothing is there.
+    """The value at a path in a variant, such as ``$.a[0]``, as a type; NULL if there is none.
 
-    Files can be chosen by it, from the statistics of variants. No engine evaluates it on rows.
+    It can select files by the statistics of variants. No engine evaluates it on rows.
     """
 
     variant: Column
@@ -180,21 +179,21 @@ class IsNull:
 
 @dataclass(frozen=True)
 class And:
-    """All of the operands; TRUE without any."""
+    """Conjunction; TRUE without operands."""
 
     operands: tuple["Predicate", ...]
 
 
 @dataclass(frozen=True)
 class Or:
-    """Any of the operands; FALSE without any."""
+    """Disjunction; FALSE without operands."""
 
     operands: tuple["Predicate", ...]
 
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite of the operand."""
+    """Negation."""
 
     operand: "Predicate"
 
@@ -208,7 +207,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A part that no other node says: its text, and the columns it reads."""
+    """A part that no other node can express: its text, and the columns it reads."""
 
     reason: str
     columns: tuple[Column, ...] = ()
@@ -222,12 +221,12 @@ NULL: Final = Constant(None)
 
 
 def boolean_column(column: Column) -> Predicate:
-    """The predicate that a bare boolean column stands for."""
+    """The predicate for a bare boolean column."""
     return Compare("=", column, Literal(True))
 
 
 def null_safe_equal(left: Operand, right: Operand) -> Predicate:
-    """SQL's ``<=>``: equality that is TRUE for two NULLs, FALSE for one, and never NULL.
+    """SQL's ``<=>``: equality that is TRUE for two NULLs, FALSE for one NULL, and never NULL.
 
     >>> null_safe_equal(Column(("a",)), Literal(None))
     IsNull(operand=Column(path=('a',)))
@@ -238,7 +237,7 @@ def null_safe_equal(left: Operand, right: Operand) -> Predicate:
 
 
 def conjuncts(predicate: Predicate) -> list[Predicate]:
-    """The parts that must all be TRUE on a row that the predicate keeps; none for TRUE itself."""
+    """The parts that must all be TRUE on a row that the predicate keeps; none if it is always TRUE."""
     if isinstance(predicate, And):
         return [part for operand in predicate.operands for part in conjuncts(operand)]
     return [] if predicate == TRUE else [predicate]
@@ -255,15 +254,15 @@ def variant_paths(predicate: Predicate) -> set[VariantGet]:
 
 
 def not_on_rows(part: VariantGet) -> InvalidPredicateError:
-    """The error of whoever would evaluate a part of a variant on rows."""
+    """The error for evaluating a part of a variant on rows."""
     return InvalidPredicateError(
-        f"variant_get({'.'.join(part.variant.path)}, {part.json_path!r}) chooses files and not rows: give it"
-        " as a file_pruning_predicate, and take rows apart with deltaarrow.variant.variant_get"
+        f"variant_get({'.'.join(part.variant.path)}, {part.json_path!r}) selects files, not rows: pass it"
+        " as a file_pruning_predicate, and filter rows with deltaarrow.variant.variant_get"
     )
 
 
 def is_exact(predicate: Predicate) -> bool:
-    """Whether no part is `Opaque`, so that the tree can stand for the original filter."""
+    """Whether no part is `Opaque`, so that the tree can replace the original filter."""
     return not any(isinstance(node, Opaque) for node in _nodes(predicate))
 
 
@@ -293,7 +292,7 @@ def _nodes(node: Predicate | Operand) -> Iterator[Predicate | Operand]:
 def _null_test(operand: Operand) -> Predicate:
     if isinstance(operand, Literal):
         return Constant(operand.value is None)
-    # A safe cast fails instead of turning a value into NULL.
+    # A safe cast fails rather than turning a value into NULL.
     return IsNull(operand.operand if isinstance(operand, Cast) else operand)
 
 
@@ -302,7 +301,7 @@ def _opposite(test: Predicate) -> Predicate:
 
 
 def _simplified(predicate: Predicate) -> Predicate:
-    """The same values with constants folded, one level after the other."""
+    """The same values with constants folded, level by level."""
     if not isinstance(predicate, And | Or):
         return predicate
     absorbing = isinstance(predicate, Or)

@@ -1,8 +1,8 @@
-"""Binding a predicate to a schema: columns get the table's spelling, literals the column's type.
+"""Binding of a predicate to a schema: columns get the table's spelling, literals the column's type.
 
-A literal written without a type means what Spark would take it for next to that column: ``'2020-01-31'``
-a date beside a date, ``1`` a decimal beside a decimal. A literal that the column's type does not hold
-exactly, such as 2.5 beside an integer, keeps its own type and is compared as a number.
+A literal without a type is interpreted as Spark would next to that column: ``'2020-01-31'`` is a date beside
+a date, ``1`` a decimal beside a decimal. A literal that the column's type cannot hold exactly, such as 2.5
+beside an integer, keeps its own type and is compared as a number.
 """
 
 import ctypes
@@ -59,17 +59,17 @@ _LITERAL_KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def bind(predicate: Predicate, schema: StructType) -> Predicate:
-    """The predicate over the columns of a table.
+    """Bind a predicate to the columns of a table.
 
-    Columns get the spelling of the schema, literals the type of the column beside them, a comparison
-    has its column on the left, and casts that change no value disappear.
+    Columns get the spelling of the schema, literals the type of the column beside them; comparisons get their
+    column on the left, and casts that change no value disappear.
 
     Args:
         predicate: a predicate tree.
         schema: the logical schema of the table.
 
     Raises:
-        InvalidPredicateError: a column is not there, or cannot be compared with what stands beside it.
+        InvalidPredicateError: a column does not exist, or cannot be compared with its other operand.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> bind(Compare("=", Column(("DAY",)), Literal("2020-01-31")), Schema([Field("day", "date")]))
@@ -90,7 +90,7 @@ type=DataType(date32[day])))
         case IsIn(column, values, arrow_type):
             column, data_type = _bind_column(column, schema)
             found = [_bound_literal(Literal(value, arrow_type), data_type, column) for value in values]
-            # Numbers that the column's type does not hold are in no row. Others may be, by rounding.
+            # An exact number outside the column's type matches no row. Floats may, by rounding.
             own = to_arrow_type(data_type)
             kept = [each for each in found if each.type == own or not isinstance(each.value, int | Decimal)]
             types = {each.type for each in kept}
@@ -99,9 +99,7 @@ type=DataType(date32[day])))
             beside, known_type = _bind_operand(column, schema)
             if known_type != PrimitiveType("string"):
                 assert known_type is not None
-                raise InvalidPredicateError(
-                    f"column {_shown(beside)} is {_named(known_type)}, and not a string"
-                )
+                raise InvalidPredicateError(f"column {_shown(beside)} is {_named(known_type)}, not a string")
             assert isinstance(beside, Column | VariantGet)
             _bound_literal(Literal(prefix), known_type, beside)
             return StartsWith(beside, prefix)
@@ -109,9 +107,7 @@ type=DataType(date32[day])))
             beside, known_type = _bind_operand(column, schema)
             assert isinstance(beside, Column | VariantGet) and known_type is not None
             if _kind(beside, known_type) != "number":
-                raise InvalidPredicateError(
-                    f"column {_shown(beside)} is {_named(known_type)}, and not a number"
-                )
+                raise InvalidPredicateError(f"column {_shown(beside)} is {_named(known_type)}, not a number")
             return IsNan(beside)
         case IsNull(operand):
             if isinstance(operand, Column):
@@ -131,10 +127,10 @@ type=DataType(date32[day])))
 
 
 def resolve_column(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
-    """The fields on the way to a column; see `deltaarrow.schema.resolve_path`.
+    """The fields on the path to a column; see `deltaarrow.schema.resolve_path`.
 
     Raises:
-        InvalidPredicateError: there is no such column.
+        InvalidPredicateError: the column does not exist.
     """
     try:
         return resolve_path(schema, path)
@@ -143,11 +139,11 @@ def resolve_column(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]
 
 
 def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
-    """The literal as it is compared with a column of a type.
+    """Convert a literal for comparison with a column of a type.
 
     Returns:
-        A literal of the column's Arrow type where that holds the value exactly; the value under a type
-        of its own where it does not; None where the two cannot be compared.
+        A literal of the column's Arrow type if that holds the value exactly; the value with a type of its own
+        if not; None if the two cannot be compared.
     """
     if not isinstance(data_type, PrimitiveType):
         return None
@@ -171,9 +167,9 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
 
 
 def compares_own_types(predicate: Predicate, schema: StructType) -> bool:
-    """Whether a bound predicate compares columns with values of their own types, and does nothing else.
+    """Whether a bound predicate only compares columns with values of their own types.
 
-    Between other types engines round in ways of their own, or refuse.
+    Between different types, engines round in different ways, or refuse.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> schema = Schema([Field("a", "decimal(3,1)")])
@@ -200,7 +196,7 @@ def _own_type(path: Sequence[str], schema: StructType) -> pa.DataType:
 
 
 def is_lossless_cast(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a cast of Arrow types keeps every value, and with it the outcome of every comparison."""
+    """Whether a cast of Arrow types keeps every value, and so the result of every comparison."""
     types = pa.types
     if source == target:
         return True
@@ -229,7 +225,7 @@ def _bind_operand(operand: Operand, schema: StructType) -> tuple[Operand, DataTy
 def _bind_variant(part: VariantGet, schema: StructType) -> VariantGet:
     column, data_type = _bind_column(part.variant, schema, comparable=False)
     if data_type != PrimitiveType("variant"):
-        raise InvalidPredicateError(f"column {_shown(column)} is {_named(data_type)}, and not a variant")
+        raise InvalidPredicateError(f"column {_shown(column)} is {_named(data_type)}, not a variant")
     return VariantGet(column, part.json_path, part.type)
 
 
@@ -253,14 +249,16 @@ def _bound_literal(literal: Literal, data_type: DataType, beside: Operand) -> Li
 def _ensure_same_kind(
     left: Operand, left_type: DataType | None, right: Operand, right_type: DataType | None
 ) -> None:
-    """Raise where a comparison would cast one of two columns, or of two literals, as the engine sees fit."""
+    """Raise if a comparison would need an implicit cast, which engines choose differently."""
     kinds = {_kind(left, left_type), _kind(right, right_type)} - {None}
     if len(kinds) > 1:
-        raise InvalidPredicateError(f"{_shown(left)} cannot be compared with {_shown(right)} without a cast")
+        raise InvalidPredicateError(
+            f"{_shown(left)} cannot be compared with {_shown(right)}: cast one of them"
+        )
 
 
 def _kind(operand: Operand, data_type: DataType | None) -> str | None:
-    """What an operand is compared as; None for what is not known, or fits anything."""
+    """The kind of value an operand is compared as; None if unknown, or if it fits anything."""
     if isinstance(operand, Literal):
         for kind, types in _LITERAL_KINDS.items():
             if isinstance(operand.value, types):
@@ -284,7 +282,7 @@ def _named(data_type: DataType) -> str:
 
 
 def _number(value: LiteralValue) -> int | float | Decimal | None:
-    """The value as a number; texts count, as they do beside a number in Spark, and booleans do not."""
+    """The value as a number; texts count, as they do beside a number in Spark, booleans do not."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -300,7 +298,7 @@ def _as_integer(literal: Literal, data_type: PrimitiveType) -> Literal | None:
     if number is None or (isinstance(number, Decimal) and not number.is_finite()):
         return None
     if isinstance(number, float) and not abs(number) <= _EXACT_IN_DOUBLE:
-        # Rounding decides what it equals: that is left to the comparison.
+        # Rounding decides what it equals, so the comparison stays as it is.
         return Literal(number, literal.type)
     bound = 1 << (_INTEGER_BITS[data_type.type] - 1)
     if number == int(number) and -bound <= number < bound:
@@ -316,7 +314,7 @@ def _as_float(literal: Literal, data_type: PrimitiveType) -> Literal | None:
         value = float(number)
     except OverflowError:
         return None
-    # A float column meets a number that a float does not hold exactly as a double.
+    # A number that a float cannot hold exactly is compared with a float column as a double.
     single = data_type.type == "float" and (value != value or ctypes.c_float(value).value == value)
     return Literal(value, pa.float32() if single else pa.float64())
 
@@ -348,7 +346,7 @@ def _as_binary(literal: Literal, _data_type: PrimitiveType) -> Literal | None:
 
 
 def _utf8(text: str) -> bytes | None:
-    """The bytes of a text; None for one with half of a surrogate pair, which no column holds."""
+    """The bytes of a text; None if it contains a lone surrogate, which no column holds."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -379,7 +377,7 @@ def _as_timestamp(literal: Literal, _data_type: PrimitiveType) -> Literal | None
         return None
     try:
         utc = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
-    except OverflowError:  # outside of the years 1 to 9999 in UTC
+    except OverflowError:  # outside the years 1 to 9999 in UTC
         return None
     return Literal(utc, pa.timestamp("us", "UTC"))
 
@@ -390,7 +388,7 @@ def _as_timestamp_ntz(literal: Literal, _data_type: PrimitiveType) -> Literal | 
 
 
 def _time(value: LiteralValue) -> datetime.datetime | None:
-    """The value as a time: a date is its midnight, a text what it spells."""
+    """The value as a time: a date gives its midnight, a text is parsed."""
     if isinstance(value, str):
         try:
             return parse_timestamp(value)

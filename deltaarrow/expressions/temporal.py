@@ -1,9 +1,8 @@
-"""Dates and times out of texts, in the forms that Spark casts a string from.
+"""Dates and times from texts, in the forms from which Spark casts a string.
 
-A date is ``y-m-d``, with one or two digits for month and day. A timestamp adds a time after a ``T`` or
-a space, of which what is below a
-microsecond is dropped, and possibly a zone: ``Z``, ``UTC`` or an offset. What Spark takes beyond
-that (region names, years of more than four digits) has no value in Python and is refused.
+A date is ``y-m-d``, with one or two digits for month and day. A timestamp adds a time after a ``T`` or a
+space, without digits below a microsecond, and possibly a zone: ``Z``, ``UTC`` or an offset. Further forms of
+Spark (region names, years of more than four digits) have no Python value and are refused.
 """
 
 import datetime
@@ -18,25 +17,25 @@ _TIMESTAMP = rf"\s*{_DATE}(?:[T ]{_TIME}(?:{_ZONE})?)?\s*"
 
 
 def parse_date(text: str) -> datetime.date:
-    """The date that a text spells; a time after it must be midnight.
+    """Parse a date; a time after it must be midnight.
 
     Raises:
-        ValueError: it spells none.
+        ValueError: the text is not a date.
 
     >>> parse_date("2020-2-29")
     datetime.date(2020, 2, 29)
     """
     parsed = parse_timestamp(text)
     if parsed.time() != datetime.time() or parsed.tzinfo is not None:
-        raise ValueError(f"{text!r} is a time and not a date")
+        raise ValueError(f"{text!r} is a time, not a date")
     return parsed.date()
 
 
 def parse_timestamp(text: str) -> datetime.datetime:
-    """The time that a text spells: in UTC where it names a zone, else without one.
+    """Parse a time: in UTC if the text names a zone, else without zone.
 
     Raises:
-        ValueError: it spells none, or one outside of the years 1 to 9999.
+        ValueError: the text is not a time, or one outside the years 1 to 9999.
 
     >>> parse_timestamp("2020-01-01T00:30:00.5+01:00").isoformat()
     '2019-12-31T23:30:00.500000+00:00'

@@ -1,4 +1,4 @@
-"""Predicate trees as pyarrow expressions, which compare NaN as the tree does."""
+"""Predicate trees as pyarrow expressions, with the tree's comparison of NaN."""
 
 import math
 import operator
@@ -47,7 +47,7 @@ _OPERATORS: dict[str, _Connective] = {
 
 
 def column_expression(path: tuple[str, ...]) -> "pc.Expression":
-    """A column of the dataset at hand, given its path."""
+    """The dataset column with a path."""
     import pyarrow.compute as pc
 
     return pc.field(*path)
@@ -58,12 +58,12 @@ def to_arrow(
 ) -> "pc.Expression":
     """A pyarrow expression that keeps the same rows.
 
-    It is TRUE on the same rows. Where it makes no difference to that, it may be FALSE instead of NULL,
-    because pyarrow prunes fragments by a plain ``is_in`` better than by the one that knows NULL.
+    It is TRUE on the same rows. On other rows it may be FALSE instead of NULL, because pyarrow prunes
+    fragments better by a plain ``is_in`` than by the one that knows NULL.
 
     Args:
         predicate: a tree without `Opaque` parts.
-        column: the expression of a column, given its path.
+        column: returns the expression of a column for its path.
 
     Raises:
         InvalidPredicateError: a part is `Opaque`, or a `VariantGet`.
@@ -84,7 +84,7 @@ def to_arrow(
     def rendered(node: Predicate, exact: bool) -> pc.Expression:
         match node:
             case Compare(op, left, Literal(float() as value)) if math.isnan(value):
-                # pyarrow holds NaN against what it knows of a fragment as if it were a number.
+                # pyarrow compares NaN with a fragment's bounds as if it were a number.
                 other = operand(left)
                 return pc.if_else(other.is_valid(), op == "!=", pa.scalar(None, pa.bool_()))
             case Compare(op, left, right):
@@ -122,7 +122,7 @@ def to_arrow(
 
 
 def _balanced(connective: _Connective, terms: "list[pc.Expression]") -> "pc.Expression":
-    """All terms joined in pairs: pyarrow walks an expression by recursion, and there may be thousands."""
+    """Join terms in balanced pairs: pyarrow recurses into an expression, which may have thousands."""
     if not terms:
         import pyarrow.compute as pc
 
@@ -134,12 +134,12 @@ def _balanced(connective: _Connective, terms: "list[pc.Expression]") -> "pc.Expr
 
 
 def _value_sets(values: tuple[LiteralValue, ...], arrow_type: pa.DataType | None) -> list[pa.Array]:
-    """The values as arrays, one for each type that they have."""
+    """The values as arrays, one per type."""
     by_type: dict[pa.DataType, list[LiteralValue]] = {}
     for value in values:
         if value != value:
-            continue  # pyarrow finds NaN in a set; to the tree it equals nothing
+            continue  # pyarrow finds NaN in a set; in the tree it equals nothing
         members = by_type.setdefault(literal_type(Literal(value, arrow_type)), [])
-        # pyarrow looks a zero up by its sign, and compares without.
+        # pyarrow distinguishes zeros by sign in a lookup, but not in comparisons.
         members += [0.0, -0.0] if isinstance(value, float) and value == 0 else [value]
     return [pa.array(members, member_type) for member_type, members in by_type.items()]

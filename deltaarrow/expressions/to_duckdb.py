@@ -1,8 +1,8 @@
 """Predicate trees as DuckDB SQL.
 
 DuckDB orders NaN as Spark does: equal to itself and greater than every number. So a comparison of the tree,
-which NaN meets by ``!=`` alone, leaves it out, and what spells out DuckDB's own order is a plain comparison
-again, which DuckDB hands to its Parquet reader.
+which NaN satisfies only for ``!=``, excludes it explicitly. A tree that spells out DuckDB's own order becomes
+a plain comparison again, which DuckDB passes to its Parquet reader.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _CONSTANTS = {True: "TRUE", False: "FALSE", None: "NULL::BOOLEAN"}
 
 
 def column_sql(path: tuple[str, ...]) -> str:
-    """A column of the relation at hand as DuckDB SQL, a field of a struct by `struct_extract`.
+    """A column as DuckDB SQL; a struct field is read with `struct_extract`.
 
     >>> print(column_sql(("a", "it's")))
     struct_extract("a", 'it''s')
@@ -54,17 +54,17 @@ def column_sql(path: tuple[str, ...]) -> str:
 
 
 def to_duckdb(predicate: Predicate, column: Callable[[tuple[str, ...]], str] = column_sql) -> str:
-    """The predicate as a boolean DuckDB expression of the same value on every row.
+    """The predicate as a boolean DuckDB expression with the same value on every row.
 
-    Literals are compared as they are typed, so bind the predicate to the table's schema first.
+    Literals are compared in their own types, so bind the predicate to the table's schema first.
 
     Args:
         predicate: a tree without `Opaque` parts.
-        column: the SQL of a column, given its path.
+        column: returns the SQL of a column for its path.
 
     Raises:
-        InvalidPredicateError: a part is `Opaque`, is a `VariantGet`, or is a cast (`bind` removes
-            those that lose nothing).
+        InvalidPredicateError: a part is `Opaque`, a `VariantGet` or a cast (`bind` removes lossless
+            casts).
 
     >>> print(to_duckdb(Not(Compare("=", Column(("a",)), Literal("x")))))
     (NOT ("a" = 'x'))

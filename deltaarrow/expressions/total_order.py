@@ -1,20 +1,20 @@
-"""Comparisons of floating point numbers as SQL engines make them, spelled out in the predicate tree.
+"""SQL's comparisons of floating point numbers, spelled out in the predicate tree.
 
-`Compare` and `IsIn` compare as IEEE 754 does: every comparison with NaN is FALSE, except ``!=``. To Spark,
-DuckDB and Polars NaN equals itself and is greater than every number. Who makes a tree of their SQL says so:
+`Compare` and `IsIn` compare as IEEE 754 does: every comparison with NaN is FALSE, except ``!=``. In Spark,
+DuckDB and Polars, NaN equals itself and is greater than every number. Trees of their SQL spell this out:
 
 =================  =========================================================
 in SQL             in the tree
 =================  =========================================================
-``d > 2``          ``d > 2 OR isnan(d)``, and so ``>=``
-``d = NaN``        ``isnan(d)``; the other operators by ``isnan`` as well
+``d > 2``          ``d > 2 OR isnan(d)``, likewise ``>=``
+``d = NaN``        ``isnan(d)``; the other operators use ``isnan`` too
 ``d IN (1, NaN)``  ``d IN (1) OR isnan(d)``
-``d = e``          ``d = e OR (isnan(d) AND isnan(e))``, and ``!=`` is NOT of that
+``d = e``          ``d = e OR (isnan(d) AND isnan(e))``, and ``!=`` is its NOT
 ``d > e``          ``d > e OR (isnan(d) AND NOT isnan(e))``
 ``d >= e``         ``d >= e OR (isnan(d) AND e IS NOT NULL)``
 =================  =========================================================
 
-Each has the value of the SQL on every row, NULL included, so NOT of it has as well.
+Each has the value of the SQL on every row, NULL included, and so does its NOT.
 """
 
 import math
@@ -45,7 +45,7 @@ __all__ = ["in_total_order", "is_in_total_order", "ordered"]
 
 
 def ordered(op: CompareOp, left: Column | VariantGet, right: Column | VariantGet | Literal) -> Predicate:
-    """The comparison of a floating point column with another, or with a number, in the order of SQL engines.
+    """Compare a floating point column with another one, or with a number, in the order of SQL engines.
 
     >>> ordered(">=", Column(("d",)), Literal(2.0))
     Or(operands=(Compare(op='>=', left=Column(path=('d',)), right=Literal(value=2.0, type=None)), \
@@ -75,7 +75,7 @@ def _of_columns(op: CompareOp, left: Column | VariantGet, right: Column | Varian
 
 
 def is_in_total_order(predicate: Predicate) -> Compare | None:
-    """The comparison that SQL engines make as the predicate spells out; None for any other predicate."""
+    """The SQL comparison that a predicate spells out; None for any other predicate."""
     match predicate:
         case Or((Compare(op, Column() as left, (Column() | Literal()) as right), _)):
             return Compare(op, left, right) if predicate == ordered(op, left, right) else None
@@ -83,15 +83,15 @@ def is_in_total_order(predicate: Predicate) -> Compare | None:
 
 
 def in_total_order(predicate: Predicate, schema: StructType) -> Predicate:
-    """What an engine that holds NaN equal to itself and greatest means by a predicate, spelled out.
+    """Spell out what a predicate means in an engine where NaN equals itself and is the greatest number.
 
-    Columns that the schema does not have are left as they are.
+    Columns missing from the schema are left as they are.
     """
     match predicate:
         case And(operands) | Or(operands):
             return type(predicate)(tuple(in_total_order(each, schema) for each in operands))
         case Not(Compare(op, left, right)) if _float_column(left, schema) and isinstance(right, Literal):
-            # In an order that every value has its place in, NOT turns a comparison round.
+            # In a total order, NOT inverts a comparison.
             return in_total_order(Compare(NEGATED[op], left, right), schema)
         case Not(operand):
             return Not(in_total_order(operand, schema))
@@ -111,7 +111,7 @@ def in_total_order(predicate: Predicate, schema: StructType) -> Predicate:
 
 
 def _float_column(operand: Operand, schema: StructType) -> Column | VariantGet | None:
-    """The column of floating point numbers that an operand is, or is cast from without loss."""
+    """The floating point column that an operand is, or is losslessly cast from."""
     if isinstance(operand, VariantGet):
         return operand if operand.type in FLOATING else None
     column = operand.operand if isinstance(operand, Cast) else operand

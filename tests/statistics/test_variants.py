@@ -241,7 +241,7 @@ def test_what_is_refused(condition, message):
 def test_rows_are_not_chosen_by_parts_of_variants(condition):
     predicate = predicate_of(condition, SCHEMA)
     for render in (to_arrow, to_duckdb):
-        with pytest.raises(InvalidPredicateError, match="chooses files and not rows"):
+        with pytest.raises(InvalidPredicateError, match="selects files, not rows"):
             render(predicate)
 
 
