@@ -1,7 +1,7 @@
 """Partition values: their text in the log, their folders and their literals.
 
-Implements *Partition Value Serialization* of PROTOCOL.md; `deltaarrow.partitions.values` draws the
-way of a value through its spellings.
+Chapter *Partition Value Serialization* of the protocol; `deltaarrow.partitions.values` draws the conversions
+of a value.
 """
 
 from typing import TYPE_CHECKING

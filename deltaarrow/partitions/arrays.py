@@ -1,7 +1,7 @@
-"""Columns of partition values: many texts at once, each different one parsed once.
+"""Columns of partition values, parsed in bulk: each distinct text once.
 
-The arrays are built from buffers: `pyarrow.array` over Python values would import pandas where it
-is installed, and this is on the way of every read of a partitioned table.
+The arrays are built from buffers, because `pyarrow.array` over Python values imports pandas if it is
+installed, and every read of a partitioned table comes through here.
 """
 
 import pyarrow as pa
@@ -16,16 +16,16 @@ __all__ = ["parse_partition_values"]
 def parse_partition_values(
     texts: pa.Array | pa.ChunkedArray, data_type: PrimitiveType, column: str = ""
 ) -> pa.Array:
-    """The values that a column of texts from ``partitionValues`` stands for.
+    """Parse a column of texts from ``partitionValues``.
 
     Args:
         texts: strings.
         data_type: the type of the partition column.
-        column: its name, for the message of an error.
+        column: its name, for error messages.
 
     Raises:
-        CorruptLogError: a text is no value of that type.
-        UnsupportedFeatureError: as `parse_partition_value`.
+        CorruptLogError: a text is not a value of that type.
+        UnsupportedFeatureError: as for `parse_partition_value`.
 
     >>> parse_partition_values(pa.array(["1", None, "1"]), PrimitiveType("long")).to_pylist()
     [1, None, 1]

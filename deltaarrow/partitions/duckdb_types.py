@@ -1,4 +1,4 @@
-"""The types of partition values in DuckDB."""
+"""The DuckDB types of partition values."""
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import PrimitiveType
@@ -22,13 +22,15 @@ _DUCKDB_TYPES = {
 
 
 def duckdb_type(data_type: PrimitiveType) -> str:
-    """The DuckDB type that holds the values of a type that tables are partitioned by.
+    """The DuckDB type for values of a partition column type.
 
     Raises:
-        UnsupportedFeatureError: tables cannot be partitioned by that type.
+        UnsupportedFeatureError: the type cannot partition a table.
     """
     if data_type.decimal:
         return "DECIMAL({},{})".format(*data_type.decimal)
     if data_type.type not in _DUCKDB_TYPES:
-        raise UnsupportedFeatureError(f"{data_type.type} cannot be partitioned by", feature=data_type.type)
+        raise UnsupportedFeatureError(
+            f"a column of type {data_type.type} cannot partition a table", feature=data_type.type
+        )
     return _DUCKDB_TYPES[data_type.type]

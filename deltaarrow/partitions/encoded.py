@@ -1,7 +1,7 @@
-"""The values of one partition column in many files: each different text once, and a code for each file.
+"""The values of one partition column in many files, dictionary-encoded: distinct texts, and a code per file.
 
-Files are many and texts are few, so a condition on a partition column is evaluated once for each text, and a
-file has the verdict of its text (PROTOCOL.md, *Partition Value Serialization*).
+Files are many and texts are few, so a condition on a partition column is evaluated once per text, and a file
+takes the verdict of its text (chapter *Partition Value Serialization* of the protocol).
 """
 
 import contextlib
@@ -21,32 +21,32 @@ from deltaarrow.schema import PrimitiveType, to_arrow_type
 __all__ = ["EncodedPartitionValues", "TypedTexts"]
 
 _NULL, _UNTOLD, _NO_FILE = 0, 1, 2
-"""Places, behind the texts, of the codes that stand for no text."""
+"""Offsets, after the number of texts, of codes without a text."""
 
 _ROWS_AT_ONCE = 1 << 16
 _MOST_SHORT = 1 << 15
-"""So many texts are numbered by two bytes."""
+"""With up to this many texts, codes take two bytes."""
 
 
 @dataclass(frozen=True)
 class TypedTexts:
-    """What the texts stand for as values of one type."""
+    """The texts as values of one type."""
 
     values: pa.Array
-    """A value for each text, NULL where the text is NULL or unreadable."""
+    """One value per text, NULL if the text is NULL or unreadable."""
 
     is_readable: np.ndarray
-    """Whether each text is a value of the type, or NULL; whoever reads the file reports one that is not."""
+    """Whether each text is a value of the type, or NULL; reading the file reports an unreadable one."""
 
 
 @dataclass(frozen=True)
 class EncodedPartitionValues:
-    """The texts of a partition column, and the code of each row of a list of file actions.
+    """The texts of a partition column, and one code per row of a list of file actions.
 
     Attributes:
-        texts: the different texts, without NULL.
+        texts: the distinct texts, without NULL.
         codes: for each row the number of its text; ``len(texts)`` for NULL, one more for a file whose
-            partition values do not mention the column, two more for a row without a file.
+            partition values lack the column, two more for a row without a file.
     """
 
     texts: pa.Array
@@ -58,8 +58,8 @@ class EncodedPartitionValues:
         """Encode the entries of a column in batches of ``partitionValues``.
 
         Args:
-            batches: the maps of the rows, from physical names to texts, each batch with a mask of the rows
-                that are files; None where all are.
+            batches: the maps of the rows, from physical names to texts; each batch has a mask of the rows
+                that are files, or None if all are.
             name: the physical name of the column.
 
         >>> rows = [[("p", "a")], [("p", None)], [], [("p", "a")]]
@@ -83,7 +83,7 @@ class EncodedPartitionValues:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Approximate memory in bytes."""
         return int(self.codes.nbytes + 4 * self.texts.nbytes)
 
     def take(self, rows: np.ndarray) -> "EncodedPartitionValues":
@@ -91,13 +91,13 @@ class EncodedPartitionValues:
         return EncodedPartitionValues(self.texts, self.codes[rows], self._typed)
 
     def typed(self, data_type: PrimitiveType) -> TypedTexts:
-        """Return what the texts stand for; each text is parsed once, whatever asks."""
+        """Return the texts as typed values; each text is parsed only once."""
         if data_type not in self._typed:
             self._typed[data_type] = _typed(self.texts, data_type)
         return self._typed[data_type]
 
     def spread(self, of_texts: np.ndarray, *, of_null: bool, of_untold: bool) -> np.ndarray:
-        """Return the verdict of each row, given those of the texts; it is False where there is no file.
+        """Return the verdict of each row, given those of the texts; it is False for a row without a file.
 
         >>> texts = EncodedPartitionValues(pa.array(["a", "b"]), np.array([1, 0, 2, 3, 4]))
         >>> texts.spread(np.array([True, False]), of_null=False, of_untold=True).tolist()
@@ -105,14 +105,14 @@ class EncodedPartitionValues:
         """
         verdicts = np.concatenate([of_texts, [of_null, of_untold, False]])
         found = np.empty(len(self.codes), bool)
-        for start in range(0, len(found), _ROWS_AT_ONCE):  # numpy looks up by eight bytes a row
+        for start in range(0, len(found), _ROWS_AT_ONCE):  # numpy converts indices to eight bytes per row
             rows = slice(start, start + _ROWS_AT_ONCE)
             found[rows] = verdicts.take(self.codes[rows])
         return found
 
 
 def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dict[str, int]) -> np.ndarray:
-    """The codes of a batch; ``~_NULL``, ``~_UNTOLD`` and ``~_NO_FILE`` for what is no text."""
+    """The codes of a batch; ``~_NULL``, ``~_UNTOLD`` and ``~_NO_FILE`` for rows without a text."""
     codes = np.full(len(maps), ~_UNTOLD, np.int32)
     offsets = raw_numbers(maps.offsets)
     entries = slice(offsets[0], offsets[-1])
@@ -126,7 +126,7 @@ def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dic
             rows, texts = rows[found], texts[found]
             is_text = None if is_text is None else is_text[found]
         known = texts if is_text is None else texts[is_text]
-        # The dictionary may hold the texts of other columns as well.
+        # The dictionary may also hold texts of other columns.
         used = np.flatnonzero(np.bincount(known, minlength=1))
         numbers = np.zeros(len(items.dictionary) + 1, np.int32)
         if len(known):
@@ -134,7 +134,7 @@ def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dic
             numbers[used] = [places.setdefault(text, len(places)) for text in listed]
         codes[rows] = numbers[texts] if is_text is None else np.where(is_text, numbers[texts], ~_NULL)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
-            # A file with two values of one column: which one counts is for whoever reads it.
+            # A file with two values of one column: its reader decides which counts.
             codes[rows[1:][rows[1:] == rows[:-1]]] = ~_UNTOLD
     if is_file is not None:
         codes[~is_file] = ~_NO_FILE
@@ -146,7 +146,7 @@ def _dictionary(texts: pa.Array) -> pa.DictionaryArray:
 
 
 def _rows(offsets: np.ndarray) -> np.ndarray:
-    """The row of each entry of maps."""
+    """The row of each map entry."""
     counts = np.diff(offsets)
     rows = np.arange(len(counts))
     return rows if (counts == 1).all() else np.repeat(rows, counts)

@@ -1,8 +1,8 @@
-"""Floating-point numbers as Java's ``Double.toString`` and ``Float.toString`` spell them, since Spark does.
+"""Floating-point numbers in the format of Java's ``Double.toString`` and ``Float.toString``, as in Spark.
 
-Plain digits from 0.001 up to ten million, one digit before the point and an ``E`` outside; the fewest
-digits that tell the number from its neighbours, but at least one on each side of the point. (Java
-before 19 at times writes more digits than that; they read back to the same number.)
+Plain digits from 0.001 up to ten million; outside that range one digit before the point and an ``E``. As few
+digits as identify the number, but at least one on each side of the point. (Java before 19 sometimes writes
+more digits; they parse to the same number.)
 """
 
 import math
@@ -24,7 +24,7 @@ def render_double(value: float) -> str:
 
 
 def render_float(value: float) -> str:
-    """The text of a float, which is a number of 32 bits.
+    """The text of a 32-bit float.
 
     >>> [render_float(each) for each in (0.1, 1e10, 1.4e-45)]
     ['0.1', '1.0E10', '1.4E-45']
@@ -41,7 +41,7 @@ def _render(value: np.float64 | np.float32) -> str:
         return np.format_float_positional(value, unique=True, trim="0")
     mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="0").partition("e")
     if mantissa.endswith(".0"):
-        # Where one digit would do, Java takes the nearest of all numbers of two digits.
+        # If one digit suffices, Java takes the nearest number of two digits.
         nearest = f"{float(value):.1e}"
         if type(value)(nearest) == value:
             mantissa, _, exponent = nearest.partition("e")

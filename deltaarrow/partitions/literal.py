@@ -1,4 +1,4 @@
-"""Partition values as typed constants, in DuckDB's SQL and in Arrow."""
+"""Partition values as typed constants in DuckDB's SQL and in Arrow."""
 
 import datetime as dt
 from typing import Any
@@ -14,15 +14,15 @@ __all__ = ["partition_literal_sql", "partition_scalar"]
 
 
 def partition_literal_sql(value: Any, data_type: PrimitiveType) -> str:
-    """A DuckDB expression that is this value and has exactly the column's type.
+    """A DuckDB expression with this value and exactly the column's type.
 
     Args:
-        value: what `parse_partition_value` returns for the type.
+        value: a value as `parse_partition_value` returns it for the type.
         data_type: the type of the column.
 
     Raises:
-        UnsupportedFeatureError, TypeError, ValueError: as `render_partition_value`, except that
-            binaries of any bytes are taken.
+        UnsupportedFeatureError, TypeError, ValueError: as for `render_partition_value`, except that any
+            binary value is accepted.
 
     >>> partition_literal_sql(None, PrimitiveType("long"))
     'CAST(NULL AS BIGINT)'

@@ -1,8 +1,8 @@
-"""Folder names of partitioned tables, as Hive and Spark spell them.
+"""Folder names of partitioned tables, in the format of Hive and Spark.
 
-``a=1/ts=2026-01-01 00%3A00%3A00/b=__HIVE_DEFAULT_PARTITION__``: for people and for tools that look
-at folders. Delta reads values from the log alone (PROTOCOL.md, *Partition Value Serialization*), and
-tables with column mapping or `delta.randomizeFilePrefixes` have folders of random names instead.
+``a=1/ts=2026-01-01 00%3A00%3A00/b=__HIVE_DEFAULT_PARTITION__``: for people, and for tools that look at
+folders. Delta reads values only from the log (chapter *Partition Value Serialization* of the protocol).
+Tables with column mapping or `delta.randomizeFilePrefixes` have randomly named folders instead.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ from deltaarrow.schema import PrimitiveType
 __all__ = ["DEFAULT_PARTITION", "escape_path_name", "partition_folder", "random_prefix"]
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of NULL, and of the empty string."""
+"""The folder of NULL and of the empty string."""
 
 _ESCAPES = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F, *b"\"#%'*/:=?\\{[]^")}
 _ALPHANUMERIC = string.ascii_letters + string.digits
@@ -26,14 +26,14 @@ _ALPHANUMERIC = string.ascii_letters + string.digits
 def partition_folder(values: Mapping[str, Any], types: Mapping[str, PrimitiveType]) -> str:
     """The folder, relative to the table, of files with these partition values.
 
-    The name is not percent-encoded as a URI; ``add.path`` is, on top of this.
+    The name is not percent-encoded as a URI; ``add.path`` encodes it additionally.
 
     Args:
         values: Python values by column, in the order of the partition columns.
         types: the types of the columns.
 
     Raises:
-        UnsupportedFeatureError, TypeError, ValueError: as `render_partition_value`.
+        UnsupportedFeatureError, TypeError, ValueError: as for `render_partition_value`.
 
     >>> partition_folder({"a": 1, "b": "x/y"}, {"a": PrimitiveType("long"), "b": PrimitiveType("string")})
     'a=1/b=x%2Fy'
@@ -45,16 +45,16 @@ def partition_folder(values: Mapping[str, Any], types: Mapping[str, PrimitiveTyp
 
 
 def random_prefix(length: int = 2) -> str:
-    """A folder name of so many letters and digits, which spreads files over a store's key space.
+    """A random folder name of letters and digits, which spreads files over a store's key space.
 
     Args:
-        length: the table property `delta.randomPrefixLength`.
+        length: the number of characters, from the table property `delta.randomPrefixLength`.
     """
     return "".join(secrets.choice(_ALPHANUMERIC) for _ in range(length))
 
 
 def escape_path_name(name: str) -> str:
-    """A name with the characters escaped that Hive escapes in folder names; all others stay raw.
+    """A name with the characters escaped that Hive escapes in folder names; the others are unchanged.
 
     >>> escape_path_name("10:30 é")
     '10%3A30 é'
@@ -65,6 +65,6 @@ def escape_path_name(name: str) -> str:
 def _text(value: Any, data_type: PrimitiveType) -> str | None:
     text = render_partition_value(value, data_type)
     if data_type.type == "timestamp" and text is not None:
-        # Local text, of a session in UTC.
+        # Local time in a session whose time zone is UTC.
         return render_timestamp(value.astimezone(dt.UTC))
     return text

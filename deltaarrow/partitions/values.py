@@ -1,18 +1,18 @@
-"""A partition value and its text in the log (PROTOCOL.md, *Partition Value Serialization*).
+"""A partition value and its text in the log: chapter *Partition Value Serialization* of the protocol.
 
-A value's way through its spellings::
+The conversions of a value::
 
     row        2026-01-01 00:00:00.5 UTC           what the user sees
      │  render_partition_value
-    log        "2026-01-01T00:00:00.500000Z"       add.partitionValues, what counts
+    log        "2026-01-01T00:00:00.500000Z"       add.partitionValues, the value that counts
      │  parse_partition_value(s)
-    row        the same again
+    row        the same value
 
     row        2026-01-01 00:00:00.5 UTC
      │  partition_folder
-    path       ts=2026-01-01 00%3A00%3A00.5        for people; nobody reads values from it
+    path       ts=2026-01-01 00%3A00%3A00.5        for people; never parsed
 
-What is written is what Spark writes, what is read is every text that was seen and that Spark reads
+Written texts are those of Spark. Read is every text that tables are known to contain and that Spark reads
 without changing the value:
 
 =============  =====================================  =============================================
@@ -30,10 +30,10 @@ timestamp      2026-01-01T00:00:00.500000Z            local text 2026-01-01 00:0
 timestamp_ntz  2026-01-01 00:00:00.5                  2026-01-01T00:00:00.5, a zone (left out)
 =============  =====================================  =============================================
 
-Of a binary value that is not UTF-8 Spark stores U+FFFD for such bytes, and reads that from then on.
-Blanks around a value other than a string are ignored. An absent value and, except for strings and
-binaries, an empty one is NULL. Spark reads any other text as NULL; here it is an error, because a
-row of that file would show NULL for a value that somebody wrote.
+If a binary value is not UTF-8, Spark stores U+FFFD for the bytes that are not, and reads that afterwards.
+Spaces around a value other than a string are ignored. A missing value is NULL and, except for strings and
+binaries, so is an empty one. Spark reads any other text as NULL; here it is an error, because a row of that
+file would show NULL for a value that was written.
 """
 
 import datetime as dt
@@ -72,19 +72,19 @@ _MAX_DIGITS = 38
 
 
 def parse_partition_value(text: str | None, data_type: PrimitiveType, column: str = "") -> Any:
-    """The value that a text in ``partitionValues`` stands for.
+    """Parse a text from ``partitionValues``.
 
     Args:
         text: the text, None for NULL.
         data_type: the type of the column.
-        column: its name, for the message of an error.
+        column: its name, for error messages.
 
     Returns:
         A str, bytes, bool, int, float, Decimal, date or datetime (aware and in UTC for
         ``timestamp``, naive for ``timestamp_ntz``), or None.
 
     Raises:
-        CorruptLogError: the text is no value of that type.
+        CorruptLogError: the text is not a value of that type.
         UnsupportedFeatureError: a date before year 1 or after year 9999, or a type that cannot
             partition a table.
 
@@ -108,14 +108,16 @@ def parse_partition_value(text: str | None, data_type: PrimitiveType, column: st
             return _PARSERS[name](stripped)
     except (ValueError, LookupError, ArithmeticError, OSError) as error:
         raise CorruptLogError(f"{_where(column)}the text {text!r} is not a {name}") from error
-    raise UnsupportedFeatureError(f"{_where(column)}{name} cannot be partitioned by", feature=name)
+    raise UnsupportedFeatureError(
+        f"{_where(column)}a column of type {name} cannot partition a table", feature=name
+    )
 
 
 def render_partition_value(value: Any, data_type: PrimitiveType) -> str | None:
-    """The text for ``partitionValues`` in a new action, as Spark writes it.
+    """Render the text for ``partitionValues`` in a new action, as Spark writes it.
 
     Args:
-        value: what `parse_partition_value` returns for the type.
+        value: a value as `parse_partition_value` returns it for the type.
         data_type: the type of the column.
 
     Returns:
@@ -124,7 +126,7 @@ def render_partition_value(value: Any, data_type: PrimitiveType) -> str | None:
     Raises:
         UnsupportedFeatureError: a binary value that is not UTF-8 (Spark corrupts those), or a type
             that cannot partition a table.
-        TypeError, ValueError: the value is not one of that type.
+        TypeError, ValueError: the value is not of that type.
 
     >>> render_partition_value(1e7, PrimitiveType("double"))
     '1.0E7'
@@ -137,7 +139,7 @@ def render_partition_value(value: Any, data_type: PrimitiveType) -> str | None:
     if name in _INTEGER_BITS:
         return _render_integer(value, _INTEGER_BITS[name])
     if name not in _RENDERERS:
-        raise UnsupportedFeatureError(f"{name} cannot be partitioned by", feature=name)
+        raise UnsupportedFeatureError(f"a column of type {name} cannot partition a table", feature=name)
     kind, render = _RENDERERS[name]
     if not isinstance(value, kind) or (name == "date" and isinstance(value, dt.datetime)):
         raise TypeError(f"{value!r} is not a {name}")
@@ -145,7 +147,7 @@ def render_partition_value(value: Any, data_type: PrimitiveType) -> str | None:
 
 
 def render_timestamp(value: dt.datetime) -> str:
-    """A date and time of day with a blank between them and no more decimals than needed.
+    """A date and a time of day, separated by a space, with no more decimals than needed.
 
     >>> render_timestamp(dt.datetime(2026, 1, 1, 0, 0, 0, 500000))
     '2026-01-01 00:00:00.5'
@@ -186,7 +188,7 @@ def _render_decimal(value: object, precision: int, scale: int) -> str:
 
 
 def _fit(value: Decimal, precision: int, scale: int) -> Decimal:
-    """The same value with exactly `scale` decimals; Spark knows no negative zero."""
+    """The same value with exactly `scale` decimals; Spark has no negative zero."""
     if not value.is_finite() or (value and value.adjusted() >= precision - scale):
         raise ValueError(f"{value} does not fit decimal({precision},{scale})")
     try:
@@ -228,7 +230,7 @@ def _parse_date(text: str) -> dt.date:
 
 def _parse_timestamp_ntz(text: str) -> dt.datetime:
     wall, zone = _parse_wall_time(text)
-    _zone(zone)  # left out, as in Spark: the time on the wall is the value; but it must be one
+    _zone(zone)  # the zone must be valid, but is ignored as in Spark: the value is the wall time
     return wall
 
 
@@ -275,7 +277,7 @@ def _year(text: str) -> int:
 
 def _unsupported_year(text: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"the partition value {text!r} is outside of the years 1 to 9999",
+        f"the partition value {text!r} is outside the years 1 to 9999",
         feature="dates outside of years 1 to 9999",
     )
 
