@@ -1,3 +1,3 @@
-"""What the package needs of the process that it runs in: caches, locks, imports, the clock."""
+"""Process-wide services: caches, locks, lazy imports, the clock."""
 
 __all__: list[str] = []

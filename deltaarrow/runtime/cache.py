@@ -1,7 +1,7 @@
-"""The caches of the process: what was read of logs and data files, within one budget of bytes.
+"""The caches of the process: content of logs and data files, within one budget of bytes.
 
-Every cache is a `CacheSpace`. Together they hold what `set_cache_limit` allows; the least recently used entry
-goes first.
+Every cache is a `CacheSpace`. Together they hold at most what `set_cache_limit` allows; the least recently
+used entry is dropped first.
 """
 
 import itertools
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 _DEFAULT_LIMIT = 256 << 20
 _MOST_OF_LIMIT = 1 / 4
-"""One entry takes no more of the budget, or all others would go for it."""
+"""One entry takes at most this share of the budget, so that it cannot displace all others."""
 _LIMIT = re.compile(r"([0-9]+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 
@@ -44,11 +44,11 @@ def _size_of(entry: _Entry) -> int:
 _cache = _Cache(_DEFAULT_LIMIT)
 _numbers = itertools.count()
 _closed: deque[int] = deque()
-"""Spaces whose owner is gone. A finalizer may run anywhere, so the next call of `get` drops their entries."""
+"""Spaces whose owner is gone. A finalizer may run at any point, so the next `get` drops their entries."""
 
 
 class CacheSpace:
-    """What one owner keeps, under keys of its own, as long as it lives; safe to share among threads.
+    """The entries of one owner, dropped with it; keys are the owner's own; safe to share among threads.
 
     >>> space = CacheSpace()
     >>> space.find("answer", lambda: 42, nbytes=lambda value: 28)
@@ -67,7 +67,7 @@ class CacheSpace:
         make: Callable[[], Value],
         nbytes: Callable[[Value], int] = lambda value: value.nbytes,  # type: ignore[attr-defined]
     ) -> Value:
-        """Return what stands under a key; where nothing does, what `make` makes, which is kept if it fits."""
+        """Return the value of a key; if there is none, make it, and keep it if it fits."""
         known = self.get(key)
         if known is not None:
             return known  # type: ignore[no-any-return]
@@ -76,14 +76,14 @@ class CacheSpace:
         return value
 
     def put(self, key: Hashable, value: Any, nbytes: int) -> None:
-        """Keep a value of so many bytes, at least one, under a key, if it fits."""
+        """Keep a value of `nbytes` bytes, at least one, under a key if it fits."""
         cache, entry = _cache, _Entry(value, max(nbytes, 1))
         with cache.lock:
             if entry.nbytes <= cache.entries.maxsize * _MOST_OF_LIMIT:
                 cache.entries[self._number, key] = entry
 
     def get(self, key: Hashable) -> Any:
-        """Return what stands under a key; None where nothing does."""
+        """Return the value of a key; None if there is none."""
         cache = _cache
         with cache.lock:
             _let_go_of_closed(cache)
@@ -95,7 +95,7 @@ def set_cache_limit(limit: int | str = _DEFAULT_LIMIT) -> None:
     """Set how many bytes all caches of the process may hold together: ``100_000_000``, ``"512MiB"``.
 
     They hold encoded partition values, bounds, listings, footers and deletion vectors. The default is
-    256 MiB; 0 keeps nothing. What is held now is let go. `ValueError` if it is no size.
+    256 MiB; 0 keeps nothing. Current entries are dropped. `ValueError` for an invalid size.
 
     >>> set_cache_limit("1GB")
     >>> set_cache_limit()
@@ -108,11 +108,13 @@ def _parsed(limit: int | str) -> int:
     if isinstance(limit, str):
         found = _LIMIT.fullmatch(limit.strip())
         if found is None:
-            raise ValueError(f"a size is a number of bytes or a text such as '512MiB', not {limit!r}")
+            raise ValueError(
+                f"the cache limit must be a number of bytes or a text such as '512MiB', not {limit!r}"
+            )
         power = " KMGT".index(found[2].upper() or " ")
         limit = int(found[1]) * (1024 if found[3] else 1000) ** power
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ValueError(f"a size is a number of bytes from 0 on, or a text, not {limit!r}")
+        raise ValueError(f"the cache limit must be 0 or more bytes, or such a text, not {limit!r}")
     return limit
 
 
@@ -126,7 +128,7 @@ def _let_go_of_closed(cache: _Cache) -> None:
 
 
 def _start_anew_after_fork() -> None:
-    """Begin with an empty cache in a child, where another thread of the parent was perhaps changing it."""
+    """Start with an empty cache in a child: another thread of the parent may have been changing it."""
     global _cache
     _cache = _Cache(int(_cache.entries.maxsize))
 

@@ -1,4 +1,4 @@
-"""The one "now" of the package: whatever depends on the time takes a `Clock`."""
+"""The one source of "now": everything that depends on the time takes a `Clock`."""
 
 import time
 from collections.abc import Callable
@@ -10,5 +10,5 @@ Clock = Callable[[], int]
 
 
 def system_clock() -> int:
-    """Return the machine's time in milliseconds since the Unix epoch."""
+    """Return the system time in milliseconds since the Unix epoch."""
     return time.time_ns() // 1_000_000

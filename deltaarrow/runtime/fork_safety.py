@@ -1,8 +1,8 @@
-"""A cached property and a lock that work in a forked child, whatever the threads of its parent were doing.
+"""A cached property and a lock that work in a forked child, whatever the parent's threads were doing.
 
 A child has the memory of its parent but only the thread that forked. A lock that another thread held at that
-moment is never released there. `functools.cached_property` has such a lock, one for each property of a
-class, in Python 3.11.
+moment is never released there. In Python 3.11 `functools.cached_property` has such a lock, one per property
+of a class.
 """
 
 import collections
@@ -20,11 +20,11 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class cached_property(Generic[T_co]):  # noqa: N801 - the name of what it replaces
-    """A property whose value is found once and kept in the instance; it has no lock.
+class cached_property(Generic[T_co]):  # noqa: N801 - named like the class it replaces
+    """A property whose value is computed once and kept in the instance, without a lock.
 
-    Threads that ask for it at the same time may each find it. The first value that is kept is what all of
-    them get, so a value may be an object that they share, such as a cache.
+    Threads that read it at the same time may each compute it, but all get the value that was stored first. So
+    a value may be an object that they share, such as a cache.
 
     >>> class Answer:
     ...     @cached_property
@@ -51,16 +51,16 @@ class cached_property(Generic[T_co]):  # noqa: N801 - the name of what it replac
     def __get__(self, instance: object | None, owner: type | None = None) -> Self | T_co:
         if instance is None:
             return self
-        # Asked again only by a thread that came at the same time: later the instance answers by itself.
+        # Only threads that read at the same time compute again: later reads bypass this descriptor.
         value: T_co = instance.__dict__.setdefault(self._name, self._find(instance))
         return value
 
 
 class Lock:
-    """A lock that nobody holds in a child that was forked; not to be held while forking.
+    """A reentrant lock that is free in a forked child; do not hold it while forking.
 
-    What it guards is as consistent in the child as between any two steps of the thread that held it, so that
-    each of these steps has to leave something usable. Reentrant.
+    In the child, guarded data is as the holding thread left it between two of its steps, so each step must
+    leave it usable.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Lock:
         self._lock.release()
 
     def reset(self) -> None:
-        """Let nobody hold it: for a child, where those who may have held it are not."""
+        """Release the lock in a child, in which the threads that may have held it do not exist."""
         self._lock = threading.RLock()
 
 
@@ -85,9 +85,9 @@ _kept: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 def keep_in_children(value: T) -> T:
-    """Return an object that is never to be freed in a forked child, as a database without its threads.
+    """Return an object that is never freed in a forked child, such as a database without its threads.
 
-    To free DuckDB's there crashes.
+    Freeing a DuckDB database there crashes.
     """
     _kept.add(value)
     return value
@@ -95,12 +95,12 @@ def keep_in_children(value: T) -> T:
 
 _doing = threading.Condition(threading.RLock())
 _threads: collections.Counter[int] = collections.Counter()
-"""The threads that do what a fork waits for; how often, as such things are nested."""
+"""The threads in a block that forks wait for, with its nesting depth."""
 
 
 @contextlib.contextmanager
 def before_forks() -> Iterator[None]:
-    """Do what a child must not find half done, such as an import: a fork in another thread waits for it."""
+    """Run a block, such as an import, that a child must not find half done: forks elsewhere wait for it."""
     thread = threading.get_ident()
     with _doing:
         _threads[thread] += 1

@@ -9,10 +9,10 @@ __all__ = ["gc_paused"]
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause the collector while many objects are made that all stay; leave it as it was.
+    """Pause the collector while many long-lived objects are created; then restore its state.
 
-    It would go over them again and again: a fifth to a third of the time of parsing tens of thousands of
-    actions, and as much of importing a library of many classes.
+    It would scan them again and again: a fifth to a third of the time of parsing tens of thousands of
+    actions, and as much of importing a library with many classes.
     """
     if not gc.isenabled():
         yield

@@ -1,7 +1,7 @@
-"""Public names that are imported at their first use, so that `import deltaarrow` stays quick.
+"""Public names that are imported on first use, so that `import deltaarrow` stays quick.
 
-pyarrow.dataset, duckdb, polars and sqlglot cost 80 to 380 ms each; a package whose modules need one of
-them lists those modules here instead of importing them.
+pyarrow.dataset, duckdb, polars and sqlglot cost 80 to 380 ms each; a package whose modules need one of them
+lists those modules here instead of importing them.
 """
 
 import ast
@@ -18,10 +18,10 @@ __all__ = ["lazy_attributes", "lazy_package"]
 
 
 def lazy_package(package: str) -> Callable[[str], Any]:
-    """Return a module ``__getattr__`` for a package which names what it offers once.
+    """Return a module ``__getattr__`` for a package that lists its public names once.
 
     These are the names that its ``__init__.py`` imports as themselves (``from a.b import c as c``), under
-    ``TYPE_CHECKING``, where no import takes place, or not. They are ``__all__`` too.
+    ``TYPE_CHECKING``, where nothing is imported, or elsewhere. They are also its ``__all__``.
 
     >>> lazy_package("deltaarrow.table")("DeltaTable").__name__
     'DeltaTable'
@@ -56,7 +56,7 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
     def load(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        # A child that begins during an import would wait for its end forever.
+        # A child forked during an import would wait forever for it to end.
         with before_forks(), gc_paused():
             module = importlib.import_module(names[name])
         return getattr(module, name)

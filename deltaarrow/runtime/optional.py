@@ -1,4 +1,4 @@
-"""Importing an optional library, or naming the ``pip install`` that brings it."""
+"""Import of optional libraries, with the ``pip install`` command for a missing one."""
 
 import importlib
 from types import ModuleType
@@ -19,9 +19,9 @@ EXTRAS = {
 
 
 def require(module: str) -> ModuleType:
-    """Import `module`, or say which extra installs it.
+    """Import `module`; if it is missing, name the extra that installs it.
 
-    Raises `MissingDependencyError` with the exact command when the library is absent.
+    Raises `MissingDependencyError` with the exact command when the library is missing.
 
     >>> require("polars").__name__
     'polars'

@@ -92,7 +92,7 @@ def test_limits_are_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", -1, 1.5, True, None])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(ValueError, match="a size is"):
+    with pytest.raises(ValueError, match="the cache limit must be"):
         set_cache_limit(text)
 
 
