@@ -1,7 +1,6 @@
 """The actions of the Delta log as dataclasses, with their JSON and Arrow forms.
 
-This package is the only one that spells the protocol's camelCase names. Chapter "Actions" of the
-protocol.
+Only this package spells the protocol's camelCase names. Chapter "Actions" of the protocol.
 """
 
 from deltaarrow.actions.arrow import CHECKPOINT_SCHEMA, FILE_SCHEMA, REMOVE_SCHEMA, file_table, remove_table

@@ -1,9 +1,8 @@
-"""Actions as Arrow: the table of files that a snapshot hands out, and the schema of checkpoints.
+"""Actions as Arrow: the file table of a snapshot, and the schema of checkpoints.
 
-Both are derived from the fields of the dataclasses: snake_case columns inside the package,
-camelCase structs in a checkpoint (chapter "Checkpoint Schema" of the protocol). The arrays are
-assembled from buffers, because `pyarrow.array` imports pandas wherever that is installed, which
-would cost more than opening a table.
+Both are derived from the fields of the dataclasses: snake_case columns inside the package, camelCase structs
+in a checkpoint (chapter "Checkpoint Schema" of the protocol). The arrays are assembled from buffers, because
+`pyarrow.array` imports pandas if it is installed, which costs more than opening a table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +54,7 @@ DELETION_VECTOR_TYPE = pa.struct(list(_DELETION_VECTOR_FIELDS.items()))
 """The column `deletion_vector` of a file table."""
 
 REQUIRED_OF_DELETION_VECTORS = ("storage_type", "path_or_inline_dv", "size_in_bytes", "cardinality")
-"""The members of it that a vector must have; an absent offset is 0."""
+"""Its members that every deletion vector must have; a missing offset means 0."""
 
 _REQUIRED_KEYS = tuple(map(camel_case, REQUIRED_OF_DELETION_VECTORS))
 
@@ -93,7 +92,7 @@ _TYPES: dict[str, pa.DataType] = {
     "size_in_bytes": pa.int64(),
 }
 KEY_COLUMNS = ("path", "deletion_vector_id")
-"""The columns by which replay tells logical files apart: `FileActionKey` as two columns."""
+"""The columns that identify a logical file in replay: `FileActionKey` as two columns."""
 
 
 def _columns(cls: type) -> list[str]:
@@ -106,10 +105,10 @@ def _table_schema(cls: type) -> pa.Schema:
 
 
 FILE_SCHEMA = _table_schema(AddFile)
-"""A live file a row: `path` is the decoded store name, `log_path` the text of the log."""
+"""One live file per row: `path` is the decoded store name, `log_path` the text in the log."""
 
 REMOVE_SCHEMA = _table_schema(RemoveFile)
-"""A tombstone a row, with the same two spellings of the path."""
+"""One tombstone per row, with the same two spellings of the path."""
 
 
 def _camel_type(data_type: pa.DataType) -> pa.DataType:
@@ -143,15 +142,15 @@ CHECKPOINT_SCHEMA = pa.schema(
         )
     ]
 )
-"""All the columns that a checkpoint may have; exactly one of them is set in each row."""
+"""All columns that a checkpoint may have; exactly one of them is set in each row."""
 
 assert set(_columns(Format)) == {f.name for f in _TYPES["format"]}
 
 
 def _ensure_kind(values: Sequence[Any], kind: type) -> None:
-    # Exactly the type: Python takes true for 1.
+    # Exactly this type: in Python True is also an int.
     if not {*map(type, values)} <= {kind, NoneType}:
-        raise TypeError(f"not all of the values are of type {kind.__name__}")
+        raise TypeError(f"not all values are of type {kind.__name__}")
 
 
 def _validity(values: Sequence[Any]) -> tuple[pa.Buffer | None, int]:
@@ -167,7 +166,8 @@ def _offsets(lengths: Sequence[int]) -> pa.Buffer:
     np.cumsum(np.array(lengths, np.int64), out=offsets[1:])
     if offsets[-1] > np.iinfo(np.int32).max:
         raise CorruptLogError(
-            "the commits after the last checkpoint hold more than 2 GiB of text in a column"
+            "a column of the commits after the last checkpoint has more than 2 GiB of text:"
+            " write a checkpoint with another engine"
         )
     return pa.py_buffer(offsets.astype(np.int32))
 
@@ -177,7 +177,7 @@ def _strings(values: Sequence[str | None]) -> pa.Array:
     validity, missing = _validity(values)
     texts = [value or "" for value in values]
     whole = "".join(texts)
-    # Offsets count bytes, and characters are as many in most columns.
+    # Offsets count bytes; in most columns these equal the characters.
     lengths = list(map(len, texts)) if whole.isascii() else [len(text.encode()) for text in texts]
     buffers = [validity, _offsets(lengths), pa.py_buffer(whole.encode())]
     return pa.Array.from_buffers(pa.string(), len(values), buffers, missing)
@@ -230,9 +230,9 @@ def _structs(values: Sequence[Mapping[str, Any] | None], data_type: pa.DataType)
 
 
 def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
-    """Return an Arrow array of values as JSON gives them, without importing pandas.
+    """Return an Arrow array of JSON values, without importing pandas.
 
-    Raises `TypeError` or `OverflowError` where a value is not one of the type; nothing is converted.
+    Raises `TypeError` or `OverflowError` if a value is not of the type; nothing is converted.
     """
     if values and values.count(None) == len(values):
         return pa.nulls(len(values), data_type)
@@ -250,7 +250,7 @@ def build_array(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
 
 
 Where = Callable[[FileActionKey], str]
-"""Says which file of the log holds the action on a logical file; asked for errors alone."""
+"""Names the log file that has the action on a logical file; used for errors only."""
 
 
 def _anywhere(key: FileActionKey) -> str:
@@ -273,7 +273,7 @@ def _action_table(
             bad = (k for k, v in zip(keys, values, strict=True) if not _is_of_type(v, column.type))
             key = next(bad)
             raise CorruptLogError(
-                f"{where(key)}: the action on {key.path!r} has an impossible value for {name!r}"
+                f"{where(key)}: the action on {key.path!r} has an invalid value for {name!r}"
             ) from error
     return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -292,9 +292,9 @@ def file_table(
     where: Where = _anywhere,
     columns: Sequence[str] = tuple(FILE_SCHEMA.names),
 ) -> pa.Table:
-    """Return the insides of `add` objects as a table of columns of `FILE_SCHEMA`, in the given order.
+    """Return the bodies of `add` actions as a table with columns of `FILE_SCHEMA`, in the given order.
 
-    Raises `CorruptLogError`, naming the file of the log by `where`, for an ill-formed action.
+    Raises `CorruptLogError`, naming the log file by `where`, for an ill-formed action.
 
     >>> add = {"path": "a%20b", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
     >>> file_table([add], [FileActionKey.from_json(add)]).select(["path", "log_path", "size"]).to_pylist()
@@ -307,7 +307,7 @@ def file_table(
 def ensure_complete(
     adds: Sequence[Mapping[str, Any]], keys: Sequence[FileActionKey], where: Where = _anywhere
 ) -> None:
-    """Raise `CorruptLogError`, naming the file of the log, for an `add` without what it must have."""
+    """Raise `CorruptLogError`, naming the log file, for an `add` without a required field."""
     for name in ("size", "partitionValues"):
         if None in (values := [add.get(name) for add in adds]):
             key = keys[values.index(None)]
@@ -326,7 +326,7 @@ def remove_table(
     where: Where = _anywhere,
     columns: Sequence[str] = tuple(REMOVE_SCHEMA.names),
 ) -> pa.Table:
-    """Return the insides of `remove` objects as a table of `REMOVE_SCHEMA`; otherwise as `file_table`."""
+    """Return the bodies of `remove` actions as a table of `REMOVE_SCHEMA`; otherwise like `file_table`."""
     return _action_table(removes, keys, pa.schema([REMOVE_SCHEMA.field(name) for name in columns]), where)
 
 

@@ -1,8 +1,8 @@
-"""Actions to and from the JSON objects of a commit, chapter "Actions" of the protocol.
+"""Conversion of actions to and from the JSON objects of a commit: chapter "Actions" of the protocol.
 
 The camelCase name of a field follows from its snake_case name, so the dataclasses of
-`deltaarrow.actions.model` are the only description of an action there is. A field that is None is
-left out, as delta-spark leaves it out; keys that are not known are kept in `extra`.
+`deltaarrow.actions.model` are the only description of an action. A field that is None is left out, as in
+delta-spark; unknown keys are kept in `extra`.
 """
 
 import functools
@@ -63,8 +63,8 @@ def camel_case(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-# --- values out of JSON ----------------------------------------------------------------------------
-# Each returns the value of the field, or raises TypeError: anybody may have written the log.
+# --- values from JSON ------------------------------------------------------------------------------
+# Each returns the value of the field, or raises TypeError: the log may come from any writer.
 
 
 def _text(value: Any) -> str:
@@ -74,7 +74,7 @@ def _text(value: Any) -> str:
 
 
 def _integer(value: Any) -> int:
-    # Python takes true for 1; a number beyond 64 bits has become a float when it gets here.
+    # In Python True is also an int; a number beyond 64 bits has already become a float.
     if type(value) is int and value in _INT64:
         return value
     raise TypeError
@@ -99,7 +99,7 @@ def _nullable_texts(value: Any) -> Mapping[str, str | None]:
 
 
 def _texts(value: Any) -> Mapping[str, str]:
-    # What is set to null is not set, as in a checkpoint, where the two cannot be told apart.
+    # A null value means that the key is not set, as in a checkpoint, which cannot tell the two apart.
     return {key: item for key, item in _nullable_texts(value).items() if item is not None}
 
 
@@ -128,7 +128,7 @@ _PARSERS: dict[Any, Callable[[Any], Any]] = {
     DeletionVectorDescriptor: _deletion_vector,
     Format: _format,
 }
-"""Type of a dataclass field -> how its JSON value is read."""
+"""Type of a dataclass field -> parser of its JSON value."""
 
 
 class _FieldCodec(NamedTuple):
@@ -157,13 +157,13 @@ _FIELDS: dict[type, tuple[_FieldCodec, ...]] = {
 
 
 def parse_fields(cls: type[T], obj: Any) -> T:
-    """Build one action of class `cls` from the inside of its JSON object.
+    """Build one action of class `cls` from its JSON body.
 
-    Raises `CorruptLogError` naming the action and the field when a required field is absent, or one has
-    a value that it cannot have.
+    Raises `CorruptLogError`, naming the action and the field, when a required field is missing or a value is
+    invalid.
     """
     if not isinstance(obj, Mapping):
-        raise CorruptLogError(f"a {cls.__name__} action is no JSON object")
+        raise CorruptLogError(f"a {cls.__name__} action is not a JSON object")
     arguments: dict[str, Any] = {}
     codecs = _FIELDS[cls]
     for codec in codecs:
@@ -175,7 +175,9 @@ def parse_fields(cls: type[T], obj: Any) -> T:
         try:
             arguments[codec.attribute] = codec.parse(value)
         except TypeError:
-            raise CorruptLogError(f"a {cls.__name__} action has {_shown(value)} for {codec.key!r}") from None
+            raise CorruptLogError(
+                f"a {cls.__name__} action has the invalid value {_shown(value)} for {codec.key!r}"
+            ) from None
     known = {codec.key for codec in codecs}
     if extra := {key: value for key, value in obj.items() if key not in known}:
         arguments["extra"] = extra
@@ -188,7 +190,7 @@ def _shown(value: Any) -> str:
 
 
 def parse_action(obj: Mapping[str, Any]) -> Action | None:
-    """Turn one JSON object of a commit into its action; None when the action is not known.
+    """Parse one JSON object of a commit; None when the action is unknown.
 
     >>> parse_action({"txn": {"appId": "etl", "version": 7}})
     SetTransaction(app_id='etl', version=7, last_updated=None, extra={})
@@ -223,7 +225,7 @@ def _render_fields(action: Any) -> dict[str, Any]:
 
 
 def render_action(action: Action) -> dict[str, Any]:
-    """Return the JSON object of an action, as it stands on a line of a commit.
+    """Return the JSON object of an action, as in a line of a commit.
 
     >>> render_action(SetTransaction(app_id="etl", version=7))
     {'txn': {'appId': 'etl', 'version': 7}}
@@ -232,5 +234,5 @@ def render_action(action: Action) -> dict[str, Any]:
 
 
 def render_json_lines(actions: Iterable[Action]) -> bytes:
-    """Return the text of a commit: one JSON document a line."""
+    """Return the text of a commit: one JSON document per line."""
     return b"".join(orjson.dumps(render_action(action)) + b"\n" for action in actions)

@@ -1,8 +1,8 @@
-"""What `commitInfo` may hold so that delta-spark can parse it: chapter "Commit Provenance Information".
+"""Types of `commitInfo` values that delta-spark requires: chapter "Commit Provenance Information".
 
-The protocol leaves the keys to the writer, and delta-spark gives types to those that it knows. One value of
-another type, and it cannot parse the commit, with which the whole table is lost to it. A text key that holds
-an object or an array fails its DESCRIBE HISTORY alone. Keys that delta-spark does not know hold any JSON.
+The protocol leaves the keys to the writer, but delta-spark types those that it knows. If one value has
+another type, it cannot parse the commit and therefore not read the table. A text key with an object or array
+only breaks its DESCRIBE HISTORY. Keys that delta-spark does not know may have any JSON value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class CommitInfoFault(NamedTuple):
-    """A key of `commitInfo` whose value delta-spark cannot take, and what it has to be.
+    """A key of `commitInfo` with a value that delta-spark cannot parse, and the value that it needs.
 
-    With `hides_table` delta-spark cannot read the table any more, else only its history.
+    With `hides_table` delta-spark cannot read the table any more, otherwise only its history.
     """
 
     key: str
@@ -37,7 +37,7 @@ class CommitInfoFault(NamedTuple):
 
 
 def find_commit_info_faults(info: Any) -> Iterator[CommitInfoFault]:
-    """Yield what delta-spark cannot parse of the inside of a `commitInfo`, as JSON gives it.
+    """Yield what delta-spark cannot parse in the body of a `commitInfo`, given as JSON values.
 
     >>> list(find_commit_info_faults({"readVersion": 7, "job": "nightly", "anything": [1]}))
     [CommitInfoFault(key='job', wanted='an object', hides_table=True)]
@@ -73,7 +73,7 @@ def _is_time(value: Any) -> bool:
 
 
 def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
-    """Raise `InvalidCommitMetadataError` for further keys of `commitInfo` that a caller may not give it.
+    """Raise `InvalidCommitMetadataError` for keys that a caller may not add to `commitInfo`.
 
     >>> ensure_commit_metadata({"job": "nightly"})
     Traceback (most recent call last):
@@ -82,11 +82,11 @@ def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
     """
     if not isinstance(extra, Mapping):
         raise InvalidCommitMetadataError(
-            f"commit metadata is a mapping of names to JSON values, not {type(extra).__name__}"
+            f"commit metadata must be a mapping of names to JSON values, not {type(extra).__name__}"
         )
     for key, value in extra.items():
         if not isinstance(key, str):
-            raise InvalidCommitMetadataError(f"a commit metadata key is a text, not {key!r}")
+            raise InvalidCommitMetadataError(f"a commit metadata key must be a text, not {key!r}")
         if key in _OWNED:
             raise InvalidCommitMetadataError(
                 f"the commit metadata {key!r} has a meaning of its own in commitInfo, and another value could"
@@ -95,20 +95,20 @@ def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
             )
         if key in _OF_THE_CALLER and not isinstance(value, str):
             raise InvalidCommitMetadataError(
-                f"the commit metadata {key!r} is a text, not {type(value).__name__}: give it as one, or under"
-                " another name"
+                f"the commit metadata {key!r} must be a text, not {type(value).__name__}: pass it as a text,"
+                " or under another name"
             )
         _ensure_json(key, value)
 
 
 def _ensure_json(key: str, value: Any) -> None:
     try:
-        # What orjson makes of values that JSON has not, such as null of NaN, comes back as something else.
+        # orjson changes values that JSON lacks, such as NaN to null; they do not survive the round trip.
         is_json = orjson.loads(orjson.dumps(value)) == value
     except (TypeError, RecursionError):
         is_json = False
     if not is_json:
         raise InvalidCommitMetadataError(
-            f"the commit metadata {key!r} holds what JSON cannot, in {value!r:.100}: give texts, finite"
-            " numbers of 64 bits, True, False, None, and lists and dictionaries with text keys of these"
+            f"the commit metadata {key!r} has a value that JSON cannot hold, in {value!r:.100}: use texts,"
+            " finite numbers of 64 bits, True, False, None, and lists and dictionaries with text keys"
         )

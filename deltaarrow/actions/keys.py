@@ -8,11 +8,11 @@ __all__ = ["FileActionKey"]
 
 
 class FileActionKey(NamedTuple):
-    """What an `add` and the `remove` that cancels it have in common.
+    """The key shared by an `add` and the `remove` that cancels it.
 
-    The path alone does not do: one data file may stand in the log with one deletion vector as a
-    tombstone and with another as a live file. The path is canonical, since one file may be spelled
-    ``/p``, ``file:/p``, ``file:///p`` or percent-encoded.
+    The path alone is not enough: the log may list one data file with one deletion vector as a tombstone and
+    with another as a live file. The path is canonical, since one file may be spelled ``/p``, ``file:/p``,
+    ``file:///p`` or percent-encoded.
     """
 
     path: str
@@ -20,14 +20,14 @@ class FileActionKey(NamedTuple):
 
     @classmethod
     def from_json(cls, action: dict[str, Any]) -> "FileActionKey":
-        """Return the key of the inside of an `add` or `remove` object.
+        """Return the key for the body of an `add` or `remove` action.
 
         >>> FileActionKey.from_json({"path": "file:///a%20b"})
         FileActionKey(path='/a b', deletion_vector_id='')
         """
         dv = action.get("deletionVector")
         if dv is None:
-            # Twice as fast as the class, which a long log calls for every line.
+            # Twice as fast as calling the class; a long log does this for every line.
             return tuple.__new__(cls, (decode_path(action["path"]), ""))
         offset = dv.get("offset")
         suffix = "" if offset is None else f"@{offset}"

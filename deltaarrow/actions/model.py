@@ -1,7 +1,7 @@
-"""What a commit may say: one dataclass per action, chapter "Actions" of the protocol.
+"""The actions of a commit: one dataclass each, chapter "Actions" of the protocol.
 
-The fields stand in the order in which delta-spark writes them. Whatever a newer writer adds is kept
-in `extra` and written again, so that rewriting an action never loses what we do not know.
+Fields are in the order in which delta-spark writes them. Unknown fields of newer writers are kept in `extra`
+and written again, so that rewriting an action loses nothing.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Format:
-    """How data files are encoded; only ``parquet`` is in use."""
+    """The encoding of data files; only ``parquet`` is in use."""
 
     provider: str = "parquet"
     options: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Format:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Protocol:
-    """The versions and table features that a reader or a writer has to know."""
+    """The versions and table features that readers and writers must support."""
 
     KEY: ClassVar[str] = "protocol"
 
@@ -67,9 +67,9 @@ class Metadata:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddFile:
-    """A logical file that is part of the table: a data file and, perhaps, a deletion vector.
+    """A logical file of the table: a data file and possibly a deletion vector.
 
-    `path` is the text of the log (a percent-encoded URI reference), `stats` the JSON text.
+    `path` is the text in the log (a percent-encoded URI reference), `stats` the JSON text.
     """
 
     KEY: ClassVar[str] = "add"
@@ -124,7 +124,7 @@ class AddCDCFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetTransaction:
-    """How far an application has got, so that it can repeat a write without doubling it."""
+    """The progress of an application, by which it can repeat a write without duplicating it."""
 
     KEY: ClassVar[str] = "txn"
 
@@ -136,7 +136,7 @@ class SetTransaction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DomainMetadata:
-    """A named text that a feature or a user keeps with the table."""
+    """A named text that a feature or a user stores in the table."""
 
     KEY: ClassVar[str] = "domainMetadata"
 
@@ -148,7 +148,7 @@ class DomainMetadata:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommitInfo:
-    """Who committed what and when; all of it is for people, but for the in-commit timestamp."""
+    """Who committed what and when; informative, except for the in-commit timestamp."""
 
     KEY: ClassVar[str] = "commitInfo"
 

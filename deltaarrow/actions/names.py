@@ -1,4 +1,4 @@
-"""The names of metadata domains and of tags of commits that the protocol or delta-spark gives."""
+"""Names of metadata domains and commit tags defined by the protocol or delta-spark."""
 
 __all__ = ["CLUSTERING_DOMAIN", "IDENTITY_TAG", "ROW_TRACKING_DOMAIN", "ROW_TRACKING_PRESERVED_TAG"]
 
@@ -6,7 +6,7 @@ CLUSTERING_DOMAIN = "delta.clustering"
 ROW_TRACKING_DOMAIN = "delta.rowTracking"
 
 ROW_TRACKING_PRESERVED_TAG = "delta.rowTracking.preserved"
-"""Says of a commit that the rows of the files that it removes and adds keep their ids."""
+"""Tag of commits in which rows keep their ids when they move from removed to added files."""
 
 IDENTITY_TAG = "delta.identity.schemaUpdate"
-"""Says of a commit that all it changes of the schema is how far identity columns have counted."""
+"""Tag of commits that change the schema only by the high water marks of identity columns."""

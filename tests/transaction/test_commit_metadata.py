@@ -42,7 +42,7 @@ def test_who_commits_and_why_is_a_text(tmp_path, key):
     write_deltalake(tmp_path, pa.table({"id": [1]}), commit_properties=properties)
     assert DeltaTable(tmp_path).history()[0][key] == "me"
     for value in (7, None, {"a": "b"}, ["me"]):
-        with pytest.raises(InvalidCommitMetadataError, match=f"'{key}' is a text"):
+        with pytest.raises(InvalidCommitMetadataError, match=f"'{key}' must be a text"):
             CommitProperties(custom_metadata={key: value})
 
 
@@ -53,7 +53,7 @@ def test_who_commits_and_why_is_a_text(tmp_path, key):
     ids=lambda value: "object" if type(value) is object else repr(value),
 )
 def test_a_value_that_is_no_json_is_refused_by_its_key(value):
-    with pytest.raises(InvalidCommitMetadataError, match="'mine' holds what JSON cannot"):
+    with pytest.raises(InvalidCommitMetadataError, match="'mine' has a value that JSON cannot hold"):
         CommitProperties(custom_metadata={"mine": value})
 
 
