@@ -1,4 +1,4 @@
-"""The private DuckDB databases that the engine computes in, and SQL text that is safe to give them."""
+"""Private DuckDB databases for the engine's computations, and quoting of SQL text for them."""
 
 from deltaarrow.compute.database import set_memory_limit
 from deltaarrow.compute.files import files_cursor, prepare_files

@@ -1,6 +1,6 @@
-"""The process's private DuckDB databases: made when first used, kept, never shared with a forked child.
+"""The process's private DuckDB databases: created on first use, kept, never shared with a forked child.
 
-None of them loads extensions, reads the user's stored secrets or sees Python variables as tables. All
+They load no extensions, do not read the user's stored secrets and do not see Python variables as tables. All
 compute in UTC.
 """
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["SPILL_FILE", "connect", "ensure_memory_limit", "pooled_cursor", "prepare", "set_memory_limit"]
 
 _CAPACITY = 8
-"""Databases kept; a file system with other options than those before costs one."""
+"""The most databases kept; each file system with different options needs its own."""
 
 SPILL_FILE = "duckdb_temp_"
-"""What DuckDB's errors of spilling name."""
+"""A file name in DuckDB's errors about spilling."""
 
 _DEFAULT_MEMORY_LIMIT = "50%"
 _LIMIT = r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*"
@@ -44,7 +44,7 @@ class _Pool:
     def database(
         self, key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]"
     ) -> "duckdb.DuckDBPyConnection":
-        """Return the database under `key`, made if there is none; the lock is to be held."""
+        """Return the database under `key`, creating it if necessary; the caller holds the lock."""
         database = self.databases.get(key)
         if database is None:
             database = self.databases[key] = keep_in_children(make())
@@ -62,13 +62,13 @@ _pool = _Pool(_DEFAULT_MEMORY_LIMIT)
 def pooled_cursor(
     key: Hashable, make: Callable[[], "duckdb.DuckDBPyConnection"]
 ) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Yield a cursor of the database under `key`, which `make` connects to if there is none yet.
+    """Yield a cursor of the database under `key`; `make` connects to it if it does not exist yet.
 
-    The least recently used database is let go when there are too many; it ends with its last cursor.
-    One that has failed for good, as at a file which DuckDB did not expect, is replaced by the next call,
-    whatever is made of the error meanwhile.
+    When there are too many, the least recently used database is dropped; it closes with its last cursor. A
+    database that has failed for good, for example on an unexpected file, is replaced by the next call,
+    whether or not the error is handled.
     """
-    # A child that began while DuckDB sets itself up, for the first time even, would find it half done.
+    # A child forked while DuckDB initialises itself, even for the first time, would find it half done.
     with before_forks():
         pool = _pool
         with pool.lock:
@@ -87,40 +87,40 @@ def pooled_cursor(
 
 
 def _has_failed(database: "duckdb.DuckDBPyConnection") -> bool:
-    """Whether every statement fails from now on."""
+    """Whether all further statements of the database will fail."""
     import duckdb
 
     try:
         with database.cursor() as cursor:
             cursor.execute("SELECT 1")
     except duckdb.Error as error:
-        # Any other error, such as too little memory, passes, and is not to hide the one that is on its way.
+        # Any other error, such as too little memory, is temporary and must not hide the original one.
         return isinstance(error, duckdb.FatalException | duckdb.InternalException)
     return False
 
 
 def prepare(key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]") -> None:
-    """Make the database under `key`, if there is none yet, in a thread beside what the caller does.
+    """Create the database under `key`, if it does not exist yet, in a thread parallel to the caller.
 
-    It takes DuckDB 20 ms, most of which go into the functions that SQL can call.
+    It takes DuckDB 20 ms, mostly to register the functions of SQL.
     """
     if key not in _pool.databases:
-        # No daemon: Python may not end while DuckDB works for it.
+        # Not a daemon: Python must not exit while DuckDB works for it.
         _pool.preparing = threading.Thread(target=_make, args=(_pool, key, make), name="deltaarrow-prepare")
         _pool.preparing.start()
 
 
 def _make(pool: _Pool, key: Hashable, make: "Callable[[], duckdb.DuckDBPyConnection]") -> None:
-    # Whoever asks for a cursor meets the same error, and can do something about it.
+    # The next caller that needs a cursor gets the same error and can handle it.
     with contextlib.suppress(Exception), before_forks(), pool.lock:
         pool.database(key, make)
 
 
 def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPyConnection":
-    """Connect to a new database; with `files` it reaches files and spills to a private folder.
+    """Connect to a new database; with `files` it can read files and spills to a private folder.
 
-    `memory_limit` is for all that an operation does, of which DuckDB has a part; that of the process if None.
-    `ValueError` for one that DuckDB does not understand. To be called by `make` of `pooled_cursor` alone.
+    `memory_limit` covers everything an operation does, of which DuckDB gets a part; None means that of the
+    process. `ValueError` if DuckDB does not understand it. Only the `make` of `pooled_cursor` may call this.
     """
     import duckdb
 
@@ -133,7 +133,7 @@ def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPy
             "allow_persistent_secrets": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            # DuckDB lets SQL write to its spill folder whatever the access, so a sandbox has none.
+            # SQL may write to DuckDB's spill folder even without external access, so a sandbox has none.
             "enable_external_access": str(files).lower(),
             "memory_limit": memory_limit or _pool.memory_limit,
             "python_enable_replacements": "false",
@@ -145,10 +145,10 @@ def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPy
 
 
 def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
-    """Set how much memory each private database may take before it spills: ``"4GB"``, ``"50%"``.
+    """Set how much memory each private database may use before it spills: ``"4GB"``, ``"50%"``.
 
-    The default is half of the machine's memory (of the container's, where it has a limit). Work that is
-    under way keeps the limit it began with. `ValueError` if DuckDB does not understand `limit`.
+    The default is half of the machine's memory (or of the container's limit). Running work keeps the limit it
+    started with. `ValueError` if DuckDB does not understand `limit`.
     """
     ensure_memory_limit(limit)
     with _pool.lock:
@@ -157,7 +157,7 @@ def set_memory_limit(limit: str = _DEFAULT_MEMORY_LIMIT) -> None:
 
 
 def _part_of(limit: str) -> str:
-    """What of a limit DuckDB may count as its own; what Arrow and Parquet hold beside it comes on top."""
+    """DuckDB's own part of a limit; Arrow and Parquet buffers need the rest."""
     found = re.fullmatch(_LIMIT, limit)
     return limit if found is None else f"{float(found[1]) * _DUCKDB_PART:.3f}{found[2]}"
 
@@ -169,7 +169,7 @@ def ensure_memory_limit(limit: str) -> None:
     try:
         duckdb.connect(":memory:", config={"memory_limit": limit}).close()
     except duckdb.Error as error:
-        raise ValueError(f"not a memory limit: {limit!r}") from error
+        raise ValueError(f"not a memory limit: {limit!r}; give a size such as '4GB' or '50%'") from error
 
 
 def _spill_folder() -> str:
@@ -194,12 +194,12 @@ def _wait_before_fork() -> None:
 
 
 def _start_anew_after_fork() -> None:
-    """Leave the parent's databases alone in a child, which has their memory but not their threads."""
+    """Ignore the parent's databases in a child, which has their memory but not their threads."""
     global _pool
     _pool = _Pool(_pool.memory_limit)
 
 
-# A database that is still open when the interpreter has ended is reported as a leak.
+# A database still open when the interpreter exits is reported as a leak.
 atexit.register(lambda: _pool.databases.clear())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_before_fork, after_in_child=_start_anew_after_fork)

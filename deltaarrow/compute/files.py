@@ -1,4 +1,4 @@
-"""The *files* databases: DuckDB over the files of a store, the log's and the data's."""
+"""The *files* databases: DuckDB with access to the files of a store, both log and data."""
 
 import contextlib
 from collections.abc import Hashable, Iterator
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["files_cursor", "prepare_files"]
 
 _OUT_OF_MEMORY = "Out of Memory Error: "
-"""How the text of DuckDB's exception begins, also where it comes by way of an Arrow stream."""
+"""The beginning of DuckDB's exception text, also when it comes through an Arrow stream."""
 
 
 @contextlib.contextmanager
 def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Yield a cursor whose SQL reads the files of `store` by their `Store.location`; closed at the end.
+    """Yield a cursor whose SQL reads files of `store` by their `Store.location`; it is closed at the end.
 
-    One cursor an operation: neither threads nor open results share one. Arrow data is registered on the
-    cursor by name and is gone with it; Python variables are not seen. Quote what comes from a table with
-    `quote_identifier`, `quote_literal` and `quote_file`.
+    Use one cursor per operation: neither threads nor open results may share one. Arrow data is registered on
+    the cursor by name and disappears with it; Python variables are not visible. Quote text that comes from a
+    table with `quote_identifier`, `quote_literal` and `quote_file`.
 
-    With `memory_limit` the database is one of its own, which spills before an operation takes so much; see
-    `set_memory_limit`, which tells what other databases take.
+    With `memory_limit` the cursor has its own database, which spills before the operation exceeds the limit;
+    `set_memory_limit` sets the limit of the other databases.
 
-    Raises `MemoryLimitError` where DuckDB needs more than that, also for what does not spill;
-    `StorageError` where it cannot spill, and where the store fails under it.
+    Raises `MemoryLimitError` if DuckDB needs more than the limit, also for operations that cannot spill;
+    `StorageError` if it cannot spill, or if the store fails.
     """
     import duckdb
 
@@ -45,27 +45,27 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
 
 
 def _failure(store: Store, memory_limit: str | None, text: str) -> DeltaError | None:
-    """The error for what is neither of a file nor of a statement, by the text of DuckDB's."""
+    """The error for a DuckDB failure caused by neither a file nor a statement, found by its text."""
     message = text.partition("\n")[0]
     if message.startswith(_OUT_OF_MEMORY):
         limit = "the limit of the process" if memory_limit is None else f"memory_limit={memory_limit!r}"
         said = f"{limit} is too little for this operation ({message.removeprefix(_OUT_OF_MEMORY)})"
-        return MemoryLimitError(f"{said}: give it more")
+        return MemoryLimitError(f"{said}: raise it")
     if SPILL_FILE in message:
         return StorageError(f"DuckDB cannot spill: {message}; make room there, or set TMPDIR")
-    # What a file system of fsspec's raises comes back as a text that ends with its name and message.
+    # An error of an fsspec file system comes back as a text that ends with its name and message.
     _, is_told, told = text.rpartition(f"{StorageError.__module__}.Storage")
     return StorageError(told.partition(": ")[2]) if is_told else None
 
 
 def prepare_files(store: Store) -> None:
-    """Let DuckDB get ready for `files_cursor` in a thread, beside what the caller does until it needs one."""
+    """Prepare DuckDB for `files_cursor` in a thread parallel to the caller."""
     prepare(_key(store, None), lambda: _connect(store, None))
 
 
 def _key(store: Store, memory_limit: str | None) -> Hashable:
-    # DuckDB knows file systems by their protocol alone. Stores that differ in options (credentials, an
-    # endpoint) therefore have databases of their own, lest one read with the rights of the other.
+    # DuckDB knows file systems only by protocol. So stores with different options (credentials, an endpoint)
+    # have separate databases; otherwise one could read with the credentials of another.
     return ("files", store.filesystem_key, memory_limit)
 
 

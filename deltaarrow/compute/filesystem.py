@@ -1,9 +1,9 @@
-"""A file system of fsspec's as DuckDB can use it: safe in its threads, and asked no more than needed.
+"""An fsspec file system for DuckDB: safe in DuckDB's threads, and with no more requests than needed.
 
-DuckDB reads one opened file from many threads, each with ``seek`` and then ``read``. In a Python file another
-thread gets in between, and the bytes of one column are taken for those of another. So files opened here keep
-a position for every thread and read ranges. DuckDB also looks every file of a list up before the query
-begins, and three times more when it opens one; on an object store each of these is a request.
+DuckDB reads one open file from many threads, each with ``seek`` followed by ``read``. With a plain Python
+file another thread gets in between, and bytes of one column are taken for those of another. So files opened
+here keep a position per thread and read ranges. DuckDB also looks up every listed file before the query
+begins, and three more times when it opens one; on an object store each lookup is a request.
 """
 
 import collections
@@ -29,7 +29,7 @@ _PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "m
 
 
 class RangeReader:
-    """A file open for reading, to be used by any number of threads, each of which seeks and then reads."""
+    """A file open for reading by any number of threads, each of which calls seek and then read."""
 
     def __init__(
         self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching = contextlib.nullcontext
@@ -39,26 +39,26 @@ class RangeReader:
         self._path = path
         self._lock = Lock()
         self._next = 0
-        # By thread number: Python's thread-local data do not outlive a call from a thread of DuckDB's.
+        # By thread id: Python's thread-local data do not outlive one call from a DuckDB thread.
         self._sought: dict[int, int] = {}
 
     def seek(self, position: int) -> int:
-        """Set where this thread reads next, and where a thread that has not sought does."""
+        """Set the next read position of this thread, and of threads that have not called seek."""
         with self._lock:
             self._sought[threading.get_ident()] = self._next = position
         return position
 
     def tell(self) -> int:
-        """Return where this thread reads next."""
+        """Return the next read position of this thread."""
         with self._lock:
             return self._sought.get(threading.get_ident(), self._next)
 
     def read(self, length: int = -1) -> bytes:
-        """Return `length` bytes, fewer at the end of the file; all the rest if negative."""
+        """Return `length` bytes, fewer at the end of the file; all remaining bytes if negative."""
         with self._lock:
             position = self._sought.pop(threading.get_ident(), None)
             if position is None:
-                # One thread after the other reads on, so what any has sought before is done with.
+                # One thread after the other reads on, so earlier seeks are obsolete.
                 position = self._next
                 self._sought.clear()
         if length == 0:
@@ -78,15 +78,15 @@ class RangeReader:
         """Do nothing: the file is only read."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing held open."""
+        """Do nothing: nothing is held open."""
 
 
 def filesystem_for_duckdb(
     filesystem: "fsspec.AbstractFileSystem", reaching: Reaching = contextlib.nullcontext
 ) -> "fsspec.AbstractFileSystem":
-    """Return `filesystem` for ``DuckDBPyConnection.register_filesystem``.
+    """Return `filesystem` wrapped for ``DuckDBPyConnection.register_filesystem``.
 
-    `reaching` is what it is asked in, so that its errors are those of a store.
+    Calls run inside `reaching`, which turns their errors into those of a store.
     """
     return _wrapper()(filesystem, reaching)
 
@@ -135,7 +135,7 @@ def _wrapper() -> Any:
 
         def glob(self, path: str, **options: Any) -> Any:
             if not any(character in path for character in "*?["):
-                return [path]  # if it is missing, opening it says so
+                return [path]  # opening a missing file reports it
             return self._filesystem.glob(path, **options)
 
         def unstrip_protocol(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Names, texts and locations as DuckDB SQL. Whatever comes from a table goes into SQL through these."""
+"""Quoting of names, texts and locations for DuckDB SQL; everything from a table passes through here."""
 
 import re
 
@@ -28,14 +28,16 @@ def quote_literal(text: str) -> str:
 
 
 def quote_file(location: str) -> str:
-    """Return a `Store.location` as the SQL string that DuckDB's file readers take for this very file.
+    """Return a `Store.location` as the SQL string by which DuckDB's file readers open exactly this file.
 
-    They take ``*``, ``?`` and ``[`` for patterns, and a pattern might match other files. `StorageError` for
-    a location that has one of these and a backslash, which no pattern can say.
+    They interpret ``*``, ``?`` and ``[`` as patterns, which might match other files. `StorageError` for a
+    location with one of these and a backslash, which no pattern can express.
 
     >>> quote_file("/t/a[1].parquet")
     "'/t/a[[]1].parquet'"
     """
     if "\\" in location and _GLOB.search(location):
-        raise StorageError(f"DuckDB cannot be given the file {location!r}: a backslash beside *, ? or [")
+        raise StorageError(
+            f"DuckDB cannot read the file {location!r}: its name has a backslash together with *, ? or ["
+        )
     return quote_literal(_GLOB.sub(r"[\g<0>]", location))

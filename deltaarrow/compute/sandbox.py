@@ -1,8 +1,8 @@
-"""The *sandbox* databases: where the SQL expressions of tables and users run on Arrow batches.
+"""The *sandbox* databases: they run the SQL expressions of tables and users on Arrow batches.
 
-Whoever made a table wrote those that it stores. So these databases have no access to files, network,
-extensions or Python variables, and their configuration is locked. Data comes in as Arrow registered on the
-cursor and goes out as Arrow.
+Whoever created a table wrote the expressions stored in it. So these databases have no access to files,
+network, extensions or Python variables, and their configuration is locked. Data comes in as Arrow registered
+on the cursor and goes out as Arrow.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ExpressionLimits:
-    """What SQL expressions may take on one batch of rows; see `set_expression_limits`."""
+    """The limits of SQL expressions on one batch of rows; see `set_expression_limits`."""
 
     seconds: float = 120.0
     memory: str = "2GB"
@@ -44,23 +44,23 @@ def set_expression_limits(
     memory: str = ExpressionLimits.memory,
     value_bytes: int = ExpressionLimits.value_bytes,
 ) -> None:
-    """Set what CHECK constraints, invariants, generated columns and defaults may take.
+    """Set the limits of CHECK constraints, invariants, generated columns and defaults.
 
-    Whoever made the table wrote these. Conditions in SQL text have the same limits where rows are read; those
-    of DELETE, UPDATE and MERGE have ``memory_limit``. An expression that takes more is refused with
-    `ExpressionLimitError`. Work under way keeps its limits.
+    These expressions come from whoever created the table. Conditions in SQL text have the same limits when
+    rows are read; those of DELETE, UPDATE and MERGE have ``memory_limit``. An expression that exceeds a limit
+    raises `ExpressionLimitError`. Running work keeps its limits.
 
     Args:
-        seconds: for one batch of rows, some 100,000 of them.
-        memory: what DuckDB may take for it: ``"2GB"``, ``"10%"``.
-        value_bytes: how long a text may get on the way, as by ``replace`` inside ``replace``.
+        seconds: the time for one batch of rows, about 100,000 of them.
+        memory: DuckDB's memory for it: ``"2GB"``, ``"10%"``.
+        value_bytes: the greatest length of an intermediate text, as of ``replace`` inside ``replace``.
 
     Raises:
         ValueError: a limit is not positive, or DuckDB does not understand `memory`.
     """
     global _limits
     if seconds <= 0 or value_bytes <= 0:
-        raise ValueError(f"a limit is more than 0: seconds={seconds!r}, value_bytes={value_bytes!r}")
+        raise ValueError(f"limits must be greater than 0: seconds={seconds!r}, value_bytes={value_bytes!r}")
     ensure_memory_limit(memory)
     _limits = ExpressionLimits(seconds, memory, value_bytes)
 
@@ -72,7 +72,7 @@ def expression_limits() -> ExpressionLimits:
 
 @contextlib.contextmanager
 def sandbox_cursor() -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Yield a cursor that reaches nothing but what is registered on it; closed at the end.
+    """Yield a cursor that reaches only what is registered on it; it is closed at the end.
 
     >>> with sandbox_cursor() as cursor:
     ...     cursor.execute("SELECT 6 * 7").fetchone()
@@ -86,7 +86,7 @@ def sandbox_cursor() -> "Iterator[duckdb.DuckDBPyConnection]":
 def limited_cursor(what: str) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Yield a cursor like `sandbox_cursor`, within the limits of SQL expressions.
 
-    Raises `ExpressionLimitError`, which says `what` was computed, where the block takes more.
+    Raises `ExpressionLimitError`, which says `what` was computed, if the block exceeds a limit.
     """
     import duckdb
 
@@ -105,13 +105,13 @@ def limited_cursor(what: str) -> "Iterator[duckdb.DuckDBPyConnection]":
             yield cursor
         except duckdb.InterruptException as error:
             if not expired:
-                raise  # by the user
+                raise  # interrupted by the user
             raise _exceeded(what, f"{limits.seconds:g} seconds on a batch of rows", "seconds") from error
         except duckdb.OutOfMemoryException as error:
             raise _exceeded(what, f"{limits.memory} of memory", "memory") from error
         finally:
             timer.cancel()
-            timer.join()  # It must not meet the cursor closed.
+            timer.join()  # It must not interrupt a closed cursor.
 
 
 def _exceeded(what: str, limit: str, name: str) -> ExpressionLimitError:
