@@ -1,3 +1,3 @@
-"""Arrow arrays and Parquet footers below the level of pyarrow's own functions."""
+"""Arrow arrays and Parquet footers, without pyarrow's own conversions."""
 
 __all__: list[str] = []

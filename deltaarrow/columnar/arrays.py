@@ -1,6 +1,6 @@
-"""Arrow arrays made of numpy's, nothing copied, and the other way round.
+"""Conversions between Arrow and numpy arrays without copying.
 
-`pyarrow.array`, `pyarrow.scalar` and `to_numpy` would import pandas where it is installed, which takes longer
+`pyarrow.array`, `pyarrow.scalar` and `to_numpy` would import pandas if it is installed, which takes longer
 than many statements.
 """
 
@@ -32,10 +32,10 @@ _EXACT = Context(prec=76)
 
 
 def array_of(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
-    """Return Python values of one type in Arrow: what partition values and literals are.
+    """Return Python values of one type as an Arrow array: partition values and literals.
 
-    Those are texts, bytes, booleans, numbers, decimals, days and times in microseconds, or None. A time
-    without a zone counts as one in UTC. `OverflowError` for an integer that the type does not hold.
+    Accepted are texts, bytes, booleans, numbers, decimals, dates and times in microseconds, and None. A time
+    without a zone counts as UTC. `OverflowError` for an integer outside the type.
 
     >>> array_of([dt.date(1970, 1, 2), None], pa.date32()).to_pylist()
     [datetime.date(1970, 1, 2), None]
@@ -62,7 +62,7 @@ def array_of(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
 
 
 def _number(value: Any, data_type: pa.DataType) -> Any:
-    """The number that stands for a value in an Arrow buffer."""
+    """The number that represents a value in an Arrow buffer."""
     if pa.types.is_decimal(data_type):
         return int(value.scaleb(data_type.scale, _EXACT))
     if pa.types.is_date32(data_type):
@@ -74,7 +74,7 @@ def _number(value: Any, data_type: pa.DataType) -> Any:
 
 
 def booleans(mask: np.ndarray) -> pa.Array:
-    """Return a mask in Arrow.
+    """Return a mask as an Arrow array.
 
     >>> booleans(np.array([True, False])).to_pylist()
     [True, False]
@@ -84,7 +84,7 @@ def booleans(mask: np.ndarray) -> pa.Array:
 
 
 def truths(array: pa.BooleanArray) -> np.ndarray:
-    """Return a mask in numpy, in which NULL is False.
+    """Return a mask as a numpy array, with NULL as False.
 
     >>> truths(pa.array([True, None, False])[:2]).tolist()
     [True, False]
@@ -94,7 +94,7 @@ def truths(array: pa.BooleanArray) -> np.ndarray:
 
 
 def validity(array: pa.Array) -> np.ndarray | None:
-    """Return a mask of what is not NULL; None where nothing is.
+    """Return a mask of the values that are not NULL; None if there is no NULL.
 
     >>> validity(pa.array([1, None, 2])[1:]).tolist()
     [False, True]
@@ -108,7 +108,7 @@ def _bits(buffer: pa.Buffer, offset: int, length: int) -> np.ndarray:
 
 
 def integers(numbers: np.ndarray | Sequence[int], data_type: pa.DataType | None = None) -> pa.Array:
-    """Return integers in Arrow, of 64 bits: as `pa.int64` or another type that has as many.
+    """Return 64-bit integers as an Arrow array: of `pa.int64` or another 64-bit type.
 
     >>> integers(np.arange(3), pa.uint64()).type
     DataType(uint64)
@@ -118,7 +118,7 @@ def integers(numbers: np.ndarray | Sequence[int], data_type: pa.DataType | None 
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """Return the numbers of a column without NULLs; copied where it has several chunks.
+    """Return the numbers of a column without NULLs; copied if it has several chunks.
 
     >>> numbers_of(pa.chunked_array([[1, 2], [3]]))
     array([1, 2, 3])
@@ -131,7 +131,7 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 
 def in_order(table: pa.Table, name: str) -> pa.Table:
-    """Return the rows of a table by the ascending integers in a column; the table itself if they are so.
+    """Sort the rows of a table by a column of integers; the table itself if it is sorted.
 
     >>> in_order(pa.table({"place": [3, 1], "path": ["b", "a"]}), "place").column("path").to_pylist()
     ['a', 'b']
@@ -141,7 +141,7 @@ def in_order(table: pa.Table, name: str) -> pa.Table:
 
 
 def raw_numbers(array: pa.Array) -> np.ndarray:
-    """Return the integers of an array, or its days from 1970 on; where it is NULL, some number.
+    """Return the integers of an array, or its days since 1970; arbitrary numbers in place of NULL.
 
     >>> raw_numbers(pa.array([1, 2, 3], pa.int16())[1:])
     array([2, 3], dtype=int16)
@@ -152,7 +152,7 @@ def raw_numbers(array: pa.Array) -> np.ndarray:
 
 
 def texts(values: Sequence[str]) -> pa.Array:
-    """Return strings in Arrow, as `pa.string`.
+    """Return strings as a `pa.string` array.
 
     >>> texts(["a", "bc"]).to_pylist()
     ['a', 'bc']
@@ -161,7 +161,7 @@ def texts(values: Sequence[str]) -> pa.Array:
 
 
 def repeated_text(text: str, length: int) -> pa.Array:
-    """Return one string many times, as `pa.string`.
+    """Return one repeated string as a `pa.string` array.
 
     >>> repeated_text("insert", 2).to_pylist()
     ['insert', 'insert']

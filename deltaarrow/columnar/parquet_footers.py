@@ -1,12 +1,12 @@
 """Parquet footers, parsed from Thrift's compact protocol and checked for contradictions.
 
-A footer has no checksum, but it says most things twice: the names and types of the
-schema once more in every column chunk, the number of rows in the file, its row groups and its chunks, the
-NULLs in the statistics and in the histogram of levels, a logical type and its older spelling. A flipped bit
-makes the two differ, and such a footer is refused here.
+A footer has no checksum, but it states most things twice: names and types both in the schema and in every
+column chunk, the number of rows of the file, its row groups and its chunks, the NULLs in the statistics and
+in the histogram of levels, a logical type and its older spelling. A flipped bit makes the two differ, and
+such a footer is refused here.
 
-pyarrow's `RowGroupMetaData.column` and `ColumnChunkMetaData.statistics` end the process where a chunk
-contradicts the schema. So the chunks of foreign files are read through this module alone.
+pyarrow's `RowGroupMetaData.column` and `ColumnChunkMetaData.statistics` abort the process if a chunk
+contradicts the schema. So the chunks of foreign files are read only through this module.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ __all__ = ["Chunk", "Footer", "Leaf", "RowGroup", "parse_footer", "read_footer"]
 _TAIL = 1 << 16
 _MAGIC = b"PAR1"
 
-# The fields of Thrift's structures by their numbers; see parquet.thrift.
+# The fields of Thrift's structures by number; see parquet.thrift.
 _SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4
 _TYPE, _TYPE_LENGTH, _REPETITION, _NAME, _CHILDREN = 1, 2, 3, 4, 5
 _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 6, 7, 8, 10
@@ -35,14 +35,14 @@ _UNCOMPRESSED = 0
 _INT32, _INT64, _BYTE_ARRAY, _FIXED_LENGTH = 1, 2, 6, 7
 _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 
-# Logical type -> its older spelling; of the others there is none, or it depends on their parameters.
+# Logical type -> its older spelling; the others have none, or it depends on their parameters.
 _OLDER_SPELLINGS = {1: 0, 2: 1, 3: 3, 4: 4, _DECIMAL: 5, 6: 6, 12: 19, 13: 20}
 _TIME_UNITS = {_TIME: (7, 8), _TIMESTAMP: (9, 10)}
 _INTEGER_WIDTHS = {8: 0, 16: 1, 32: 2, 64: 3}
 
 
 class Leaf(NamedTuple):
-    """A column without members, with its type in Thrift and the greatest levels of its values."""
+    """A column without members, with its Thrift type and the maximum levels of its values."""
 
     path: tuple[str, ...]
     physical_type: int
@@ -53,19 +53,19 @@ class Leaf(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What a footer says of a leaf in a row group; None where it says nothing."""
+    """The footer's data on a leaf in a row group; None for what it does not state."""
 
     num_values: int
     null_count: int | None
 
     @property
     def is_null(self) -> bool:
-        """Whether there is nothing but NULL in it, as far as the footer tells."""
+        """Whether it certainly contains only NULLs."""
         return self.null_count == self.num_values
 
 
 class RowGroup(NamedTuple):
-    """A row group, with a chunk for each leaf."""
+    """A row group with one chunk per leaf."""
 
     num_rows: int
     chunks: Sequence[Chunk]
@@ -91,12 +91,12 @@ class Footer(NamedTuple):
 
 
 def read_footer(file: pa.NativeFile) -> Footer:
-    """Read and check the footer of an open Parquet file; `ValueError` says what is wrong with it."""
+    """Read and check the footer of an open Parquet file; `ValueError` says what is wrong."""
     size = file.size()
     start = max(0, size - _TAIL)
     tail: bytes = file.read_at(size - start, start)
     if size < 12 or tail[-4:] != _MAGIC:
-        raise ValueError("it does not end as a Parquet file does")
+        raise ValueError("it does not end like a Parquet file")
     length = int.from_bytes(tail[-8:-4], "little")
     end = size - 8 - length
     if end < len(_MAGIC):
@@ -106,9 +106,9 @@ def read_footer(file: pa.NativeFile) -> Footer:
 
 
 def parse_footer(data: bytes, end: int) -> Footer:
-    """Parse and check a footer that begins `end` bytes behind the beginning of its file.
+    """Parse and check a footer that begins at byte `end` of its file.
 
-    Raises `ValueError`, saying what is wrong, when it is no Thrift structure or contradicts itself.
+    Raises `ValueError`, saying what is wrong, when it is not a Thrift structure or contradicts itself.
     """
     leaves: list[Leaf] = []
 
@@ -122,9 +122,9 @@ def parse_footer(data: bytes, end: int) -> Footer:
         leaves = leaves or _leaves(found[_SCHEMA])
         groups, rows = found[_ROW_GROUPS], found[_NUM_ROWS]
     except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("its footer is not what Parquet describes") from error
+        raise ValueError("its footer does not have the structure of Parquet") from error
     if sum(group.num_rows for group in groups) != rows:
-        raise ValueError(f"its footer says {rows} rows, and other numbers of the row groups")
+        raise ValueError(f"its footer says {rows} rows, but its row groups have another number")
     return Footer(leaves, groups, data)
 
 
@@ -134,7 +134,7 @@ def parse_footer(data: bytes, end: int) -> Footer:
 _TRUTH, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 3, 4, 5, 6, 7, 8, 9, 12
 
 _Kind = tuple[int, Any]
-"""How a value is written: the kind, and of a structure its fields by number, of a list its elements."""
+"""The type of a value: its kind, with the fields of a structure by number, or the elements of a list."""
 
 _ANY_STRUCT: _Kind = (_STRUCT, {})
 _ANY_LIST: _Kind = (_LIST, None)
@@ -149,7 +149,7 @@ def _list_of(kind: _Kind) -> _Kind:
 
 
 def _struct_of(*fields: _Kind) -> _Kind:
-    """The structure with fields of these kinds, numbered from 1 on."""
+    """The structure with fields of these kinds, numbered from 1."""
     return _STRUCT, dict(enumerate(fields, 1))
 
 
@@ -183,10 +183,10 @@ _FILE_METADATA = _struct_of(
 
 
 class _Reader:
-    """Reads structures of Thrift's compact protocol as dictionaries by the numbers of their fields.
+    """Reads structures of Thrift's compact protocol as dictionaries by field number.
 
-    A field of another kind than it should have is refused: other readers skip it. A row group is turned into
-    what `take` makes of the schema and of it, as soon as it is read: there may be many.
+    A field of the wrong kind is refused; other readers skip it. A row group is converted by `take`, given the
+    schema and the group, as soon as it is read, because there may be many.
     """
 
     def __init__(self, data: bytes, take: Callable[[Sequence[Any], Mapping[int, Any]], RowGroup]) -> None:
@@ -198,10 +198,10 @@ class _Reader:
         self._known: dict[tuple[int, int], tuple[bytes, Any]] = {}
 
     def whole(self) -> dict[int, Any]:
-        """Return the one structure that is all of the data."""
+        """Return the single structure that makes up the data."""
         found = self._struct(_FILE_METADATA[1])
         if self._at != len(self._data):
-            raise ValueError("its footer ends before its length says so")
+            raise ValueError("its footer is shorter than its stated length")
         return found
 
     def _varint(self) -> int:
@@ -226,7 +226,7 @@ class _Reader:
                 number = self._integer()
             wanted, inner = fields.get(number, (kind, None))
             if _I16 <= kind <= _I64:
-                # As `_integer` does it; most fields are short ones of these.
+                # As in `_integer`; most fields are short ones of these.
                 short = data[self._at]
                 if short < 128:
                     self._at += 1
@@ -240,12 +240,12 @@ class _Reader:
             else:
                 found[number] = self._value(kind, inner)
             if kind != wanted:
-                raise ValueError(f"field {number} of a structure of its footer is of another kind")
+                raise ValueError(f"field {number} of a structure in its footer has the wrong type")
         self._at += 1
         return found
 
     def _value_as_before(self, number: int, kind: int, inner: Any) -> Any:
-        """Read a value of a column chunk, most often the same one as in the row group before."""
+        """Read a value of a column chunk, usually the same as in the previous row group."""
         known = self._known.get((self._column, number))
         if known is not None and self._data.startswith(known[0], self._at):
             self._at += len(known[0])
@@ -271,7 +271,7 @@ class _Reader:
         if _I16 <= kind <= _I64:
             return self._integer()
         if kind not in (_BYTE, _DOUBLE):
-            raise ValueError(f"its footer holds a value of kind {kind}, which Parquet has none of")
+            raise ValueError(f"its footer has a value of type {kind}, which Parquet does not use")
         self._at += 1 if kind == _BYTE else 8
         return self._data[self._at - 1]
 
@@ -282,9 +282,9 @@ class _Reader:
         if length == 15:
             length = self._varint()
         if wanted is not None and length and kind != wanted[0]:
-            raise ValueError("a list of its footer has elements of another kind")
+            raise ValueError("a list in its footer has elements of the wrong type")
         inner: Any = None if wanted is None else wanted[1]
-        # A truth of a list has a byte of its own.
+        # A boolean in a list has its own byte.
         kind = max(kind, _BYTE)
         if wanted is _ROW_GROUP:
             return [self._take(self._schema, self._struct(inner)) for _ in range(length)]
@@ -309,7 +309,7 @@ def _leaves(elements: Sequence[Mapping[int, Any]]) -> list[Leaf]:
     except StopIteration:
         found = []
     if next(rest, None) is not None or not found:
-        raise ValueError("its schema has fewer columns than it says, or more")
+        raise ValueError("its schema has fewer or more columns than it states")
     return found
 
 
@@ -321,7 +321,7 @@ def _leaves_of(
     _ensure_one_type(".".join(path), element)
     repetition = element[_REPETITION]
     if not _REQUIRED <= repetition <= _REPEATED:
-        raise ValueError(f"its column {'.'.join(path)} has a repetition that there is not")
+        raise ValueError(f"its column {'.'.join(path)} has an unknown repetition type")
     defined += repetition != _REQUIRED
     repeated += repetition == _REPEATED
     children = element.get(_CHILDREN, 0)
@@ -338,9 +338,9 @@ def _is_decimal(element: Mapping[int, Any]) -> bool:
 
 
 def _ensure_one_type(name: str, element: Mapping[int, Any]) -> None:
-    """Raise unless a logical type is what its older spelling says."""
+    """Raise unless a logical type agrees with its older spelling."""
     if element.get(_TYPE) == _FIXED_LENGTH and element[_TYPE_LENGTH] <= 0:
-        raise ValueError(f"the values of its column {name} have no length")
+        raise ValueError(f"its column {name} of fixed-length values has no length")
     logical, converted = element.get(_LOGICAL), element.get(_CONVERTED)
     if not logical:
         return
@@ -365,7 +365,7 @@ def _ensure_one_type(name: str, element: Mapping[int, Any]) -> None:
 def _row_group(found: Mapping[int, Any], leaves: Sequence[Leaf], end: int) -> RowGroup:
     rows, columns = found[_GROUP_ROWS], found[_GROUP_CHUNKS]
     if len(columns) != len(leaves) or rows < 0:
-        raise ValueError("a row group has other columns than its schema")
+        raise ValueError("a row group has other columns than the schema")
     spans: list[tuple[int, int]] = []
     chunks = [_chunk(leaf, column, rows, spans) for leaf, column in zip(leaves, columns, strict=True)]
     spans.sort()
@@ -376,7 +376,7 @@ def _row_group(found: Mapping[int, Any], leaves: Sequence[Leaf], end: int) -> Ro
 
 
 def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[int, int]]) -> Chunk:
-    """Return what is told of a chunk, and note where it lies."""
+    """Return the data on a chunk, and record its position."""
     if _FILE_PATH in column:
         raise ValueError("a column chunk is in another file")
     found = column[_CHUNK_METADATA]
@@ -384,12 +384,12 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
         name, other = ".".join(leaf.path), b".".join(found[_PATH]).decode(errors="replace")
         raise ValueError(f"its column {name!r} is named {other!r} in a row group")
     if found[_CHUNK_TYPE] != leaf.physical_type:
-        raise ValueError(f"its column {'.'.join(leaf.path)} is of another type in a row group")
+        raise ValueError(f"its column {'.'.join(leaf.path)} has another type in a row group")
     values, stored = found[_NUM_VALUES], found[_STORED_BYTES]
     if values < rows or (values > rows and not leaf.repetition_level):
         raise ValueError(f"its column {'.'.join(leaf.path)} has {values} values in {rows} rows")
     if found[_CODEC] == _UNCOMPRESSED and found[_RAW_BYTES] != stored:
-        raise ValueError(f"its column {'.'.join(leaf.path)} is compressed by no codec")
+        raise ValueError(f"its column {'.'.join(leaf.path)} has an unknown compression codec")
     if values:
         spans.append((min(found[_DATA_PAGE], found.get(_DICTIONARY_PAGE) or found[_DATA_PAGE]), stored))
     statistics = found.get(_STATISTICS, {})
@@ -403,11 +403,11 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
 
 
 def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:
-    """Raise where bounds are in the wrong order, or two spellings of one differ."""
+    """Raise if bounds are in the wrong order, or two spellings of one differ."""
     lower, upper = statistics.get(_MIN), statistics.get(_MAX)
     if lower is None or upper is None:
         return
-    # The bytes of a decimal are a signed number, those of any other value are ordered one by one.
+    # The bytes of a decimal are a signed number; all other values are ordered byte by byte.
     if leaf.physical_type == _BYTE_ARRAY and not leaf.is_decimal and lower > upper:
         raise ValueError(f"the bounds of its column {'.'.join(leaf.path)} are in the wrong order")
     if leaf.physical_type not in (_INT32, _INT64):
@@ -417,10 +417,10 @@ def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:
 
 
 def _ensure_levels(leaf: Leaf, sizes: Mapping[int, Any], values: int, nulls: int | None) -> None:
-    """Raise unless the histograms of levels are as long as there are levels, and count all values."""
+    """Raise unless the level histograms have one entry per level and count all values."""
     repeated, defined = sizes.get(_REPETITION_LEVELS), sizes.get(_DEFINITION_LEVELS)
     for counts, highest in ((repeated, leaf.repetition_level), (defined, leaf.definition_level)):
         if counts and (len(counts) != highest + 1 or sum(counts) != values):
             raise ValueError(f"the levels of its column {'.'.join(leaf.path)} are not those of its schema")
     if defined and nulls not in (None, values - defined[-1]):
-        raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs, and by its levels others")
+        raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs, but its levels differ")
