@@ -1,7 +1,7 @@
-"""Deletion vectors: which rows of a data file are deleted though the file still holds them.
+"""Deletion vectors: the rows of a data file that are deleted although the file still contains them.
 
-Descriptors as they stand in the log, their Z85 text, bitmaps, ``.bin`` files, and masks for the
-engines. Chapters "Deletion Vectors" and "Deletion Vector Format" of the protocol.
+The package has descriptors as in the log, their Z85 text, bitmaps, ``.bin`` files, and masks for engines.
+Chapters "Deletion Vectors" and "Deletion Vector Format" of the protocol.
 """
 
 from typing import TYPE_CHECKING

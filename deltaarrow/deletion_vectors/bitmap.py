@@ -1,16 +1,16 @@
 """RoaringBitmapArray, the serialised form of the set of deleted row positions.
 
-Chapter "Deletion Vector Format" of the protocol: a magic number and then a 64-bit bitmap, all little
-endian. Two forms exist:
+Chapter "Deletion Vector Format" of the protocol: a magic number followed by a 64-bit bitmap, all little
+endian. There are two forms:
 
 ==========  ============  ====================================================================
 magic       name          after the magic
 ==========  ============  ====================================================================
 1681511377  portable      the portable 64-bit form of the RoaringBitmap specification; the only
-                          one that the protocol has and that is written
+                          form in the protocol, and the only one that is written
 1681511376  native        ``int count``, then per bitmap ``int size`` and a 32-bit bitmap, whose
-                          place in the list is the upper half of its positions; delta-spark still
-                          reads it, and so does this module
+                          index in the list is the upper half of its positions; delta-spark still
+                          reads this form, and so does this module
 ==========  ============  ====================================================================
 """
 
@@ -29,7 +29,7 @@ _LONG = struct.Struct("<q")
 
 
 def encode_bitmap(positions: BitMap64) -> bytes:
-    """Serialise a set of row positions as Spark does: run-length encoded where that is smaller.
+    """Serialise a set of row positions as Spark does: run-length encoded if that is smaller.
 
     >>> encode_bitmap(BitMap64([7])).hex(" ", -4)
     'd1d33964 01000000 00000000 00000000 3a300000 01000000 00000000 10000000 0700'
@@ -42,18 +42,18 @@ def encode_bitmap(positions: BitMap64) -> bytes:
 def decode_bitmap(payload: bytes, where: str) -> BitMap64:
     """Return the row positions in a serialised bitmap.
 
-    `where` names the deletion vector in the message of the `CorruptDeletionVectorError` that is
-    raised when the payload has another magic number, is cut short or is no valid bitmap.
+    `where` names the deletion vector in the `CorruptDeletionVectorError` that is raised when the payload
+    has another magic number, is cut short or is not a valid bitmap.
     """
     if len(payload) < _INT.size:
-        raise CorruptDeletionVectorError(f"{where}: {len(payload)} bytes are too few for a bitmap")
+        raise CorruptDeletionVectorError(f"{where}: a bitmap of {len(payload)} bytes is too short")
     (magic,) = _INT.unpack_from(payload)
     body = payload[_INT.size :]
     if magic == _NATIVE_MAGIC:
         body = _native_to_portable(body, where)
     elif magic != _PORTABLE_MAGIC:
         raise CorruptDeletionVectorError(
-            f"{where}: the magic number is {magic}; a bitmap starts with {_PORTABLE_MAGIC}"
+            f"{where}: the magic number is {magic}, but a bitmap starts with {_PORTABLE_MAGIC}"
         )
     try:
         positions = BitMap64.deserialize(body)

@@ -1,7 +1,7 @@
-"""The descriptor by which a file action names its deletion vector.
+"""The descriptor by which a file action refers to its deletion vector.
 
-Chapter "Deletion Vector Descriptor Schema" of the protocol. Where the vector lies depends on the
-storage type:
+Chapter "Deletion Vector Descriptor Schema" of the protocol. The storage type tells where the vector is
+stored:
 
 =====  ===============================================  ==========================================
 type   ``pathOrInlineDv``                               the vector is
@@ -41,10 +41,10 @@ def deletion_vector_file_name(uuid: UUID, prefix: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorDescriptor:
-    """Where a deletion vector is, how many bytes it takes there and how many rows it deletes.
+    """The place of a deletion vector, its size there, and the number of rows that it deletes.
 
-    `offset` and `size_in_bytes` are in bytes; the size is that of the bitmap alone, before Z85 and
-    without the frame around it in a file. Keys that are not known are kept in `extra`.
+    `offset` and `size_in_bytes` are in bytes; the size is that of the bitmap alone, before Z85 and without
+    the frame around it in a file. Unknown keys are kept in `extra`.
     """
 
     storage_type: str
@@ -58,7 +58,7 @@ class DeletionVectorDescriptor:
     def of_uuid(
         cls, uuid: UUID, *, prefix: str = "", offset: int, size_in_bytes: int, cardinality: int
     ) -> Self:
-        """Describe a vector in the file that belongs to `uuid`, in the folder `prefix` of the table."""
+        """Describe a vector in the file for `uuid`, in the folder `prefix` of the table."""
         return cls("u", prefix + encode_z85(uuid.bytes), offset, size_in_bytes, cardinality)
 
     @classmethod
@@ -75,9 +75,11 @@ class DeletionVectorDescriptor:
             ("cardinality", int),
         ):
             if not isinstance(values[attribute], kind):
-                raise CorruptLogError(f"a deletion vector of the log has no valid {_JSON_KEYS[attribute]!r}")
+                raise CorruptLogError(
+                    f"a deletion vector of the log has a missing or invalid {_JSON_KEYS[attribute]!r}"
+                )
         if not isinstance(values["offset"], int | None):
-            raise CorruptLogError("a deletion vector of the log has no valid 'offset'")
+            raise CorruptLogError("a deletion vector of the log has an invalid 'offset'")
         known = set(_JSON_KEYS.values())
         return cls(**values, extra={key: value for key, value in obj.items() if key not in known})
 
@@ -88,11 +90,11 @@ class DeletionVectorDescriptor:
 
     @property
     def unique_id(self) -> str:
-        """What tells this vector from every other vector of the same data file.
+        """The id that distinguishes this vector from all others of the same data file.
 
-        One data file is in the log several times, each time with more rows deleted, and the path
-        alone does not say which of them a `remove` cancels. The offset is part of the identity
-        because one file holds many vectors; the spelling is Spark's, to match its tombstones.
+        The log may list one data file several times, each time with more rows deleted, and the path alone
+        does not say which of these a `remove` cancels. The offset is part of the id because one file holds
+        many vectors; the format is Spark's, to match its tombstones.
         """
         at = "" if self.offset is None else f"@{self.offset}"
         return f"{self.storage_type}{self.path_or_inline_dv}{at}"
@@ -103,10 +105,10 @@ class DeletionVectorDescriptor:
         return self.storage_type == "i"
 
     def file_name(self) -> str | None:
-        """Return the name to give to a store for the file of this vector; None for an inline one.
+        """Return the store name of this vector's file; None for an inline vector.
 
-        Raises `CorruptDeletionVectorError` when the text holds no UUID, and
-        `UnsupportedFeatureError` for a storage type that is none of ``u``, ``p`` and ``i``.
+        Raises `CorruptDeletionVectorError` when the text does not contain a UUID, and
+        `UnsupportedFeatureError` for a storage type other than ``u``, ``p`` and ``i``.
 
         >>> DeletionVectorDescriptor("u", "ab^-aqEH.-t@S}K{vb[*k^", 4, 40, 6).file_name()
         'ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
@@ -133,7 +135,7 @@ class DeletionVectorDescriptor:
     def inline_payload(self) -> bytes:
         """Return the bitmap of an inline vector, still serialised.
 
-        Raises `CorruptDeletionVectorError` when the text is not Z85 or shorter than the size it claims.
+        Raises `CorruptDeletionVectorError` when the text is not Z85 or does not fit the stated size.
         """
         try:
             padded = decode_z85(self.path_or_inline_dv)
@@ -141,10 +143,10 @@ class DeletionVectorDescriptor:
             raise CorruptDeletionVectorError(
                 f"inline deletion vector {self.unique_id!r} is not Z85: {error}"
             ) from error
-        # Only the padding of Z85, at most three bytes, may go beyond the size.
+        # Only the padding of Z85, at most three bytes, may exceed the size.
         if not 0 <= len(padded) - self.size_in_bytes <= 3:
             raise CorruptDeletionVectorError(
-                f"inline deletion vector {self.unique_id!r} holds {len(padded)} bytes, "
+                f"inline deletion vector {self.unique_id!r} has {len(padded)} bytes, "
                 f"which does not fit its sizeInBytes of {self.size_in_bytes}"
             )
         return padded[: self.size_in_bytes]

@@ -1,6 +1,6 @@
 """Deletion vectors in files, chapter "Deletion Vector File Storage Format" of the protocol.
 
-A file starts with the byte 1, its version, and then has one frame after another::
+A file starts with its version, the byte 1, followed by one frame after another::
 
     offset of the descriptor
     |
@@ -10,7 +10,7 @@ A file starts with the byte 1, its version, and then has one frame after another
     | big endian         | see `bitmap`             | of bitmap, big end.|
     +--------------------+--------------------------+--------------------+
 
-The vectors of one operation share a file, so reading them asks for each file once.
+The vectors of one operation share a file, so reading them accesses each file once.
 """
 
 import contextlib
@@ -40,10 +40,10 @@ __all__ = [
 _VERSION = b"\x01"
 _UINT = struct.Struct(">I")
 _FRAME = 2 * _UINT.size
-# Where two wanted frames are closer than this, reading what is between them is cheaper than a
-# second request to an object store.
+# If two wanted frames are closer than this, reading the bytes between them is cheaper than a second
+# request to an object store.
 _READ_GAP = 512 * 1024
-# Offsets are 32-bit signed in Spark; well below that, a file is also small enough to hold in memory.
+# Spark's offsets are signed 32-bit integers; a file of this size also fits in memory.
 _MAX_FILE_SIZE = 256 * 1024 * 1024
 _READERS = 16
 
@@ -54,12 +54,11 @@ def read_deletion_vector(store: Store, descriptor: DeletionVectorDescriptor) -> 
 
 
 def read_deletion_vectors(store: Store, descriptors: Sequence[DeletionVectorDescriptor]) -> list[DeletedRows]:
-    """Read deletion vectors, in the order of their descriptors, touching each file once.
+    """Read deletion vectors, in the order of their descriptors, accessing each file once.
 
-    A vector is believed only if everything that is known of it agrees: the version of the file, the
-    size in the file and in the descriptor, the checksum, the magic number and the number of rows.
-    Raises `CorruptDeletionVectorError` naming the file (or the inline vector) otherwise, also
-    when the file is missing.
+    A vector is accepted only if everything known about it agrees: the version of the file, the size in the
+    file and in the descriptor, the checksum, the magic number and the number of rows. Otherwise, also when
+    the file is missing, `CorruptDeletionVectorError` names the file (or the inline vector).
     """
     by_file: dict[str, list[DeletionVectorDescriptor]] = {}
     found: dict[DeletionVectorDescriptor, DeletedRows] = {}
@@ -84,7 +83,7 @@ def read_deletion_vectors(store: Store, descriptors: Sequence[DeletionVectorDesc
 def _read_inline(descriptor: DeletionVectorDescriptor) -> DeletedRows:
     where = f"inline deletion vector {descriptor.unique_id!r}"
     payload = descriptor.inline_payload()
-    # Spark has a descriptor for "nothing deleted": inline, of no bytes at all.
+    # Spark's descriptor for "nothing deleted" is inline and has no bytes.
     bitmap = decode_bitmap(payload, where) if payload else BitMap64()
     return _deleted_rows(bitmap, descriptor, where)
 
@@ -92,12 +91,12 @@ def _read_inline(descriptor: DeletionVectorDescriptor) -> DeletedRows:
 def _read_file(store: Store, name: str, descriptors: Sequence[DeletionVectorDescriptor]) -> list[DeletedRows]:
     where = f"deletion vector file {store.location(name)}"
     frames = [_span(descriptor, where) for descriptor in descriptors]
-    # An absent offset is 0, as in Spark: the file is a single frame, without a version byte.
+    # A missing offset is 0, as in Spark: the file is a single frame, without a version byte.
     version = [(0, len(_VERSION))] if any(start > 0 for start, _ in frames) else []
     content = _Ranges(store, name, where, version + frames)
     if version and content.read(*version[0]) != _VERSION:
         raise CorruptDeletionVectorError(
-            f"{where} starts with the byte {content.read(*version[0])[0]}; a file of version 1 is expected"
+            f"{where} starts with the byte {content.read(*version[0])[0]}; only version 1 is known"
         )
     return [
         _deleted_rows(
@@ -113,13 +112,13 @@ def _span(descriptor: DeletionVectorDescriptor, where: str) -> tuple[int, int]:
     start = descriptor.offset or 0
     if start < 0 or descriptor.size_in_bytes < 0:
         raise CorruptDeletionVectorError(
-            f"{where}: offset {start} and size {descriptor.size_in_bytes} of a descriptor cannot be"
+            f"{where}: offset {start} and size {descriptor.size_in_bytes} of a descriptor are impossible"
         )
     return start, start + descriptor.size_in_bytes + _FRAME
 
 
 class _Ranges:
-    """The wanted byte spans of one file, near ones read with one request."""
+    """The requested byte spans of one file; nearby spans are read in one request."""
 
     def __init__(self, store: Store, name: str, where: str, spans: Sequence[tuple[int, int]]) -> None:
         self._where = where
@@ -136,8 +135,8 @@ class _Ranges:
         data = block[start - first : end - first]
         if len(data) < end - start:
             raise CorruptDeletionVectorError(
-                f"{self._where} is cut short: bytes {start} to {end} are wanted, "
-                f"it ends at {first + len(block)}"
+                f"{self._where} is cut short: bytes {start} to {end} are needed, "
+                f"but it ends at {first + len(block)}"
             )
         return data
 
@@ -161,13 +160,13 @@ def _unframe(frame: bytes, where: str, offset: int) -> bytes:
     (size,) = _UINT.unpack_from(frame)
     if size != len(payload):
         raise CorruptDeletionVectorError(
-            f"{where} at offset {offset} has a vector of {size} bytes; its descriptor says {len(payload)}"
+            f"{where} at offset {offset} has a vector of {size} bytes, but its descriptor says {len(payload)}"
         )
     (checksum,) = _UINT.unpack_from(frame, len(frame) - _UINT.size)
     if checksum != zlib.crc32(payload):
         raise CorruptDeletionVectorError(
             f"{where} at offset {offset}: the CRC-32 of the vector is {zlib.crc32(payload):#010x}, "
-            f"the file says {checksum:#010x}"
+            f"but the file says {checksum:#010x}"
         )
     return payload
 
@@ -175,13 +174,13 @@ def _unframe(frame: bytes, where: str, offset: int) -> bytes:
 def _deleted_rows(bitmap: BitMap64, descriptor: DeletionVectorDescriptor, where: str) -> DeletedRows:
     if len(bitmap) != descriptor.cardinality:
         raise CorruptDeletionVectorError(
-            f"{where} deletes {len(bitmap)} rows; its descriptor says {descriptor.cardinality}"
+            f"{where} deletes {len(bitmap)} rows, but its descriptor says {descriptor.cardinality}"
         )
     return DeletedRows(bitmap, where)
 
 
 def inline_deletion_vector(positions: BitMap64) -> DeletionVectorDescriptor:
-    """Return a descriptor (type ``i``) that holds the vector itself; nothing is written.
+    """Return a descriptor (type ``i``) that contains the vector itself; no file is written.
 
     >>> read_deletion_vector(None, inline_deletion_vector(BitMap64([1, 5]))).positions().to_pylist()
     [1, 5]
@@ -194,15 +193,14 @@ def inline_deletion_vector(positions: BitMap64) -> DeletionVectorDescriptor:
 def write_deletion_vectors(
     store: Store, vectors: Sequence[BitMap64], *, prefix: str = ""
 ) -> list[DeletionVectorDescriptor]:
-    """Write the vectors of one operation into one new file, byte for byte as Spark lays it out.
+    """Write the vectors of one operation into one new file, byte for byte in Spark's layout.
 
-    Returns their descriptors (type ``u``), in the same order. `prefix` is the folder of the table to
-    write to, the random one of a table whose files have random prefixes. Only above 256 MiB is
-    a second file begun. Raises `ValueError` for a vector that deletes nothing: it has no place in
-    a file action.
+    Returns their descriptors (type ``u``), in the same order. `prefix` is the folder to write to, the random
+    one of a table whose files have random prefixes. A second file is begun only above 256 MiB. Raises
+    `ValueError` for a vector that deletes nothing: a file action must not have one.
     """
     if not all(vectors):
-        raise ValueError("a deletion vector that deletes no row is not written")
+        raise ValueError("cannot write a deletion vector that deletes no row: leave it out")
     descriptors: list[DeletionVectorDescriptor] = []
     uuid, content = uuid4(), bytearray(_VERSION)
     with contextlib.ExitStack() as undo:
@@ -228,7 +226,7 @@ def write_deletion_vectors(
 
 @contextlib.contextmanager
 def _written(store: Store, name: str, content: bytearray) -> Iterator[None]:
-    """Write a file, which stays if the block succeeds: a write that fails may have taken place."""
+    """Write a file and keep it if the block succeeds; else delete it: a failed write may have taken place."""
     try:
         store.write(name, bytes(content))
         yield

@@ -1,7 +1,7 @@
-"""Deletion vectors in the shapes that engines take: boolean masks, DuckDB bit strings, positions.
+"""Deletion vectors in the forms that engines take: boolean masks, DuckDB bit strings, positions.
 
-Chapter "Reader Requirements for Deletion Vectors" of the protocol: a row whose position in its file
-is in the vector must not be returned.
+Chapter "Reader Requirements for Deletion Vectors" of the protocol: rows whose position in the file is in the
+vector must not be returned.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ __all__ = ["DeletedRows"]
 class DeletedRows:
     """The deleted rows of one data file, by their position in it (the first row is 0).
 
-    `where` says where the vector was read, for errors. Only the compressed bitmap is kept: a mask
-    costs time and memory by the rows it covers, not by the rows that are deleted elsewhere.
+    `where` says where the vector came from, for errors. Only the compressed bitmap is kept: a mask takes time
+    and memory for the rows that it covers, regardless of rows deleted elsewhere.
 
     >>> deleted = DeletedRows(BitMap64([1, 4]))
     >>> deleted.mask(0, 6).tolist()
@@ -35,21 +35,21 @@ class DeletedRows:
 
     @property
     def cardinality(self) -> int:
-        """How many rows are deleted."""
+        """The number of deleted rows."""
         return len(self.bitmap)
 
     def ensure_within(self, num_rows: int) -> None:
-        """Raise `CorruptDeletionVectorError` if a position lies beyond a file of `num_rows` rows.
+        """Raise `CorruptDeletionVectorError` if a position is beyond a file of `num_rows` rows.
 
-        Such a vector belongs to another file, so what it says of this one cannot be believed.
+        Such a vector belongs to another file, so none of it can be trusted.
         """
         if self.bitmap and self.bitmap.max() >= num_rows:
             raise CorruptDeletionVectorError(
-                f"{self.where} deletes row {self.bitmap.max()} of a file that has {num_rows} rows"
+                f"{self.where} deletes row {self.bitmap.max()} of a file with only {num_rows} rows"
             )
 
     def mask(self, start: int, length: int) -> npt.NDArray[np.bool_]:
-        """Return, for the rows from `start` on, True for each of `length` rows that is to be kept."""
+        """Return a mask of the `length` rows from `start` on, True for each live row."""
         keep = np.ones(length, dtype=np.bool_)
         deleted = self.bitmap & BitMap64(range(start, start + length))
         keep[_to_numpy(deleted) - np.uint64(start)] = False
@@ -60,10 +60,9 @@ class DeletedRows:
         return bool(self.bitmap.range_cardinality(start, start + length) == length)
 
     def inverted(self, num_rows: int, also: "DeletedRows | None" = None) -> "DeletedRows":
-        """Return the rows of a file of `num_rows` rows that are not deleted here, and those of `also`.
+        """Return the rows of a file of `num_rows` rows that are live here or deleted in `also`.
 
-        What is then left are the rows deleted here. Raises `CorruptDeletionVectorError` as
-        `ensure_within` does.
+        Only rows deleted here then remain live. Raises `CorruptDeletionVectorError` like `ensure_within`.
 
         >>> DeletedRows(BitMap64([1, 4])).inverted(6, DeletedRows(BitMap64([4]))).positions().to_pylist()
         [0, 2, 3, 4, 5]
@@ -73,20 +72,19 @@ class DeletedRows:
         return DeletedRows(hidden if also is None else hidden | also.bitmap, self.where)
 
     def positions(self) -> pa.UInt64Array:
-        """Return the positions of the deleted rows, ascending."""
+        """Return the positions of the deleted rows in ascending order."""
         values = self.bitmap.to_array()
         return pa.UInt64Array.from_buffers(pa.uint64(), len(values), [None, pa.py_buffer(values)])
 
     def bit_blob(self, num_rows: int) -> bytes:
         """Return the mask of a file of `num_rows` rows as a BLOB that DuckDB casts to BIT.
 
-        ``get_bit(blob::BIT, file_row_number)`` is 1 for a row that is to be kept. The cast takes
-        the bytes as they are, highest bit first; the count of padding bits that leads DuckDB's own
-        form of a BIT is not part of them, and the bits past the last row are 0. Raises
-        `CorruptDeletionVectorError` as `ensure_within` does.
+        ``get_bit(blob::BIT, file_row_number)`` is 1 for a live row. The cast takes the bytes as they are,
+        highest bit first; the BLOB lacks the count of padding bits that leads DuckDB's own form of a BIT, and
+        bits beyond the last row are 0. Raises `CorruptDeletionVectorError` like `ensure_within`.
         """
         self.ensure_within(num_rows)
-        # An empty BLOB has no cast to BIT; no row asks for a bit of this one.
+        # An empty BLOB cannot be cast to BIT; no row reads a bit of this one.
         return np.packbits(self.mask(0, num_rows)).tobytes() or b"\0"
 
 

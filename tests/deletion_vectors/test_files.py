@@ -164,12 +164,12 @@ GOOD = b"\x01" + frame(PAYLOAD)
 OTHER_MAGIC = struct.pack("<i", 1681511378) + PAYLOAD[4:]
 DEFECTS = {
     "version": (b"\x02" + GOOD[1:], descriptor(), "starts with the byte 2"),
-    "size": (b"\x01\x00\x00\x00\x01" + GOOD[5:], descriptor(), "vector of 1 bytes; its descriptor says"),
+    "size": (b"\x01\x00\x00\x00\x01" + GOOD[5:], descriptor(), "vector of 1 bytes, but its descriptor says"),
     "little-endian size": (b"\x01" + GOOD[4:0:-1] + GOOD[5:], descriptor(), "its descriptor says"),
     "checksum": (GOOD[:-1] + bytes([GOOD[-1] ^ 1]), descriptor(), "CRC-32"),
     "a flipped bit": (GOOD[:40] + bytes([GOOD[40] ^ 1]) + GOOD[41:], descriptor(), "CRC-32"),
     "magic": (b"\x01" + frame(OTHER_MAGIC), descriptor(), "magic number is 1681511378"),
-    "cardinality": (GOOD, descriptor(cardinality=5), "deletes 6 rows; its descriptor says 5"),
+    "cardinality": (GOOD, descriptor(cardinality=5), "deletes 6 rows, but its descriptor says 5"),
     "empty file": (b"", descriptor(), "cut short"),
     "only a version": (b"\x01", descriptor(), "cut short"),
     "cut in the bitmap": (GOOD[:30], descriptor(), "cut short"),
@@ -177,9 +177,9 @@ DEFECTS = {
     "offset past the end": (GOOD, descriptor(offset=5000), "cut short"),
     "far offset past the end": (GOOD, descriptor(offset=5_000_000), "cut short"),
     "offset beside the frame": (GOOD, descriptor(offset=2), "cut short"),
-    "negative offset": (GOOD, descriptor(offset=-1), "cannot be"),
-    "negative size": (GOOD, descriptor(size=-1), "cannot be"),
-    "no payload": (b"\x01" + frame(b""), descriptor(size=0), "too few"),
+    "negative offset": (GOOD, descriptor(offset=-1), "are impossible"),
+    "negative size": (GOOD, descriptor(size=-1), "are impossible"),
+    "no payload": (b"\x01" + frame(b""), descriptor(size=0), "too short"),
 }
 
 

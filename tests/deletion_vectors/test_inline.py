@@ -82,11 +82,11 @@ def test_the_padding_of_z85_is_cut_off(store, rows):
 @pytest.mark.parametrize(
     ("descriptor", "message"),
     [
-        (inline(encode_z85(PAYLOAD), len(PAYLOAD), 2), "deletes 1 rows; its descriptor says 2"),
+        (inline(encode_z85(PAYLOAD), len(PAYLOAD), 2), "deletes 1 rows, but its descriptor says 2"),
         (inline(encode_z85(PAYLOAD), 0, 1), "does not fit its sizeInBytes of 0"),
         (inline(encode_z85(PAYLOAD), len(PAYLOAD) + 4, 1), "does not fit its sizeInBytes"),
         (inline("not Z85", 4, 1), "is not Z85"),
-        (inline("", 0, 1), "deletes 0 rows; its descriptor says 1"),
+        (inline("", 0, 1), "deletes 0 rows, but its descriptor says 1"),
     ],
 )
 def test_a_vector_that_contradicts_its_descriptor_is_refused(store, descriptor, message):

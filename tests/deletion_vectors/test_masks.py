@@ -68,7 +68,7 @@ def test_a_position_beyond_the_file_is_refused_by_name():
     deleted = DeletedRows(BitMap64([3, 10]), "deletion vector file /t/dv.bin")
     deleted.ensure_within(11)
     with pytest.raises(
-        CorruptDeletionVectorError, match=r"/t/dv\.bin deletes row 10 of a file that has 10 rows"
+        CorruptDeletionVectorError, match=r"/t/dv\.bin deletes row 10 of a file with only 10 rows"
     ):
         deleted.ensure_within(10)
     with pytest.raises(CorruptDeletionVectorError, match=r"/t/dv\.bin"):

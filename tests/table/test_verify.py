@@ -389,13 +389,13 @@ def test_a_deletion_vector_with_a_wrong_checksum_is_an_error(case):
 def test_a_deletion_vector_of_another_cardinality_is_an_error(case):
     masked = {"add": case.two["add"] | {"deletionVector": case.vector}}
     case.table.commit(case.table.with_deletion_vector(masked, case.vector | {"cardinality": 2}))
-    assert "deletes 1 rows; its descriptor says 2" in case.finding(Check.DELETION_VECTOR).what
+    assert "deletes 1 rows, but its descriptor says 2" in case.finding(Check.DELETION_VECTOR).what
 
 
 def test_a_deletion_vector_that_reaches_beyond_its_file_is_an_error(case):
     masked = {"add": case.two["add"] | {"deletionVector": case.vector}}
     case.table.commit(case.table.with_deletion_vector(masked, case.table.deletion_vector([4])))
-    assert "deletes row 4 of a file that has 4 rows" in case.finding(Check.DELETION_VECTOR, deep=True).what
+    assert "deletes row 4 of a file with only 4 rows" in case.finding(Check.DELETION_VECTOR, deep=True).what
 
 
 def test_one_broken_deletion_vector_does_not_hide_the_others(case):
