@@ -1,7 +1,7 @@
 """The shell command ``deltaarrow``: a table's history, details and files, queries over it, and a demo.
 
-`deltaarrow.cli.main` is the entry point; it works without typer and rich as far as naming the
-``pip install`` that brings them.
+`deltaarrow.cli.main` is the entry point. Without typer and rich it only prints the ``pip install`` command
+for them.
 """
 
 __all__: list[str] = []

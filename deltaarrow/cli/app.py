@@ -1,4 +1,4 @@
-"""The commands of the shell script: thin calls into `DeltaTable`, printed for people or as JSON.
+"""The commands of the shell script: thin calls to `DeltaTable`, printed for people or as JSON.
 
 Exit codes: 0 done, 1 the engine refuses (one line on standard error) or `verify` finds an error, 2 wrong
 usage.
@@ -32,17 +32,17 @@ __all__ = ["app", "demo", "detail", "explain", "files", "history", "query", "ver
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 _REFUSALS = (DeltaError, duckdb.Error, pa.ArrowException, OSError, ValueError, OverflowError)
-"""What a command may end with that is no fault of the script: the table, the query or the storage."""
+"""Errors that are not the script's fault, but of the table, the query or the storage."""
 
 
 class _Commands(TyperGroup):
-    """The group of commands; what the engine refuses becomes one line and exit code 1."""
+    """The command group; it turns the engine's errors into one line and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise  # the reader of the output has seen enough; click ends the script quietly
+            raise  # the reader closed the output; click ends the script quietly
         except _REFUSALS as error:
             text = " ".join(str(error).split()) or type(error).__name__
             print(f"error: {printable(text)}", file=sys.stderr)
@@ -265,7 +265,7 @@ def _version(text: str | None) -> int | datetime.datetime | None:
 
 
 def _time(value: Any) -> Any:
-    """A time, which the log has in milliseconds, as people read it; a number beyond the calendar."""
+    """A log time in milliseconds as readable text; a number if beyond Python's calendar."""
     if not isinstance(value, int):
         return value
     try:
@@ -275,7 +275,7 @@ def _time(value: Any) -> Any:
 
 
 def _with_unique_names(table: pa.Table) -> pa.Table:
-    """The table with the second ``id`` named ``id_1`` and so on: JSON objects have each name once."""
+    """The table with a second ``id`` renamed to ``id_1`` and so on: names in a JSON object are unique."""
     names: list[str] = []
     for name in table.column_names:
         tries = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1)))

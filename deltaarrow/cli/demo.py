@@ -1,6 +1,6 @@
-"""``deltaarrow demo``: a small shop whose orders are written, changed, looked up in time and queried.
+"""``deltaarrow demo``: a small shop whose orders are written, changed, viewed at older versions and queried.
 
-Every step runs what it shows and hands back what came out of it; nothing is made up for the screen.
+Every step runs the code that it shows and returns its real output.
 """
 
 import importlib.util
@@ -58,12 +58,12 @@ _ACTIONS = """
 _BATCH = 8192
 
 Progress = Callable[[int], None]
-"""Is told how many rows more went into the table."""
+"""Called with the number of rows just added to the table."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the demo: what it does, the code that did it, and what came out."""
+    """One step of the demo: its title, the code it ran, and the output."""
 
     title: str
     code: str
@@ -72,9 +72,9 @@ class Step:
 
 
 def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: None) -> Iterator[Step]:
-    """Write the table at `path`, which must not be there yet, `rows` rows and two more, in five commits.
+    """Write the table at `path`, which must not exist yet: `rows` rows and two more, in five commits.
 
-    Yields each step when it is done. Raises `DeltaError` where the engine refuses one.
+    Yields each step when it is done. Raises `DeltaError` if the engine refuses one.
     """
     uri = str(path)
     with duckdb.connect() as connection:
@@ -262,7 +262,7 @@ def _query_polars(uri: str) -> Step:
 
 
 def _state(uri: str, counted: Mapping[str, int] | None = None) -> pa.Table:
-    """The newest version as the log has it, and what a change counted: no data file is read for this."""
+    """The newest version according to the log, with the counts of a change; no data file is read."""
     table = DeltaTable(uri)
     return pa.table(
         {

@@ -1,7 +1,7 @@
 """Results on the terminal: tables for people, one JSON document for programs.
 
-Names and values of a table are text of strangers: they are printed without markup and with control
-characters spelled out, so that no table can paint the terminal of its reader.
+Names and values in a table come from strangers: they are printed without markup and with control characters
+escaped, so that no table can manipulate its reader's terminal.
 """
 
 import base64
@@ -20,20 +20,20 @@ from rich.text import Text
 __all__ = ["print_json", "print_mapping", "print_rows", "printable", "rows_of"]
 
 _MAX_CELL = 200
-"""Characters of a cell that people see; programs see all of them."""
+"""Characters of a cell that are shown to people; JSON output has all of them."""
 
 _INFINITIES = {
     pa.date32(): 2**31 - 1,
     **{pa.timestamp(unit, zone): 2**63 - 1 for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC")},
 }
-"""How DuckDB keeps the infinities of dates and timestamps; the negative one is the negated number."""
+"""DuckDB's numbers for the infinities of dates and timestamps; the negative one is the negated number."""
 
 
 def print_json(value: Any) -> None:
     """Print `value` as one JSON document on standard output.
 
-    What JSON cannot hold becomes a string: bytes in base64, decimals and dates in their usual spelling,
-    ``NaN`` and the infinities as Delta's statistics spell them.
+    Values that JSON cannot hold become strings: bytes in base64, decimals and dates in their usual format,
+    ``NaN`` and the infinities as in Delta's statistics.
     """
     options = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
     print(orjson.dumps(_jsonable(value), default=str, option=options).decode())
@@ -57,7 +57,7 @@ def print_rows(
     title: str | None = None,
     total: int | None = None,
 ) -> None:
-    """Print `rows` as a table with `columns`; `total` is the number of rows where not all are shown."""
+    """Print `rows` as a table with `columns`; `total` is the number of rows if not all are shown."""
     table = Table(title=None if title is None else Text(printable(title)), title_justify="left")
     names = list(columns)
     numbers = {name for name in names if all(_is_number(row.get(name)) for row in rows)}
@@ -78,7 +78,7 @@ def print_mapping(console: Console, values: Mapping[str, Any]) -> None:
 
 
 def printable(text: str) -> str:
-    """Return `text` on one line, with the characters that a terminal would act on spelled out."""
+    """Return `text` on one line, with terminal control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
