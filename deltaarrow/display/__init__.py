@@ -1,3 +1,3 @@
-"""How things are shown to people: in notebooks, and in messages without secrets."""
+"""Output for people: in notebooks, and in messages without secrets."""
 
 __all__: list[str] = []

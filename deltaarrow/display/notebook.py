@@ -1,4 +1,4 @@
-"""What notebooks show of an object: small HTML tables of names and values, everything escaped."""
+"""HTML representations for notebooks: small tables of names and values, everything escaped."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["html_rows", "html_table"]
 
 
 def html_table(values: Mapping[str, Any]) -> str:
-    """Return an HTML table with a row for every name.
+    """Return an HTML table with one row per name.
 
     >>> html_table({"files": 2})
     '<table><tr><th style="text-align:left">files</th><td>2</td></tr></table>'
@@ -16,7 +16,7 @@ def html_table(values: Mapping[str, Any]) -> str:
 
 
 def html_rows(rows: Iterable[tuple[str, Any]]) -> str:
-    """Return an HTML table with a row for every pair of a name, not always another, and a value."""
+    """Return an HTML table with one row per pair of name and value; names may repeat."""
     import html
 
     cells = "".join(

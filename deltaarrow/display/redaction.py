@@ -1,7 +1,7 @@
-"""Redaction of secrets in texts that people read: errors, logs, the `repr` of objects, explanations of scans.
+"""Redaction of secrets in texts for people: errors, logs, the `repr` of objects, explanations of scans.
 
-The URI of a table may hold secrets: ``https://user:password@host/t``, ``https://host/t?sig=...``. Objects
-keep the URI whole, since it takes the secrets to read there; texts that show it go through `redacted`.
+The URI of a table may contain secrets: ``https://user:password@host/t``, ``https://host/t?sig=...``. Objects
+keep the whole URI, since reading needs the secrets; texts that show it pass through `redacted`.
 """
 
 import re
@@ -16,7 +16,7 @@ _PARAMETER = re.compile(rf"([?&;][\w.%-]*(?:{_TELLING})[\w.%-]*=)[^&;\s'\"#<>)]*
 
 
 def redacted(text: str) -> str:
-    """Return a text without user names, passwords and the values of telling parameters in its URIs.
+    """Return a text without the user names, passwords and secret parameter values in its URIs.
 
     >>> redacted("cannot reach 'https://ann:pass@host/t?sig=a%2Fb&sv=2024'")
     "cannot reach 'https://***@host/t?sig=***&sv=2024'"
