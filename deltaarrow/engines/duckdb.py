@@ -125,7 +125,7 @@ def _relation(
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
     plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
     if not plan.columns:
-        raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
+        raise UnsupportedFeatureError("the table has no columns, which DuckDB needs", feature="empty schema")
     if not reads_small_files and _are_many_and_small(plan.files):
         # Before reading deletion vectors and footers for the SQL, which the dataset does not need.
         raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")

@@ -323,7 +323,9 @@ class Rewriter:
 
     def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str, ScanPlan]:
         if not use.columns:
-            raise UnsupportedFeatureError("DuckDB has no relation without columns", feature="empty schema")
+            raise UnsupportedFeatureError(
+                "the table has no columns, which DuckDB needs", feature="empty schema"
+            )
         plan = plan_scan(use.snapshot, use.predicate, use.columns)
         parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
         try:

@@ -92,7 +92,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class QualifiedName:
-    """A place in a statement that may name a table of a schema; `is_text` if it is inside a string."""
+    """A place in a statement that may name a table of a case-folded schema; `is_text` inside a string."""
 
     start: int
     schema: str

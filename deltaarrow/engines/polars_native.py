@@ -7,7 +7,7 @@ gives columns their logical names and adds what only the log has:
 =====================  ==============================================================================
 partition values       one scan with a literal for every distinct tuple of values; if there are many
                        tuples, one scan joined by file number
-physical names         an alias at the top level; nested names are changed by a cast of the struct
+physical names         an alias at the top level; nested fields are renamed in place
 void columns           a literal NULL, whatever the files hold
 deletion vectors       the hook of `deltaarrow.engines.polars_hooks`, else a row index and an anti
                        join per file; in plain scans `deltaarrow.engines.polars_live_rows`

@@ -1,8 +1,8 @@
 """Dates and times from texts, in the forms from which Spark casts a string.
 
 A date is ``y-m-d``, with one or two digits for month and day. A timestamp adds a time after a ``T`` or a
-space, without digits below a microsecond, and possibly a zone: ``Z``, ``UTC`` or an offset. Further forms of
-Spark (region names, years of more than four digits) have no Python value and are refused.
+space (digits below a microsecond are dropped) and possibly a zone: ``Z``, ``UTC`` or an offset. Further forms
+of Spark (region names, years of more than four digits) have no Python value and are refused.
 """
 
 import datetime

@@ -59,7 +59,7 @@ def ensure_columns_fit_properties(
         for name in (field.name.lower(), field.name, physical_name(field, mapping_mode)):
             if name in reserved:
                 raise SchemaMismatchError(
-                    f"the column name {field.name!r} is reserved for {reserved[name]} of the table"
+                    f"the column name {field.name!r} is reserved for {reserved[name]} of the table: rename it"
                 )
     _ensure_statistics_columns(schema, partition_columns, configuration)
 

@@ -138,9 +138,11 @@ def ensure_iceberg_compatible(
     if COLUMN_MAPPING_MODE.parse(configuration) == "none":
         raise InvalidTablePropertyError(f"{feature} needs {COLUMN_MAPPING_MODE.name} set to 'name' or 'id'")
     if version < 3 and ENABLE_DELETION_VECTORS.parse(configuration):
-        raise InvalidTablePropertyError(f"{feature} does not allow {ENABLE_DELETION_VECTORS.name}")
+        raise InvalidTablePropertyError(
+            f"{feature} does not allow {ENABLE_DELETION_VECTORS.name}: set it to false"
+        )
     if version == 3 and not ENABLE_ROW_TRACKING.parse(configuration):
-        raise InvalidTablePropertyError(f"{feature} needs {ENABLE_ROW_TRACKING.name}")
+        raise InvalidTablePropertyError(f"{feature} needs {ENABLE_ROW_TRACKING.name}: set it to true")
     if previous_partitioning and tuple(previous_partitioning) != tuple(partition_columns):
         raise SchemaMismatchError(
             f"{feature} does not allow the new partition columns {list(partition_columns)}: the table is"

@@ -67,6 +67,6 @@ def _proper_name(name: str, text: str, known_only: bool) -> str:
     if record is None:
         if not known_only:
             return name
-        raise InvalidTablePropertyError(f"there is no table property {name!r}")
+        raise InvalidTablePropertyError(f"there is no table property {name!r}; the prefix delta. is reserved")
     record.ensure_valid(text)
     return record.name

@@ -57,7 +57,7 @@ class RatifiedCommit:
         if self.version < 0:
             raise ValueError(f"{self.version} is not a version: versions count from 0")
         if (self.staged_file is None) == (self.content is None):
-            raise ValueError(f"a ratified commit has either a staged file or content: version {self.version}")
+            raise ValueError(f"give either a staged file or content for the commit of version {self.version}")
         if self.staged_file is not None and staged_version(self.staged_file) != self.version:
             raise ValueError(f"{self.staged_file!r} is not a staged commit of version {self.version}")
 

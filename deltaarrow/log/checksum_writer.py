@@ -118,7 +118,7 @@ class _Totals:
         )
 
     def count(self, file: AddFile | RemoveFile, sign: int) -> bool:
-        """Add a file (sign 1) or subtract it (sign -1); False if its size is unknown or negative."""
+        """Add a file (sign 1) or subtract it (sign -1); False if its counts are unknown or negative."""
         vector = file.deletion_vector
         deleted = 0 if vector is None else vector.cardinality
         if file.size is None or file.size < 0 or deleted < 0:

@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class FileSizeHistogram(NamedTuple):
-    """The number of files, and their total bytes, from each ascending bin boundary on."""
+    """File counts and total bytes per bin; each of the ascending boundaries begins a bin."""
 
     sorted_bin_boundaries: tuple[int, ...]
     file_counts: tuple[int, ...]
@@ -236,9 +236,9 @@ def ensure_counted(said: VersionChecksum, segment: LogSegment, files: int, size:
     `files` is their number, `size` their total bytes if known.
     """
     if said.num_files != files:
-        raise _contradiction(segment, f"{said.num_files} files, and there are {files} in")
+        raise _contradiction(segment, f"{said.num_files} files, but there are {files} in")
     if size is not None and said.table_size_bytes != size:
-        raise _contradiction(segment, f"{said.table_size_bytes} bytes, and there are {size} in")
+        raise _contradiction(segment, f"{said.table_size_bytes} bytes, but there are {size} in")
 
 
 def _contradiction(segment: LogSegment, what: str, version: int | None = None) -> CorruptLogError:

@@ -93,7 +93,7 @@ class CommitTimes:
         Raises `VersionNotFoundError`, naming the oldest and the newest commit, when all commits are later.
         """
         if not self.commits:
-            raise VersionNotFoundError("the log holds no commit to find a time in")
+            raise VersionNotFoundError("the log has no commit, so no version can be found by time")
         first, end = self.commits[0].version, self.commits[-1].version + 1
         # Times increase before in-commit timestamps were enabled, after that, and across that point.
         versions = range(first, end)
@@ -102,7 +102,7 @@ class CommitTimes:
             raise VersionNotFoundError(
                 f"no version is as old as {_render(timestamp)}: the log holds the commits from version"
                 f" {first} of {_render(self.timestamp(first))} to version {end - 1} of"
-                f" {_render(self.timestamp(end - 1))}"
+                f" {_render(self.timestamp(end - 1))}; choose a later time"
             )
         return versions[i - 1]
 

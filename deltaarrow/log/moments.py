@@ -22,7 +22,9 @@ def parse_version(version: SupportsIndex | str | date) -> int | str | date:
     if not isinstance(version, bool) and isinstance(version, SupportsIndex):
         with contextlib.suppress(TypeError):  # an array of numpy's has the method too
             return operator.index(version)
-    raise TypeError(f"a version is an int, an ISO 8601 text, a datetime or a date, not {type_name(version)}")
+    raise TypeError(
+        f"a version must be an int, an ISO 8601 text, a datetime or a date, not {type_name(version)}"
+    )
 
 
 def parse_moment(moment: str | date, *, later: bool = False) -> int:
@@ -36,7 +38,7 @@ def parse_moment(moment: str | date, *, later: bool = False) -> int:
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     elif not isinstance(moment, date):
-        raise TypeError(f"a time is an ISO 8601 text, a datetime or a date, not {type_name(moment)}")
+        raise TypeError(f"a time must be an ISO 8601 text, a datetime or a date, not {type_name(moment)}")
     elif not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)
     if moment.tzinfo is None:

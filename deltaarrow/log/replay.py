@@ -217,7 +217,7 @@ class LogState:
         return read_held_checksum(self.store, self.segment, self.protocol, self.metadata)
 
     def ensure_counted(self, files: pa.Table) -> None:
-        """Raise `CorruptLogError` if the version checksum does not count all these live files."""
+        """Raise `CorruptLogError` unless the version checksum agrees with `files`, all live files."""
         if (said := self.held_checksum) is not None:
             has_sizes = "size" in files.column_names
             size = int(numbers_of(files.column("size")).sum()) if has_sizes else None

@@ -114,7 +114,9 @@ def _parsed(limit: int | str) -> int:
         power = " KMGT".index(found[2].upper() or " ")
         limit = int(found[1]) * (1024 if found[3] else 1000) ** power
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ValueError(f"the cache limit must be 0 or more bytes, or such a text, not {limit!r}")
+        raise ValueError(
+            f"the cache limit must be 0 or more bytes, or a text such as '512MiB', not {limit!r}"
+        )
     return limit
 
 

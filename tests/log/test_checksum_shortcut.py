@@ -211,7 +211,7 @@ DAMAGED = [
     ({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, "another protocol"),
     ({"metadata": {"id": "other", "schemaString": "{}"}}, "another table id"),
 ]
-MISCOUNTED = [({"numFiles": 4}, "4 files, and there are 5"), ({"tableSizeBytes": 7}, "7 bytes, and there")]
+MISCOUNTED = [({"numFiles": 4}, "4 files, but there are 5"), ({"tableSizeBytes": 7}, "7 bytes, but there")]
 
 
 @pytest.mark.parametrize(("fields", "what"), DAMAGED, ids=["protocol", "metadata"])
