@@ -90,11 +90,11 @@ def _root(
 @app.command()
 def history(
     path: TablePath,
-    limit: Annotated[int | None, typer.Option(min=1, help="The newest commits only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many of the newest commits to show.")] = None,
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Who changed the table, when and how, newest first."""
+    """The commits of the table, newest first: who, when and how."""
     commits = _open(path, None, storage_option).history(limit)
     if as_json:
         print_json(commits)
@@ -112,7 +112,7 @@ def detail(
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the table is: its location, size, partitioning, properties and protocol."""
+    """The table's location, size, partitioning, properties and protocol."""
     found = _open(path, version, storage_option).detail()
     if as_json:
         print_json(found)
@@ -168,7 +168,7 @@ def query(
 def explain(
     path: TablePath,
     where: Annotated[
-        str | None, typer.Option(metavar="CONDITION", help="What rows must match, in Spark's SQL.")
+        str | None, typer.Option(metavar="CONDITION", help="The condition on rows, in Spark's SQL.")
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A column to read; may be repeated.")
@@ -177,7 +177,7 @@ def explain(
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which files a scan reads, and which part of its condition skips the others; nothing is read."""
+    """The files that a scan reads, and the parts of its condition that skip the others; no file is read."""
     found = _open(path, version, storage_option).explain(where, column)
     if as_json:
         print_json(found.to_dict())
@@ -195,7 +195,7 @@ def verify(
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What is wrong with the table: its log, its files, its statistics; exit code 1 if anything is."""
+    """Errors in the table's log, files and statistics; exit code 1 if there are any."""
     report = _open(path, version, storage_option).verify(deep=deep)
     if as_json:
         print_json(report.to_dict())
@@ -214,7 +214,7 @@ def verify(
 @app.command()
 def demo(
     path: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where to make the table; else a temporary folder.")
+        str | None, typer.Option(metavar="DIR", help="The folder of the table; default: a temporary folder.")
     ] = None,
     rows: Annotated[int, typer.Option(min=4, help="Orders to write.")] = 100_000,
     as_json: AsJson = False,
