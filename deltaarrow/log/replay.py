@@ -64,7 +64,7 @@ _TRIES = 3
 class LogState:
     """A replayed segment: small actions in memory, file actions on demand.
 
-    When protocol and metadata come from a version checksum, the log is read once more is needed;
+    When protocol and metadata come from a version checksum, the log itself is read only when it is needed;
     `CorruptLogError` is raised then if the log contradicts the checksum.
     """
 
