@@ -28,7 +28,7 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
     ├── CommitStateUnknownError       it is unknown whether the commit was made
-    ├── StorageError                  a store cannot do what is asked
+    ├── StorageError                  a store cannot do what was requested
     │   └── StorageSystemError        the operating system fails (also an OSError)
     ├── ExpressionLimitError          a SQL expression takes too much time or memory
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)

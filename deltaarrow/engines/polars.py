@@ -166,7 +166,7 @@ class DeltaResolver(LazyFrameResolver):
             self._heard.append(Resolution(self._snapshot, filters, plan.columns, limit, matching, tasks))
         reason = self._obstacle
         if reason is None and plan.layout.row_tracking is not None:
-            reason = "Polars cannot tell where rows stand in their files"
+            reason = "Polars does not tell the positions of rows in their files"
         if reason is not None:
             native, other = list[BoundFile](), tasks
         else:

@@ -91,7 +91,7 @@ def test_polars_reads_the_files_itself_where_row_ids_are_not_used(tmp_path):
     tracked_table(tmp_path)
     frame = scan_delta(open_snapshot(tmp_path), row_tracking=True)
     assert "deltaarrow" not in frame.select("id").explain()
-    assert "where rows stand" in frame.select(ROW_ID).explain()
+    assert "the positions of rows" in frame.select(ROW_ID).explain()
     assert frame.head(3).collect().height == 3
 
 
