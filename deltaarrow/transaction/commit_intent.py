@@ -1,4 +1,4 @@
-"""What a transaction wants to commit, as conflict rules see it."""
+"""The commit that a transaction intends, in the form that conflict rules read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +20,9 @@ __all__ = ["CommitIntent"]
 class CommitIntent:
     """What a transaction has read, from which version, and what it wants to commit.
 
-    `removed_rows` are by path the positions of rows that it deletes; `actions` do not tell of them, since
-    what they come to depends on the version that the commit goes after. `vectors` reads deletion vectors.
+    `removed_rows` maps a path to the positions of the rows that the transaction deletes. They are not in
+    `actions`, because the deletion vectors depend on the version that the commit follows. `vectors` reads
+    deletion vectors.
     """
 
     snapshot: Snapshot
@@ -33,12 +34,12 @@ class CommitIntent:
 
     @property
     def changes_metadata(self) -> bool:
-        """Whether the metadata is among what is committed."""
+        """Whether the commit changes the metadata."""
         return any(isinstance(action, Metadata) for action in self.actions)
 
     @cached_property
     def added_paths(self) -> set[str]:
-        """The canonical paths of the files that are added."""
+        """The canonical paths of the added files."""
         return {decode_path(action.path) for action in self.actions if isinstance(action, AddFile)}
 
     @cached_property

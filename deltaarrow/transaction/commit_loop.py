@@ -1,8 +1,8 @@
-"""The commit loop: what is staged is committed after the newest version, or refused.
+"""The commit loop: commits staged actions after the newest version, or refuses them.
 
-When another writer was first, its commit is held against what is staged by the rules of
-`deltaarrow.transaction.conflicts`, and where none speaks against it the next version is tried. Chapter
-"Delta Log Entries" of the protocol.
+If another writer commits first, the rules of `deltaarrow.transaction.conflicts` compare its commit with the
+staged actions. If no rule raises, the loop tries the next version. Chapter "Delta Log Entries" of the
+protocol.
 """
 
 import random
@@ -48,10 +48,10 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class CommittedTransaction:
-    """What a hook is told: the `version` that was made, of which `actions`, after the snapshot `previous`.
+    """What a hook receives: the new `version`, its `actions`, and the snapshot `previous` before it.
 
-    With `is_exact` every file that was added was new to the table, and every one that was removed was live:
-    what the table comes to follows from the actions alone. Of what callers stage themselves it is not known.
+    `is_exact` says that every added file is new to the table and every removed file was live, so the new
+    state of the table follows from the actions alone. It is False if callers staged other actions themselves.
     """
 
     store: Store
@@ -62,21 +62,21 @@ class CommittedTransaction:
 
 
 Describe = Callable[[IsolationLevel, Snapshot | None, Sequence[Action], int], CommitInfo]
-"""Returns the `commitInfo` of actions that go after a snapshot, at a time in milliseconds."""
+"""Returns the `commitInfo` of actions that follow a snapshot, at a time in milliseconds."""
 
 
 @dataclass
 class CommitLoop:
-    """The commit of one transaction, from the first try to the last.
+    """The commit of one transaction, from the first attempt to the last.
 
     Args:
-        store: where the table is.
-        snapshot: the version that was read; None for a table that is made.
-        read: what was read of it.
-        staged: what is to be committed.
-        configuration: the table properties as the commit leaves them.
-        describe: says what history shows.
-        transaction_id: the `txnId` of the commit, by which the log tells whether it was made.
+        store: the storage of the table.
+        snapshot: the version that was read; None for a new table.
+        read: what the transaction read.
+        staged: what the transaction commits.
+        configuration: the table properties after the commit.
+        describe: makes the `commitInfo` that history shows.
+        transaction_id: the `txnId` of the commit; the log shows by it whether the commit was made.
         clock: the time of the commit.
     """
 
@@ -93,14 +93,14 @@ class CommitLoop:
     _is_in_doubt: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        """Begin to remember what is read."""
+        """Create the cache of commits that other writers made."""
         self._winners = WinningCommits(self.store)
 
     def run(self, max_retries: int) -> CommittedTransaction:
-        """Make the commit, trying again up to `max_retries` times.
+        """Make the commit; after a lost race, try again up to `max_retries` times.
 
-        Raises `VersionExistsError` when a new table exists already, the exception of a conflict,
-        `ConcurrentWriteException` when the retries are used up, and `CommitStateUnknownError`.
+        Raises `VersionExistsError` if a new table already exists, the exception of a conflict,
+        `ConcurrentWriteException` if no retry is left, and `CommitStateUnknownError`.
         """
         isolation = isolation_level(
             self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
@@ -134,11 +134,12 @@ class CommitLoop:
                 self._winners.take(version, outcome.data)
             seconds = time.perf_counter() - begun
         raise ConcurrentWriteException(
-            f"the commit was tried {max_retries + 1} times, and another writer was first each time"
+            f"the commit to {self.store.uri} was tried {max_retries + 1} times, and another writer was first"
+            " each time; try again later, or raise max_commit_retries"
         )
 
     def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:
-        """Return the whole commit that goes after `newest`."""
+        """Return all actions of the commit that follows `newest`."""
         staged = self.staged.with_rows_removed(self.store, self.configuration, self.clock())
         if newest is None:
             ensure_valid_commit(staged)
@@ -156,19 +157,24 @@ class CommitLoop:
         return [commit_info, *actions]
 
     def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
-        """Return the version to go after, or raise the conflict with what was committed since `known`.
+        """Return the version that the commit follows, or raise the conflict with a commit after `known`.
 
-        The log is asked and not the snapshot: the version after it may be free because the log was
-        cleaned up, or made anew, since the table was read.
+        This lists the log and does not rely on the snapshot: the next version may be free only because the
+        log was cleaned up, or the table was recreated, since the table was read.
         """
         if known is None or self.snapshot is None:
             if list_log(self.store):
-                raise VersionExistsError(f"{self.store.uri} is a Delta table already")
+                raise VersionExistsError(
+                    f"{self.store.uri} is a Delta table already; append to it, overwrite it or use another"
+                    " path"
+                )
             return None
         try:
             newest = known.update(self._winners.read)
         except TableNotFoundError as error:
-            raise CommitFailedError(f"{self.store.uri} was deleted since it was read") from error
+            raise CommitFailedError(
+                f"{self.store.uri} was deleted since it was read; nothing was committed"
+            ) from error
         if newest.version > known.version:
             removed = {path: each.positions for path, each in self.staged.row_removals.items()}
             intent = CommitIntent(
@@ -176,11 +182,14 @@ class CommitLoop:
             )
             self._follow(intent, known.version, newest)
         if newest.version < known.version or newest.metadata.id != known.metadata.id:
-            raise CommitFailedError(f"{self.store.uri} was made anew since it was read")
+            raise CommitFailedError(
+                f"{self.store.uri} was deleted and created again since version {known.version} was read;"
+                " read the table again and repeat the operation"
+            )
         return newest
 
     def _follow(self, intent: CommitIntent, after: int, newest: Snapshot) -> None:
-        """Bring what is staged behind the commits above `after`, or raise the conflict with one of them."""
+        """Rebase the staged removals onto the commits above `after`, or raise a conflict with one of them."""
         winners = self._winners.pop(after, newest.version)
         if len(winners) < newest.version - after:
             ensure_unrelated(intent, newest)
@@ -190,10 +199,10 @@ class CommitLoop:
             self._last_winner = winner
 
     def may_be_made(self) -> bool:
-        """Whether a commit that did not end well may be, or may yet become, part of the table.
+        """Whether a commit that failed or was interrupted may be, or may yet become, part of the table.
 
-        A put that failed or was interrupted may have taken place, and then the log has it. Only of a
-        local file is it certain that none comes later: a remote store may still be at work on a request.
+        A failed or interrupted put may still have written the file, and then the log has it. Only a local put
+        cannot complete later: a remote store may still be working on the request.
         """
         if not self._is_in_doubt or not self.staged.written:
             return False
@@ -210,10 +219,10 @@ class CommitLoop:
 
 
 def _pause(attempt: int, seconds: float) -> None:
-    """Wait a random time before another try, the last of which took some seconds.
+    """Wait a random time before the next attempt; the last one took `seconds`.
 
-    It is up to the time that a try takes, doubled with each: writers that come together move apart, on a disk
-    in milliseconds and on a distant store in seconds.
+    The longest wait is the time of an attempt, doubled with each retry. Writers that collide drift apart, in
+    milliseconds on a disk and in seconds on a distant store.
     """
     longest = max(_SHORTEST_TRY_SECONDS, seconds) * 2**attempt
     time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, longest))

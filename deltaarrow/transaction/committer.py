@@ -1,7 +1,7 @@
-"""Making a version: the put of a commit file that exists at most once.
+"""Committers, which create a version by putting a commit file that must not exist yet.
 
-A commit is tried, and what comes of it is a value: `Committed` or `Conflict`. Whoever tries again
-decides so with the conflict in hand. Chapter "Delta Log Entries" of the protocol.
+An attempt returns a value, `Committed` or `Conflict`; the caller decides with the conflict whether to try
+again. Chapter "Delta Log Entries" of the protocol.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ __all__ = ["Committed", "Conflict", "FileSystemCommitter"]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The version is made."""
+    """The commit created the version."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Another writer has made the version, of these bytes if they were read; nothing was written."""
+    """Another writer created the version; `data` is its commit file if it was read. Nothing was written."""
 
     version: int
     data: bytes | None = None
@@ -37,7 +37,7 @@ class FileSystemCommitter:
     store: Store
 
     def ensure_able(self) -> None:
-        """Raise `StorageError` when the store cannot put a file only if it is absent."""
+        """Raise `StorageError` if the store has no put-if-absent."""
         if not self.store.can_put_if_absent:
             raise StorageError(
                 f"{self.store.uri} cannot be written to: its store has no proven put-if-absent,"
@@ -45,13 +45,14 @@ class FileSystemCommitter:
             )
 
     def commit(self, version: int, actions: Sequence[Action]) -> Committed | Conflict:
-        """Try to make `version` of the given actions, which name their transaction in `commitInfo`.
+        """Try to create `version` from the given actions, which name their transaction in `commitInfo`.
 
-        A put that fails may have taken place all the same, and one that a library repeats finds its own file.
-        The file tells: one with these very bytes is this commit, and to try it again would double it.
+        A put that raises may still have written the file, and a put that a library repeats finds its own
+        file. The content decides: a file with exactly these bytes is this commit, and a second attempt would
+        commit it twice.
 
-        Raises `CommitStateUnknownError` where the file does not tell. After any other exception the version
-        is not made, and this call will not make it.
+        Raises `CommitStateUnknownError` if the file cannot decide. After any other exception the version was
+        not created by this call and will not be.
         """
         name, data = commit_name(version), render_json_lines(actions)
         try:
@@ -62,12 +63,13 @@ class FileSystemCommitter:
         try:
             present = self.store.read(name)
         except FileNotFoundError:
-            # A version that was there, and is gone, was another's: its log was cleaned up, or made anew.
+            # The version existed and is gone: another writer made it, then the log was cleaned up or
+            # recreated.
             if isinstance(failure, FileExistsError):
                 return Conflict(version)
             if self.store.is_local or isinstance(failure, PermissionError | FileNotFoundError):
                 raise failure from None
-            why = f"{failure}; a request may still be under way, so the version may yet be made"
+            why = f"{failure}; a request may still be running, so the version may yet be created"
         except Exception as error:
             why = f"{failure}; the version could not be read afterwards: {error}"
         else:
@@ -75,7 +77,7 @@ class FileSystemCommitter:
                 return Conflict(version, present)
             if not (self.store.is_local and isinstance(failure, StorageError)):
                 return Committed(version)
-            why = str(failure)  # which says that the file is there, but may not last
+            why = str(failure)  # says that the file exists but may not survive a crash
         ids = (action.txn_id for action in actions if isinstance(action, CommitInfo))
         raise _unknown(self.store.uri, version, next(ids, None) or "", why) from failure
 
@@ -83,7 +85,7 @@ class FileSystemCommitter:
 def _unknown(uri: str, version: int, transaction_id: str, why: str) -> CommitStateUnknownError:
     return CommitStateUnknownError(
         f"it is not known whether version {version} of {uri} was made: {why}. Look at that version before you"
-        " repeat the statement, or its work may be done twice; it is this commit if its txnId is"
+        " repeat the operation, or it may be applied twice; the version is this commit if its txnId is"
         f" {transaction_id}",
         version=version,
         transaction_id=transaction_id,

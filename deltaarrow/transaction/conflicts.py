@@ -1,16 +1,18 @@
-"""Whether a transaction means the same after a commit that was made beside it.
+"""Conflict rules: whether a transaction still means the same after another writer's commit.
 
-The rules are those of delta-spark, and a function's name is the rule it holds. Each looks at one winning
-commit and raises the exception that delta-spark raises; where none does, the transaction may go after the
-commit as if it had begun there. Three things differ. Whether an added file should have been read is asked of
-its statistics too and not of its partition values alone, and of its rows where the operation can tell: a file
-that provably holds no row of what was read would have changed nothing. Transactions that read row by row
-conflict over rows and not over files: see `deltaarrow.transaction.row_level`. And of the changes of protocol
-and metadata that delta-spark takes over into the later transaction, only those pass here that need no taking
-over.
+The rules are those of delta-spark, and each function is named after its rule. A function looks at one winning
+commit and raises delta-spark's exception. If none raises, the transaction may follow the commit as if it had
+begun there. Three things differ from delta-spark:
 
-A transaction's reads hold for the version that it began with, so its own predicates are judged by the
-schema of that version. The metadata has not changed since, or `ensure_no_metadata_update` has raised.
+- Whether an added file should have been read is decided by its partition values, its statistics and, where
+  the operation can tell, its rows: a file that provably holds no row of what was read changes nothing.
+- Transactions that read row by row conflict over rows, not over files: see
+  `deltaarrow.transaction.row_level`.
+- delta-spark carries some protocol and metadata changes over into the later transaction. Here only changes
+  pass that do not have to be carried over.
+
+A transaction read the version that it began with, so its predicates are evaluated under the schema of that
+version. The metadata has not changed since, or `ensure_no_metadata_update` has raised.
 """
 
 import json
@@ -72,7 +74,7 @@ _ROW_TRACKING_PROPERTIES = frozenset(
 
 
 def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
-    """Raise the conflict, if there is one, between an intended commit and one that was made before it."""
+    """Raise if an intended commit conflicts with a commit that was made before it."""
     ensure_no_protocol_change(intent, winner)
     ensure_no_metadata_update(intent, winner)
     ensure_no_domain_metadata_conflict(intent, winner)
@@ -88,17 +90,21 @@ def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
 
 
 def ensure_unrelated(intent: CommitIntent, newest: Snapshot) -> None:
-    """Raise unless a commit may go after `newest` whatever the commits were that led there.
+    """Raise unless a commit may follow `newest` whatever the commits before it did.
 
-    For commits that were cleaned up before they could be looked at. What only adds files relies on
-    protocol and metadata alone.
+    Used when commits were cleaned up before they could be checked. A transaction that only adds files depends
+    on protocol and metadata alone.
     """
     read = intent.snapshot
     relies_on_more = intent.read.has_files or intent.read.applications
     if newest.protocol != read.protocol:
-        raise ProtocolChangedException(f"the protocol was changed since version {read.version}")
+        raise ProtocolChangedException(
+            f"the protocol was changed since version {read.version} was read; read the table again"
+        )
     if newest.metadata != read.metadata:
-        raise MetadataChangedException(f"the metadata was changed since version {read.version}")
+        raise MetadataChangedException(
+            f"the metadata was changed since version {read.version} was read; read the table again"
+        )
     if relies_on_more or any(not isinstance(action, AddFile | AddCDCFile) for action in intent.actions):
         raise ConcurrentWriteException(
             f"commits between version {read.version}, which was read, and {newest.version} are no longer"
@@ -107,7 +113,7 @@ def ensure_unrelated(intent: CommitIntent, newest: Snapshot) -> None:
 
 
 def ensure_no_protocol_change(intent: CommitIntent, winner: WinningCommit) -> None:
-    """A protocol that has become another one may ask for what the written files do not have."""
+    """A changed protocol may require something that the written files lack."""
     present = intent.snapshot.protocol
     for body in winner.bodies("protocol"):
         if _feature_sets(body) != _feature_sets_of(present):
@@ -135,10 +141,10 @@ def _feature_sets_of(protocol: Protocol) -> tuple[Any, ...]:
 
 
 def ensure_no_metadata_update(intent: CommitIntent, winner: WinningCommit) -> None:
-    """Schema and properties are what a write was checked against and its files were written by.
+    """A write was checked against the schema and the properties, and its files were written by them.
 
-    An identity column's high water mark and the switching on of row tracking touch neither: they
-    abort only a transaction that writes metadata itself, and would undo them.
+    An identity column's high water mark and the switching on of row tracking change neither. They abort only
+    a transaction that writes metadata itself, because it would undo them.
     """
     for body in winner.bodies("metaData"):
         if intent.changes_metadata or not _is_harmless(intent.snapshot.metadata, body):
@@ -169,16 +175,16 @@ def _without_marks(schema_string: str) -> Any:
 
 
 def ensure_no_domain_metadata_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
-    """A domain that both set has one value too many; the row id high water mark is assigned anew."""
+    """Two commits must not set one domain; the row id high water mark is exempt, it is assigned anew."""
     own = {action.domain for action in intent.actions if isinstance(action, DomainMetadata)}
     if both := sorted((own & winner.domains) - {ROW_TRACKING_DOMAIN}):
         raise ConcurrentTransactionException(
-            f"the domain metadata of {', '.join(both)} was written by {winner} too"
+            f"the domain metadata of {', '.join(both)} was written by {winner} too; read it again"
         )
 
 
 def ensure_no_application_transaction_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
-    """An application that has got on meanwhile may have committed this very write."""
+    """If an application's version has moved on, its newer commit may be this very write."""
     if both := sorted(intent.read.applications & winner.applications):
         raise ConcurrentTransactionException(
             f"the application {', '.join(both)} has committed {winner} meanwhile; its transaction"
@@ -187,11 +193,11 @@ def ensure_no_application_transaction_conflict(intent: CommitIntent, winner: Win
 
 
 def ensure_no_added_file_should_have_been_read(intent: CommitIntent, winner: WinningCommit) -> None:
-    """A file that was added may hold rows that would have made this transaction another one."""
+    """An added file may hold rows that this transaction should have read."""
     if intent.isolation is IsolationLevel.SNAPSHOT_ISOLATION or not intent.read.has_files:
         return
     if winner.is_row_tracking_backfill:
-        return  # its files were read already, without the ids that they have now
+        return  # the transaction has read these files; the commit only gives them row ids
     if (
         intent.isolation is IsolationLevel.WRITE_SERIALIZABLE
         and winner.is_blind_append
@@ -202,7 +208,7 @@ def ensure_no_added_file_should_have_been_read(intent: CommitIntent, winner: Win
     if adds and (path := _first_that_should_have_been_read(intent, adds)) is not None:
         raise ConcurrentAppendException(
             f"files were added by {winner} that this transaction, which read version"
-            f" {intent.snapshot.version}, would have read, among them {path}"
+            f" {intent.snapshot.version}, would have read, among them {path}; repeat the operation"
         )
 
 
@@ -218,29 +224,32 @@ def _first_that_should_have_been_read(intent: CommitIntent, adds: Sequence[Mappi
 
 
 def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit) -> None:
-    """What was read of a file no longer holds once the file, or rows of it, are gone.
+    """What a transaction read of a file is outdated once the file, or the rows it relies on, are removed.
 
-    A file that was read row by row without finding what was looked for is missed by nobody.
+    A file that was read row by row without a match is no conflict.
     """
     if overlap := {path for path in winner.removed_paths if intent.read.relies_on(path)}:
         raise ConcurrentDeleteReadException(
-            f"files that this transaction read were removed by {winner}, among them {_some(overlap)}"
+            f"files that this transaction read were removed by {winner}, among them {_some(overlap)}; repeat"
+            " the operation"
         )
 
 
 def ensure_no_file_is_deleted_twice(intent: CommitIntent, winner: WinningCommit) -> None:
-    """Of two that remove one file, the second has counted its rows as its own."""
+    """If two transactions remove one file, the second has counted rows that are already gone."""
     if overlap := intent.removed_paths & winner.removed_paths:
         raise ConcurrentDeleteDeleteException(
-            f"files that this transaction removes were removed by {winner}, among them {_some(overlap)}"
+            f"files that this transaction removes were removed by {winner}, among them {_some(overlap)};"
+            " repeat the operation"
         )
 
 
 def ensure_no_file_is_recommitted_twice(intent: CommitIntent, winner: WinningCommit) -> None:
-    """Of two that say something new of a file, such as its first row id, the second would undo the first."""
+    """If two transactions restate one file, such as its first row id, the second would undo the first."""
     if overlap := (intent.added_paths - intent.removed_paths) & winner.added_paths:
         raise ConcurrentAppendException(
-            f"files that this transaction commits again were added by {winner}, among them {_some(overlap)}"
+            f"files that this transaction commits again were added by {winner}, among them {_some(overlap)};"
+            " repeat the operation"
         )
 
 

@@ -1,4 +1,4 @@
-"""Giving a commit its in-commit timestamp: chapter "In-Commit Timestamps" of the protocol."""
+"""In-commit timestamps of new commits: chapter "In-Commit Timestamps" of the protocol."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ def stamp(
     now: int,
     told: int | None = None,
 ) -> tuple[CommitInfo, list[Action]]:
-    """Return `commit_info` and `actions` with the timestamp that the version after `newest` has.
+    """Return `commit_info` and `actions` with the timestamp of the version after `newest`.
 
-    It is the time `now` (milliseconds since the epoch), or one more than that of the version before
-    where that is later: of its in-commit timestamp, or of its file where the commit is the one that
-    switches the timestamps on. That commit says in the metadata from where on they count. A table
-    without in-commit timestamps gets its actions back as they are. `told` is the in-commit timestamp of
-    `newest`, where it is known.
+    The timestamp is `now` (milliseconds since the epoch), or the previous version's timestamp plus one if
+    that is later. The previous version's timestamp is its in-commit timestamp, or its file's modification
+    time if this commit switches in-commit timestamps on. Such a commit also records in the metadata from
+    which version they count. A table without in-commit timestamps gets its actions back unchanged. `told` is
+    the in-commit timestamp of `newest`, if known.
     """
     staged = next((action for action in actions if isinstance(action, Metadata)), None)
     metadata = staged or (None if newest is None else newest.metadata)

@@ -1,9 +1,9 @@
-"""How far a transaction is kept apart from those that commit beside it.
+"""Isolation levels: how far a transaction is kept apart from concurrent ones.
 
 The levels are delta-spark's. *Serializable* is the default: the table is as if all transactions had run one
 after another in the order of their versions. *WriteSerializable* lets a blind append slip in before a
-transaction that did not read it. *Snapshot isolation* is what a commit that changes no data runs at, such as
-compaction: rows that others append do not touch it. It is never the value of the table property.
+transaction that did not read it. *Snapshot isolation* applies to commits that change no data, such as
+compaction: concurrent appends do not affect them. It is never the value of the table property.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ __all__ = ["IsolationLevel", "isolation_level"]
 
 
 class IsolationLevel(StrEnum):
-    """A level, as `commitInfo` spells it."""
+    """An isolation level, as `commitInfo` spells it."""
 
     SERIALIZABLE = "Serializable"
     WRITE_SERIALIZABLE = "WriteSerializable"
@@ -33,12 +33,12 @@ _TABLE_LEVELS = {
 def isolation_level(
     configuration: Mapping[str, str], actions: Sequence[Action], *, removes_rows: bool = False
 ) -> IsolationLevel:
-    """Return the level at which `actions` are committed to a table of this configuration.
+    """Return the level at which `actions` are committed to a table with this configuration.
 
-    A table that already has WriteSerializable is taken at its word, though delta-spark no longer lets
-    anybody set it; the stricter level stands for whatever else it has. A commit with anything but file
-    actions is never at snapshot isolation: others would have seen, for one, its change of the metadata.
-    `removes_rows` says that rows of files go as well, of which the actions do not tell.
+    WriteSerializable is honoured where a table already has it, though delta-spark no longer lets users set
+    it; any other value means Serializable. A commit with other than file actions never gets snapshot
+    isolation: others could see its change, for example of the metadata. `removes_rows` says that the commit
+    also deletes rows of files, which `actions` do not show.
     """
     if not removes_rows and all(map(_only_moves_rows, actions)):
         return IsolationLevel.SNAPSHOT_ISOLATION
@@ -47,7 +47,7 @@ def isolation_level(
 
 
 def _only_moves_rows(action: Action) -> bool:
-    """Whether an action leaves the rows of the table as they are, and all else that a query may see."""
+    """Whether an action leaves the rows of the table, and all else that a query can see, unchanged."""
     if isinstance(action, AddFile | RemoveFile | AddCDCFile):
         return not action.data_change
     return isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN

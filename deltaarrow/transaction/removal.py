@@ -1,7 +1,7 @@
-"""Tombstones of live files, and files that lose some of their rows.
+"""Tombstones of live files, and deletion vectors for files that lose some rows.
 
-A row is deleted by a deletion vector: the file stays, its logical file is replaced by one with a larger
-vector. Chapters "Add File and Remove File" and "Deletion Vectors" of the protocol.
+A deletion vector deletes rows: the file stays, and its logical file is replaced by one with a larger vector.
+Chapters "Add File and Remove File" and "Deletion Vectors" of the protocol.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 FileRow = Mapping[str, Any]
-"""A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` gives it."""
+"""A row of `Snapshot.files`, as `to_pylist(maps_as_pydicts="strict")` returns it."""
 
 
 @dataclass(frozen=True)
 class RowRemoval:
-    """Rows of one live file that are to be gone: their positions in the data file, deleted ones included."""
+    """Rows of one live file to delete: their positions in the data file, which counts deleted rows too."""
 
     file: FileRow
     positions: BitMap64
@@ -47,14 +47,14 @@ class RowRemoval:
 
 @dataclass
 class PresentVectors:
-    """Deletion vectors of a table, each read once however often a commit is tried."""
+    """Deletion vectors of a table, each read once however often a commit is retried."""
 
     _known: dict[DeletionVectorDescriptor, BitMap64] = field(default_factory=dict, init=False)
 
     def read(
         self, store: Store, vectors: Iterable[DeletionVectorDescriptor]
     ) -> Mapping[DeletionVectorDescriptor, BitMap64]:
-        """Return the rows of vectors; they are not to be changed."""
+        """Return the deleted rows of each vector; callers must not change them."""
         news = [vector for vector in vectors if vector not in self._known]
         found = read_deletion_vectors(store, news)
         self._known.update((vector, rows.bitmap) for vector, rows in zip(news, found, strict=True))
@@ -62,7 +62,7 @@ class PresentVectors:
 
 
 class MarkedFiles(NamedTuple):
-    """What takes the place of files that lose rows, and the names of the vector files written for it."""
+    """The actions that replace files that lose rows, and the names of the vector files written for them."""
 
     removes: list[RemoveFile]
     adds: list[AddFile]
@@ -92,7 +92,7 @@ def remove_file(file: FileRow, now: int, *, data_change: bool = True) -> RemoveF
 
 
 def add_again(file: FileRow, *, data_change: bool) -> AddFile:
-    """Return the action that adds a live file as it is; row ids that it has stay."""
+    """Return the action that adds a live file again unchanged, row ids included."""
     return AddFile(
         path=file["log_path"],
         partition_values=file["partition_values"],
@@ -112,12 +112,14 @@ def _num_records(file: FileRow) -> int:
     stats = file["stats"]
     count = None if stats is None else orjson.loads(stats).get("numRecords")
     if not isinstance(count, int):
-        raise CorruptLogError(f"{file['path']} has no numRecords, which a deletion vector needs")
+        raise CorruptLogError(
+            f"{file['path']} has no numRecords in its statistics, which a deletion vector needs"
+        )
     return count
 
 
 def deletion_vector_prefix(configuration: Mapping[str, str]) -> str:
-    """Return the folder for a new file of deletion vectors: a random one where the table has these."""
+    """Return the folder for a new deletion vector file: random if the table randomizes file prefixes."""
     if not properties.RANDOMIZE_FILE_PREFIXES.parse(configuration):
         return ""
     return random_prefix(properties.RANDOM_PREFIX_LENGTH.parse(configuration))
@@ -126,10 +128,10 @@ def deletion_vector_prefix(configuration: Mapping[str, str]) -> str:
 def remove_rows(
     store: Store, removals: Sequence[RowRemoval], now: int, present: PresentVectors, *, prefix: str = ""
 ) -> MarkedFiles:
-    """Write the deletion vectors of one operation and return what takes the files' place.
+    """Write the deletion vectors of one operation and return the actions that replace the files.
 
-    The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file all of
-    whose rows are gone is removed and not added again, and one whose rows were all gone before stays.
+    The vectors of all files share one ``.bin`` file, in the folder `prefix` of the table. A file that loses
+    its last row is removed and not added again; a file that loses no further row stays as it is.
 
     Raises `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
     """
@@ -139,12 +141,14 @@ def remove_rows(
     for removal, vector in zip(removals, descriptors, strict=True):
         file, count = removal.file, _num_records(removal.file)
         if removal.positions and removal.positions.max() >= count:
-            raise ValueError(f"{file['path']} has {count} rows, and none at {removal.positions.max()}")
+            raise ValueError(
+                f"{file['path']} has {count} rows, so there is none at position {removal.positions.max()}"
+            )
         before = BitMap64() if vector is None else known[vector]
         deleted = before | removal.positions
         if len(deleted) == len(before):
             continue
-        # Of the statistics of a file that comes back, delta-spark keeps this in the tombstone.
+        # delta-spark keeps only this of the statistics in the tombstone of a file that is added again.
         stats = orjson.dumps({"numRecords": count}).decode()
         removes.append(replace(remove_file(file, now), stats=stats))
         if len(deleted) < count:
@@ -157,7 +161,7 @@ def remove_rows(
 
 
 def _with_wide_bounds(file: FileRow) -> AddFile:
-    """Return a live file that is to lose further rows, and all else as it was."""
+    """Return the action that adds a live file with wide bounds, because it is about to lose rows."""
     added = add_again(file, data_change=True)
     before = added.deletion_vector
     stats = with_wide_bounds(file["stats"], 0 if before is None else before.cardinality)

@@ -1,9 +1,9 @@
-"""Giving the rows of a commit their ids: chapter "Row Tracking" of the protocol, its writer requirements.
+"""Row ids for the rows of a commit: chapter "Row Tracking" of the protocol, its writer requirements.
 
-A file is given the ids that follow on the highest one of the table, one for each of its rows, deleted ones
-included, and the version that it is committed in. The new highest one is kept in the metadata of the domain
-``delta.rowTracking``. All this depends on the version that the commit goes after, so each try gives ids anew.
-A file that is in the table already, and comes back with another deletion vector, keeps what it has.
+A new file gets the ids after the table's highest one, one per row with deleted rows included, and the version
+of its commit. The metadata of the domain ``delta.rowTracking`` records the new highest id. Both depend on the
+version that the commit follows, so each attempt assigns ids anew. A file that is already in the table and is
+added again with another deletion vector keeps its ids.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -25,15 +25,15 @@ __all__ = ["assign_row_ids", "high_water_mark", "with_recorded_row_ids"]
 
 _NO_ROW_ID = -1
 _MARK_KEYS = ("rowIdHighWaterMark", "highWaterMark")
-"""What delta-spark writes, and what the text of the protocol says."""
+"""The key that delta-spark writes, and the key in the text of the protocol."""
 _GREATEST_ROW_ID = 2**63 - 1
 _FileIds: TypeAlias = tuple[int | None, int | None]
 
 
 def high_water_mark(snapshot: Snapshot | None) -> int:
-    """Return the highest row id that a table has given out, -1 for none.
+    """Return the highest row id that a table has assigned, -1 for none.
 
-    Raises `CorruptLogError` for a domain of row tracking that does not tell.
+    Raises `CorruptLogError` if the row tracking domain does not hold a valid one.
     """
     domain = None if snapshot is None else snapshot.domains.get(ROW_TRACKING_DOMAIN)
     if domain is None:
@@ -42,19 +42,21 @@ def high_water_mark(snapshot: Snapshot | None) -> int:
         content = orjson.loads(domain.configuration)
         mark = next((content[key] for key in _MARK_KEYS if key in content), None)
     except (orjson.JSONDecodeError, TypeError) as error:
-        raise CorruptLogError(f"the domain {ROW_TRACKING_DOMAIN} holds {domain.configuration!r}") from error
+        raise CorruptLogError(
+            f"the domain {ROW_TRACKING_DOMAIN} is not a JSON object: {domain.configuration!r}"
+        ) from error
     if type(mark) is not int or not _NO_ROW_ID <= mark <= _GREATEST_ROW_ID:
         raise CorruptLogError(
-            f"the domain {ROW_TRACKING_DOMAIN} has no {_MARK_KEYS[0]}: {domain.configuration!r}"
+            f"the domain {ROW_TRACKING_DOMAIN} has no valid {_MARK_KEYS[0]}: {domain.configuration!r}"
         )
     return mark
 
 
 def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None) -> list[Action]:
-    """Return the actions of a commit that goes after `newest`, with ids for its rows where these have some.
+    """Return the actions of a commit that follows `newest`, with row ids if the table assigns them.
 
-    Raises `DeltaProtocolError` for a file without a row count, and for a commit that sets the domain
-    itself.
+    Raises `DeltaProtocolError` for a file without a row count, and for a commit that sets the row tracking
+    domain itself.
     """
     protocol, metadata = _table(actions, newest)
     if not assigns_row_ids(protocol, metadata.configuration):
@@ -64,7 +66,9 @@ def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None) -> list[A
     assigned: list[Action] = []
     for action in actions:
         if isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN:
-            raise DeltaProtocolError(f"the domain {ROW_TRACKING_DOMAIN} is set by the commit itself")
+            raise DeltaProtocolError(
+                f"the commit must not set the domain {ROW_TRACKING_DOMAIN}: row ids are assigned on commit"
+            )
         if isinstance(action, AddFile):
             base, since = action.base_row_id, action.default_row_commit_version
             if base is None:
@@ -101,7 +105,7 @@ def _num_records(add: AddFile) -> int:
 
 def _domain(mark: int, protocol: Protocol) -> DomainMetadata:
     if not is_supported(protocol, "domainMetadata"):
-        raise DeltaProtocolError("rowTracking needs the table feature domainMetadata, which is not listed")
+        raise DeltaProtocolError("rowTracking needs the table feature domainMetadata; add it to the protocol")
     content = {_MARK_KEYS[0]: mark, "domainName": ROW_TRACKING_DOMAIN}
     return DomainMetadata(
         domain=ROW_TRACKING_DOMAIN, configuration=orjson.dumps(content).decode(), removed=False
@@ -111,11 +115,11 @@ def _domain(mark: int, protocol: Protocol) -> DomainMetadata:
 def with_recorded_row_ids(
     actions: Sequence[Action], newest: Snapshot, known: Collection[str]
 ) -> list[Action]:
-    """Return actions in which files that are live in `newest` have the ids that they have there.
+    """Return the actions with the row ids that their files have in `newest`.
 
-    For a commit that goes after another than it has read, which may have given ids to files that had none:
-    see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are the names of files that are as
-    they are to be, such as new ones.
+    A commit that follows a later version than the one read needs this: a commit in between may have assigned
+    ids to files that had none, see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are
+    the names of files whose actions are right already, such as new files.
     """
     lacking = {
         path

@@ -1,19 +1,19 @@
 """Row-level concurrency: transactions that change different rows of one file do not conflict.
 
-A transaction that reads row by row decides on every row by that row alone, and names the rows that its
-commit depends on: those that it looked for, be they changed or not. To be as if it had begun after another
-commit it must have found the same rows, and that follows from two things.
+A transaction that reads row by row decides on every row by that row alone. It names the rows that its commit
+depends on: those that it searched for and found, changed or not. To be as if it had begun after another
+commit, it must have found the same rows. That takes two conditions:
 
-- *None of the rows that it depends on is gone.* Another commit may have deleted rows by deletion vectors: the
-  file, and the positions in it, are as they were. Of the rows that are gone none was looked for, so there is
-  no place where finding them missing would have led elsewhere. This is what the rules here ask.
-- *No row has come that it would have looked for.* Rows come by added files, also those that an update
-  changes: whether one of these matches is what `ensure_no_added_file_should_have_been_read` asks. A file that
-  is added again with a larger deletion vector brings none.
+- *No row that it depends on is gone.* Another commit may have deleted rows by deletion vectors, which leaves
+  the file and the positions in it as they were. If none of the deleted rows was searched for, the transaction
+  would have decided the same without them. The rules in this module check this.
+- *No row was added that it would have found.* Rows arrive in added files, updated rows too;
+  `ensure_no_added_file_should_have_been_read` checks whether one matches. A file that is added again with a
+  larger deletion vector brings no row.
 
-The rows that the later transaction deletes are then deleted in the file as the earlier commit has left it:
-see `deltaarrow.transaction.staged`. A file that it reads whole, removes whole or writes anew is no matter of
-rows, and conflicts with whatever takes one out of it.
+The later transaction then deletes its rows from the file as the earlier commit left it: see
+`deltaarrow.transaction.staged`. Files that a transaction reads whole, removes whole or rewrites are not
+handled by row: they conflict with every commit that deletes a row from them.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ __all__ = ["ensure_no_row_is_deleted_twice", "ensure_no_row_relied_on_was_delete
 
 
 def lost_rows(intent: CommitIntent, winner: WinningCommit) -> dict[str, BitMap64]:
-    """Return by path which rows a commit deleted of files that the transaction read row by row.
+    """Return by path which rows a commit deleted from files that the transaction read row by row.
 
-    Only of files to which it did nothing else: they were removed and added again with a deletion vector
-    that has all rows of the one before, so none came back. All others are left to the rules for files.
+    Only for files that the commit removed and added again with a deletion vector that contains the one
+    before, so no row came back. The rules for files decide about all others.
     """
     own = intent.removed_paths | intent.added_paths
     replaced = {
@@ -58,20 +58,21 @@ def _deleted(
 def ensure_no_row_is_deleted_twice(
     intent: CommitIntent, winner: WinningCommit, lost: Mapping[str, BitMap64]
 ) -> None:
-    """Of two that delete one row, the second has counted it as its own, or puts another in its place."""
+    """If two transactions delete one row, the second counts a gone row as its own or replaces it again."""
     if both := _common(lost, intent.removed_rows):
         raise ConcurrentDeleteDeleteException(
-            f"rows that this transaction deletes were deleted by {winner}: {_said(both)}"
+            f"rows that this transaction deletes were deleted by {winner}: {_said(both)}; repeat the"
+            " operation"
         )
 
 
 def ensure_no_row_relied_on_was_deleted(
     intent: CommitIntent, winner: WinningCommit, lost: Mapping[str, BitMap64]
 ) -> None:
-    """A row that was looked for and found, and is gone, would have made this transaction another one."""
+    """Without a row that it searched for and found, this transaction would have done something else."""
     if both := _common(lost, intent.read.rows):
         raise ConcurrentDeleteReadException(
-            f"rows that this transaction read were deleted by {winner}: {_said(both)}"
+            f"rows that this transaction read were deleted by {winner}: {_said(both)}; repeat the operation"
         )
 
 

@@ -1,7 +1,7 @@
-"""What a transaction has staged: actions, rows that are to go, and the files written for them.
+"""What a transaction has staged: actions, rows to delete, and the files written for them.
 
-Rows that go are kept as positions until the commit is prepared. Only then are they deletion vectors, those
-of the files in the version that the commit goes after: what others deleted meanwhile stays deleted.
+Rows to delete stay positions until the commit is prepared. Only then do they become deletion vectors, based
+on the files in the version that the commit follows, so rows that others deleted meanwhile stay deleted.
 """
 
 import contextlib
@@ -27,12 +27,13 @@ __all__ = ["Staged"]
 
 @dataclass
 class Staged:
-    """The part of a commit that callers decide on, as far as it has got.
+    """The staged part of a commit.
 
-    `actions` are in the order in which they were staged. `row_removals` say by path which rows of live files
-    go. `written` are the store names of files that are deleted again when the transaction comes to nothing,
-    and `taken` the paths, as the log spells them, of live files that do not stay as they are. `vectors` are
-    the deletion vectors that were read for it.
+    - `actions`: in the order in which they were staged.
+    - `row_removals`: by path, the rows of live files to delete.
+    - `written`: the store names of files to delete if the transaction fails.
+    - `taken`: the paths, as the log spells them, of live files that the commit replaces or removes.
+    - `vectors`: the deletion vectors that were read.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Staged:
         return bool(self.actions or self.row_removals)
 
     def remove_rows(self, file: FileRow, positions: BitMap64) -> None:
-        """Let rows of a live file go, besides those of it that go already."""
+        """Stage the deletion of rows of a live file, in addition to those staged already."""
         if not positions:
             return
         present = self.row_removals.get(file["path"])
@@ -55,9 +56,9 @@ class Staged:
         self.row_removals[file["path"]] = RowRemoval(file, both)
 
     def with_rows_removed(self, store: Store, configuration: Mapping[str, str], now: int) -> list[Action]:
-        """Return all that is staged, the rows that go as what takes the place of their files.
+        """Return all staged actions, with the staged row deletions as removes and adds of their files.
 
-        Their deletion vectors are written for it, and not again as long as the files are what they were.
+        The deletion vectors are written at the first call, and again only if a file has changed since.
         """
         if not self.row_removals:
             return list(self.actions)
@@ -69,10 +70,10 @@ class Staged:
         return [*self.actions, *self._marked.removes, *self._marked.adds]
 
     def rebase_row_removals(self, store: Store, winner: WinningCommit) -> None:
-        """Let the rows that go do so from their files as a commit of another writer has left them.
+        """Base the staged row deletions on the files as another writer's commit left them.
 
-        It is one that does not conflict, so the rows are there, and where they were. The deletion vectors
-        of a try that came too late are deleted: they lack what the commit has deleted.
+        The commit does not conflict, so the rows are still there at the same positions. The deletion vectors
+        of an earlier attempt are deleted: they lack the rows that the commit deleted.
         """
         bodies = [body for body in winner.bodies("add") if decode_path(body["path"]) in self.row_removals]
         if not bodies:
@@ -88,16 +89,16 @@ class Staged:
 
     @property
     def known(self) -> set[str]:
-        """The names of files of which it is known how they stand in the version that the commit goes after.
+        """The names of files whose state in the version before the commit is known.
 
-        New ones do not, and those that rows go from are followed from one commit to the next.
+        New files are not in it, and files that lose rows are followed from commit to commit.
         """
         return {*self.written, *self.row_removals}
 
     def is_exact(self, actions: Sequence[Action]) -> bool:
-        """Whether every file that is added is new to the table, and every one that is removed is live.
+        """Whether every added file is new to the table and every removed file is live.
 
-        `actions` are all that is committed.
+        `actions` are all actions of the commit.
         """
         new = set(self.written)
         return all(
@@ -108,7 +109,7 @@ class Staged:
 
     @contextlib.contextmanager
     def all_or_nothing(self, store: Store) -> Iterator[None]:
-        """Keep all that a ``with`` block stages, or nothing when it fails."""
+        """Keep all that a ``with`` block stages, or nothing if the block fails."""
         actions, row_removals, written = list(self.actions), dict(self.row_removals), len(self.written)
         try:
             yield
@@ -118,7 +119,7 @@ class Staged:
             raise
 
     def delete_written(self, store: Store, first: int = 0) -> None:
-        """Delete the files that were written, from the `first` one on."""
+        """Delete the written files, from index `first` on."""
         self._delete(store, self.written[first:])
         del self.written[first:]
 

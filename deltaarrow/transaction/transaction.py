@@ -1,9 +1,8 @@
-"""A transaction: what was read, what is staged, and one atomic commit of it.
+"""Optimistic transactions: what was read, what is staged, and one atomic commit.
 
-Commits are optimistic. A transaction begins with a snapshot, notes what it reads of it and stages actions.
-When others have committed meanwhile, `deltaarrow.transaction.commit_loop` makes the commit after theirs, or
-refuses it where it would not mean the same, and then the table is as it was. Chapter "Delta Log Entries" of
-the protocol.
+A transaction begins with a snapshot, notes what it reads of it and stages actions. If others have committed
+meanwhile, `deltaarrow.transaction.commit_loop` commits after them, or refuses if the transaction would no
+longer mean the same; then the table stays as it was. Chapter "Delta Log Entries" of the protocol.
 """
 
 import contextlib
@@ -60,28 +59,28 @@ _LOGGER = logging.getLogger(__name__)
 
 
 PostCommitHook = Callable[[CommittedTransaction], None]
-"""Called after a commit. What it raises is logged: the commit is made, and nothing can make it fail."""
+"""Called after a commit. An exception is logged and cannot undo the commit."""
 
 
 @dataclass
 class OptimisticTransaction:
     """Reads a snapshot, stages actions, and commits them once; leaving its ``with`` block commits.
 
-    A transaction without a snapshot makes a new table. Files that are written for it are deleted
-    again when it comes to nothing.
+    A transaction without a snapshot creates a table. Files written for the transaction are deleted if it
+    fails.
 
     Args:
-        store: where the table is.
-        snapshot: the version that it reads; None for a table that it makes.
-        operation: what history shows.
+        store: the storage of the table.
+        snapshot: the version that it reads; None if it creates the table.
+        operation: the operation that history shows.
         parameters: the parameters of the operation, for history.
-        metrics: its metrics, for history.
-        metrics_of: more of them, by the actions that are committed in the end: where others were first, these
-            are not all that was staged.
-        tags: the tags of `commitInfo`; that of row tracking is set by the commit unless it is here.
+        metrics: the metrics of the operation, for history.
+        metrics_of: returns further metrics of the actions that are committed in the end. After a lost race
+            these can differ from the staged ones.
+        tags: the tags of `commitInfo`; the commit sets the one of row tracking unless it is given here.
         commit_metadata: further keys of `commitInfo`.
-        max_commit_retries: how often a commit is tried again after another writer was first.
-        hooks: called in turn once the commit is made.
+        max_commit_retries: how often a commit is retried after another writer was first.
+        hooks: called in turn after the commit.
         clock: the time of the commit.
     """
 
@@ -103,7 +102,7 @@ class OptimisticTransaction:
     _id: str = field(default_factory=lambda: str(uuid.uuid4()), init=False)
 
     def __post_init__(self) -> None:
-        """Refuse early: no data file is written for a commit that cannot be made."""
+        """Refuse early, so that no data file is written for a commit that cannot be made."""
         FileSystemCommitter(self.store).ensure_able()
         ensure_commit_metadata(self.commit_metadata)
 
@@ -117,24 +116,24 @@ class OptimisticTransaction:
         row_level: bool = False,
         matcher: RowMatcher | None = None,
     ) -> pa.Table:
-        """Return the live files that may hold a row of `predicate`, as `Snapshot.files`, and note it.
+        """Return the live files that may hold a row of `predicate`, as `Snapshot.files`, and note the read.
 
-        From here on the commit conflicts with another that adds a file which may hold such a row, or
-        removes one of these files or rows of it.
+        From here on the commit conflicts with another commit that adds a file which may hold such a row, or
+        that removes one of these files or rows of it.
 
-        A caller that reads row by row depends on less. It decides on every row by that row alone, and
-        names those that its commit depends on: the ones that it changes with `remove_rows`, and with
-        `read_rows` all others that it looked for and found. The commit then conflicts with another that
-        deletes one of these, and not with one that deletes other rows of the files. Nothing that is
-        counted, added up or copied over the rows of a file may be read so.
+        A caller that reads row by row depends on less. It decides on every row by that row alone and names
+        the rows that its commit depends on: it passes the rows that it changes to `remove_rows`, and all
+        other rows that it searched for and found to `read_rows`. The commit then conflicts with another
+        commit that deletes one of these rows, but not with one that deletes other rows of the files. A caller
+        that counts, sums or copies over the rows of a file must not read row by row.
 
         Args:
             predicate: SQL text, or a predicate that is bound to the schema; all files if None.
             columns: columns by name; all if None.
             row_level: whether the caller reads row by row.
-            matcher: tells of files that another adds meanwhile, by reading them, whether they hold a row
-                that was looked for. It is asked where `predicate` does not rule that out, and of no more
-                than 64 MiB; without an answer such files are a conflict.
+            matcher: reads files that another writer adds meanwhile and says whether they hold a row that was
+                searched for. It is called only for files that `predicate` does not rule out, and for at most
+                64 MiB; beyond that, or without a matcher, such files are a conflict.
         """
         snapshot = self._need_snapshot()
         if isinstance(predicate, str):
@@ -147,11 +146,11 @@ class OptimisticTransaction:
         return files if columns is None else files.select(list(columns))
 
     def read_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
-        """Note rows that the commit depends on, of a file that `read_files` found with `row_level`.
+        """Note rows that the commit depends on, in a file that `read_files` found with `row_level`.
 
         Args:
-            file: the row of `Snapshot.files`, of which the column `path` is used.
-            positions: where the rows are in the data file, the first at 0.
+            file: the row of `Snapshot.files`; only its column `path` is used.
+            positions: the positions of the rows in the data file, from 0.
         """
         self.read.add_rows(file["path"], positions)
 
@@ -160,21 +159,21 @@ class OptimisticTransaction:
         self.read.whole_table = True
 
     def application_version(self, app_id: str) -> int | None:
-        """Return how far an application has got, and note that the commit relies on it."""
+        """Return the last version that an application recorded, and note that the commit relies on it."""
         self.read.applications.add(app_id)
         found = None if self.snapshot is None else self.snapshot.transactions.get(app_id)
         return None if found is None else found.version
 
     def _need_snapshot(self) -> Snapshot:
         if self.snapshot is None:
-            raise TableNotFoundError(f"{self.store.uri} is only being made: there is nothing to read")
+            raise TableNotFoundError(f"{self.store.uri} is only being created: there is nothing to read")
         return self.snapshot
 
     # --- staging ----------------------------------------------------------------------------------
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        """The table properties as the commit leaves them."""
+        """The table properties after the commit."""
         staged = next((action for action in self._staged.actions if isinstance(action, Metadata)), None)
         if staged is not None:
             return staged.configuration
@@ -190,7 +189,7 @@ class OptimisticTransaction:
 
     @property
     def actions(self) -> Sequence[Action]:
-        """What is staged so far, in order; rows that are removed not included."""
+        """The actions staged so far, in order, without row deletions."""
         return tuple(self._staged.actions)
 
     def stage(self, actions: Sequence[Action]) -> None:
@@ -199,10 +198,10 @@ class OptimisticTransaction:
         self._staged.actions.extend(actions)
 
     def add_files(self, files: Sequence[AddFile | AddCDCFile]) -> None:
-        """Add files that were written for this transaction; they are deleted when it comes to nothing.
+        """Add files that were written for this transaction; they are deleted if it fails.
 
-        What is there for another reason as well, such as a file of the table that gets another deletion
-        vector, is for `stage`.
+        Use `stage` for files that exist for another reason, such as a file of the table that gets another
+        deletion vector.
         """
         self.stage(files)
         self._staged.written.extend(decode_path(file.path) for file in files)
@@ -217,32 +216,35 @@ class OptimisticTransaction:
         return removes
 
     def remove_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
-        """Delete rows of a live file by their positions in it; further calls delete further rows.
+        """Delete rows of a live file by their positions; further calls delete further rows.
 
-        The commit depends on these rows: it conflicts with another that deletes one of them, and where
-        others of the file are deleted meanwhile, both are. Unless the file was read whole, that is.
+        The commit depends on these rows: it conflicts with another commit that deletes one of them. If
+        another commit deletes other rows of the file, both deletions count, unless this transaction read the
+        file whole.
 
         Args:
             file: the row of `Snapshot.files` with all columns, as a dictionary whose maps are
                 dictionaries too.
-            positions: where the rows are in the data file, the first at 0.
+            positions: the positions of the rows in the data file, from 0.
 
         Raises:
-            UnsupportedFeatureError: the table does not have deletion vectors switched on.
+            UnsupportedFeatureError: deletion vectors are not enabled in the table.
         """
         self._ensure_open()
         if not self.marks_deleted_rows:
             raise UnsupportedFeatureError(
-                f"rows of {self.store.uri} cannot be marked as deleted: set delta.enableDeletionVectors",
+                f"rows of {self.store.uri} cannot be marked as deleted: set delta.enableDeletionVectors to"
+                " true",
                 feature="deletionVectors",
             )
         self._staged.remove_rows(file, positions)
         self.read.add_rows(file["path"], positions)
 
     def set_metadata(self, metadata: Metadata) -> None:
-        """Give the table another metadata, in place of one that is staged already.
+        """Stage new metadata, in place of any that is staged already.
 
-        Raises `DeltaProtocolError` where that takes back how far rows of this transaction are numbered.
+        Raises `DeltaProtocolError` if it lowers an identity column's high water mark that this transaction
+        staged.
         """
         for staged in self._staged.actions:
             if isinstance(staged, Metadata):
@@ -250,7 +252,7 @@ class OptimisticTransaction:
         self._replace(Metadata, metadata)
 
     def set_protocol(self, protocol: Protocol) -> None:
-        """Give the table another protocol, in place of one that is staged already."""
+        """Stage a new protocol, in place of any that is staged already."""
         self._replace(Protocol, protocol)
 
     def _replace(self, kind: type, action: Action) -> None:
@@ -260,7 +262,8 @@ class OptimisticTransaction:
     def set_domain(self, domain: str, configuration: str) -> None:
         """Set the metadata of a user's domain.
 
-        Raises `InvalidTablePropertyError` for one whose name begins with ``delta.``: engines keep those.
+        Raises `InvalidTablePropertyError` for a name that begins with ``delta.``, which is reserved for
+        engines.
         """
         ensure_user_domain(domain)
         self.stage([DomainMetadata(domain=domain, configuration=configuration, removed=False)])
@@ -277,10 +280,10 @@ class OptimisticTransaction:
             self.stage([DomainMetadata(domain=domain, configuration=configuration, removed=True)])
 
     def set_application(self, app_id: str, version: int, last_updated: int | None = None) -> bool:
-        """Record how far an application has got, and tell whether this is new.
+        """Record the version that an application has reached, and return whether it is new.
 
-        False says that the table has this version or a later one: what is about to be written was
-        committed before, and is not to be committed again.
+        False means that the table has this version or a later one: the write was committed before and must
+        not be committed again.
         """
         known = self.application_version(app_id)
         if known is not None and known >= version:
@@ -291,7 +294,7 @@ class OptimisticTransaction:
 
     @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Stage all that a ``with`` block stages, or nothing when it fails, so that the caller may go on."""
+        """Keep all that a ``with`` block stages, or nothing if it fails, so that the caller may go on."""
         tags = dict(self.tags)
         try:
             with self._staged.all_or_nothing(self.store):
@@ -302,18 +305,18 @@ class OptimisticTransaction:
 
     def _ensure_open(self) -> None:
         if self._is_closed:
-            raise CommitFailedError("a transaction is committed or given up once; begin another one")
+            raise CommitFailedError("this transaction was committed or aborted already; begin another one")
 
     # --- committing -------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        """Begin; the transaction is committed when the block is left, unless nothing is staged."""
+        """Begin; leaving the block commits unless nothing is staged."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Commit what is staged, or, after an error, delete what was written."""
+        """Commit what is staged, or, after an error, delete the written files."""
         if self._is_closed:
             return
         if error is not None:
@@ -322,22 +325,22 @@ class OptimisticTransaction:
             self.commit()
 
     def abort(self) -> None:
-        """Give the transaction up and delete the files written for it; a commit that is made stays made."""
+        """Give up the transaction and delete the files written for it; a commit that was made stays."""
         self._close()
         self._staged.delete_written(self.store)
 
     def _close(self) -> None:
         self._is_closed = True
-        # What asks of other commits holds on to the statement, which holds on to this.
+        # These callbacks hold the operation, which holds this transaction: break the cycle.
         self.read, self.metrics_of = ReadSet(), None
 
     def commit(self) -> int:
-        """Commit what is staged and return the version that was made.
+        """Commit what is staged and return the new version.
 
-        Raises `VersionExistsError` when a new table exists already, the exception of a conflict when
-        another writer got in the way, `ConcurrentWriteException` when the retries are used up,
-        `DeltaProtocolError` when what is staged may not stand in one commit, and `CommitStateUnknownError`
-        when nobody can tell whether the version was made: look at it before you commit the same again.
+        Raises `VersionExistsError` if a new table already exists, the exception of a conflict with another
+        writer, `ConcurrentWriteException` if no retry is left, `DeltaProtocolError` if the staged actions may
+        not stand in one commit, and `CommitStateUnknownError` if nobody can tell whether the version was
+        created: look at that version before you commit the same again.
         """
         self._ensure_open()
         loop = CommitLoop(
@@ -356,7 +359,7 @@ class OptimisticTransaction:
             self._staged.written.clear()
         except BaseException:
             if loop.may_be_made():
-                # One file too many is waste, and one too few a table that is broken.
+                # An extra file is only waste; a missing file breaks the table.
                 self._staged.written.clear()
             self.abort()
             raise
@@ -396,17 +399,17 @@ class OptimisticTransaction:
             txn_id=self._id,
             extra=dict(self.commit_metadata),
         )
-        # All of it may have been set since the transaction began.
+        # Callers may have set any of these fields since the transaction began.
         ensure_commit_metadata(self.commit_metadata)
         for fault in find_commit_info_faults(render_action(info)[CommitInfo.KEY]):
             raise InvalidCommitMetadataError(
-                f"{fault.key} of a transaction on {self.store.uri} is not {fault.wanted}, so that delta-spark"
-                " could not read the commit"
+                f"{fault.key} of a transaction on {self.store.uri} is not {fault.wanted}; delta-spark could"
+                " not read the commit"
             )
         return info
 
     def _tags(self, newest: Snapshot | None) -> Mapping[str, str]:
-        """Say of row tracking that rows keep their ids, unless it was enabled since the table was read."""
+        """Return the tags; rows keep their ids unless row tracking was enabled since the table was read."""
         if newest is None or not is_row_tracking_enabled(newest.protocol, newest.configuration):
             return self.tags
         read = self._need_snapshot()

@@ -1,4 +1,4 @@
-"""What a commit must be like, whoever staged it: chapter "Actions" of the protocol.
+"""Rules that every commit must meet, whoever staged it: chapter "Actions" of the protocol.
 
 A commit that breaks one of these rules could not be reconciled or read, so it is never written.
 """
@@ -47,11 +47,11 @@ _UNIQUE: dict[type, Callable[[Any], str]] = {
     RemoveFile: lambda action: decode_path(action.path),
     AddCDCFile: lambda action: decode_path(action.path),
 }
-"""The actions that a transaction may stage, and that of which a commit has at most one of each kind."""
+"""The kinds of action that may be staged, each with the key that must be unique in a commit."""
 
 
 def ensure_user_domain(domain: str) -> None:
-    """Raise `InvalidTablePropertyError` for a domain that is not a user's to set or to remove.
+    """Raise `InvalidTablePropertyError` for a domain that users may not set or remove.
 
     >>> ensure_user_domain("delta.rowTracking")
     Traceback (most recent call last):
@@ -59,13 +59,15 @@ def ensure_user_domain(domain: str) -> None:
     deltaarrow.errors.InvalidTablePropertyError: the domain 'delta.rowTracking' is not a user's: engines ...
     """
     if not domain or domain.lower().startswith(TABLE_PREFIX):
-        raise InvalidTablePropertyError(f"the domain {domain!r} is not a user's: engines keep delta.*")
+        raise InvalidTablePropertyError(
+            f"the domain {domain!r} is not a user's: engines keep delta.*; choose another name"
+        )
 
 
 def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
-    """Raise `DeltaProtocolError` for metadata that takes back a high water mark which was staged.
+    """Raise `DeltaProtocolError` if new metadata lowers a high water mark that was staged.
 
-    Rows have been numbered up to it, and would share their numbers with the next ones.
+    Rows are numbered up to that mark, and later rows would get the same numbers.
     """
     if IDENTITY_HIGH_WATER_MARK_KEY not in staged.schema_string:
         return
@@ -78,20 +80,20 @@ def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
         mark = None if after is None else after.high_water_mark
         if mark is None or (mark - before.high_water_mark) * before.step < 0:
             raise DeltaProtocolError(
-                f"the identity column {field.name!r} has numbered rows up to {before.high_water_mark}, which"
-                f" the metadata puts back to {mark}: set metadata before the rows are written"
+                f"the identity column {field.name!r} has numbered rows up to {before.high_water_mark}, but"
+                f" the new metadata sets its mark back to {mark}: set metadata before the rows are written"
             )
 
 
 def ensure_valid_commit(
     actions: Sequence[Action], protocol: Protocol | None = None, metadata: Metadata | None = None
 ) -> None:
-    """Raise `DeltaProtocolError`, naming what is to blame, unless `actions` may stand in one commit.
+    """Raise `DeltaProtocolError`, naming the fault, unless `actions` may stand in one commit.
 
-    At most one `metaData` and one `protocol`; one `txn` an application and one `domainMetadata` a
-    domain; one `add` and one `remove` a path, and the two are not the same logical file. What the
-    actions need of the table is there: see the functions below. `protocol` and `metadata` are those
-    of the version before; a new table has to bring both.
+    A commit has at most one `metaData` and one `protocol`; one `txn` per application and one `domainMetadata`
+    per domain; one `add` and one `remove` per path, and not both for the same logical file. The table must
+    support what the actions need: see the functions below. `protocol` and `metadata` are those of the
+    previous version; the commit of a new table must contain both.
 
     >>> twice = [SetTransaction(app_id="etl", version=version) for version in (1, 2)]
     >>> ensure_valid_commit(twice, Protocol(min_reader_version=1, min_writer_version=2))
@@ -131,7 +133,7 @@ def ensure_valid_commit(
 def _ensure_supported(
     protocol: Protocol, adds: Collection[AddFile], domains: Mapping[str, DomainMetadata]
 ) -> None:
-    """Raise unless the protocol lists the features that the actions themselves are of."""
+    """Raise unless the protocol lists the features that the actions use."""
     if domains and not is_supported(protocol, "domainMetadata"):
         raise DeltaProtocolError(
             f"the metadata of the domain {min(domains)} needs the table feature domainMetadata"
@@ -155,19 +157,22 @@ def _ensure_partition_values(metadata: Metadata, adds: Mapping[str, AddFile]) ->
 
 
 def _ensure_iceberg_compatible(metadata: Metadata, adds: Mapping[str, AddFile]) -> None:
-    """Raise unless files that are added can be read as Iceberg, in a table of which this is to hold."""
+    """Raise if an added file cannot be read as Iceberg, in a table with an icebergCompat version."""
     version = iceberg_compat_version(metadata.configuration)
     if version is None:
         return
     for path, add in adds.items():
         if version < 3 and add.deletion_vector is not None:
-            raise DeltaProtocolError(f"icebergCompatV{version} does not allow the deletion vector of {path}")
+            raise DeltaProtocolError(
+                f"icebergCompatV{version} does not allow the deletion vector of {path}; rewrite the file"
+                " without it"
+            )
         if not has_row_count(add.stats):
             raise DeltaProtocolError(f"icebergCompatV{version} needs numRecords in the statistics of {path}")
 
 
 def has_row_count(stats: str | None) -> bool:
-    """Whether the statistics of a file tell how many rows it has.
+    """Whether the statistics of a file hold its row count.
 
     >>> has_row_count('{"numRecords":3}'), has_row_count('{}'), has_row_count(None)
     (True, False, False)
@@ -186,7 +191,7 @@ def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:
 def ensure_live(files: Collection[Mapping[str, Any]], snapshot: Snapshot) -> None:
     """Raise `DeltaProtocolError` unless the given rows of `Snapshot.files` are among those of `snapshot`.
 
-    To take rows out of a file as it was in another version would put it into the table twice.
+    Deleting rows of a file as another version had it would put the file into the table twice.
     """
     if not files:
         return
@@ -196,18 +201,18 @@ def ensure_live(files: Collection[Mapping[str, Any]], snapshot: Snapshot) -> Non
     for file in files:
         if file["path"] not in present or present[file["path"]] != file["deletion_vector"]:
             raise DeltaProtocolError(
-                f"{file['path']} is not live in version {snapshot.version} with the deletion vector that"
-                " the given row of the file has"
+                f"{file['path']} is not live in version {snapshot.version} with the given deletion vector;"
+                " read the files of this version again"
             )
 
 
 def ensure_replaced_files_are_removed(
     actions: Sequence[Action], newest: Snapshot, known: Collection[str]
 ) -> None:
-    """Raise where a live file is added with another deletion vector, and its present one is not removed.
+    """Raise if a live file is added with another deletion vector and its present one is not removed.
 
-    Both would be live, and the rows of the file in the table twice. `known` are the names of files of
-    which this cannot be, such as new ones; for them the live files need not be listed.
+    Both logical files would be live, and the table would have the rows twice. `known` are the names of files
+    for which this cannot happen, such as new files; the live files need not be listed for them.
     """
     adds = {
         path: _vector_id(action.deletion_vector)
@@ -228,7 +233,8 @@ def ensure_replaced_files_are_removed(
         present = _vector_id(None if vector is None else DeletionVectorDescriptor(**vector))
         if adds[path] != present and (path, present) not in removed:
             raise DeltaProtocolError(
-                f"{path} is live, and is added with another deletion vector without being removed"
+                f"{path} is live and is added with another deletion vector; the commit must also remove it"
+                " with the present one"
             )
 
 

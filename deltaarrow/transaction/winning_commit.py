@@ -1,4 +1,4 @@
-"""A commit that another writer made while a transaction was under way, as conflict rules see it."""
+"""Winning commits, made by other writers during a transaction, in the form that conflict rules read."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from deltaarrow.storage import Store, decode_path
 __all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "WinningCommits"]
 
 ROW_TRACKING_BACKFILL = "ROW TRACKING BACKFILL"
-"""The operation that gives row ids to files of a table: chapter "Row Tracking" of the protocol."""
+"""The operation that assigns row ids to files of a table: chapter "Row Tracking" of the protocol."""
 
 JsonAction = Mapping[str, Any]
 _Vector = DeletionVectorDescriptor | None
@@ -20,57 +20,57 @@ _Vector = DeletionVectorDescriptor | None
 
 @dataclass(frozen=True)
 class WinningCommit:
-    """One version and the actions of its commit, as JSON gives them."""
+    """One version and the JSON actions of its commit."""
 
     version: int
     actions: Sequence[JsonAction]
 
     def bodies(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the insides of the actions of one kind, in the order of the commit."""
+        """Return the contents of the actions of one kind, in commit order."""
         return [action[key] for action in self.actions if action.get(key) is not None]
 
     @cached_property
     def commit_info(self) -> Mapping[str, Any]:
-        """The inside of `commitInfo`; empty where there is none."""
+        """The content of `commitInfo`; empty if the commit has none."""
         return next(iter(self.bodies("commitInfo")), {})
 
     @property
     def in_commit_timestamp(self) -> int | None:
-        """When it was made, by its in-commit timestamp; None where it says none."""
+        """The in-commit timestamp of the commit; None if it has none."""
         told = self.commit_info.get("inCommitTimestamp")
         return told if type(told) is int else None
 
     @property
     def is_blind_append(self) -> bool:
-        """Whether the writer says that it read nothing of the table; unsaid, it may have."""
+        """Whether the writer declares that it read nothing of the table; unless declared, it may have."""
         return self.commit_info.get("isBlindAppend") is True
 
     @cached_property
     def is_row_tracking_backfill(self) -> bool:
-        """Whether all that it does is to give row ids to files that were there before."""
+        """Whether the commit only assigns row ids to existing files."""
         return self.commit_info.get("operation") == ROW_TRACKING_BACKFILL and not any(
             add.get("dataChange", True) for add in self.bodies("add")
         )
 
     @cached_property
     def added_paths(self) -> set[str]:
-        """The canonical paths of the files that are added, with whatever deletion vector."""
+        """The canonical paths of the added files, with any deletion vector."""
         return {_path(body) for body in self.bodies("add")}
 
     @cached_property
     def removed_paths(self) -> set[str]:
-        """The canonical paths of the files that are removed, with whatever deletion vector."""
+        """The canonical paths of the removed files, with any deletion vector."""
         return {_path(body) for body in self.bodies("remove")}
 
     @cached_property
     def replaced_vectors(self) -> dict[str, tuple[_Vector, _Vector]]:
-        """By canonical path the deletion vectors before and after of files that are removed and added."""
+        """By canonical path, the old and new deletion vectors of files that are removed and added again."""
         before = {_path(body): _vector(body) for body in self.bodies("remove")}
         after = {_path(body): _vector(body) for body in self.bodies("add")}
         return {path: (before[path], after[path]) for path in before.keys() & after.keys()}
 
     def without_files(self, paths: Collection[str]) -> "WinningCommit":
-        """Return the commit as if it had left the files of these canonical paths alone."""
+        """Return the commit without its actions on the files of these canonical paths."""
         if not paths:
             return self
         kept = [
@@ -82,12 +82,12 @@ class WinningCommit:
 
     @property
     def domains(self) -> set[str]:
-        """The domains whose metadata is set or removed."""
+        """The domains whose metadata the commit sets or removes."""
         return {body["domain"] for body in self.bodies("domainMetadata")}
 
     @property
     def applications(self) -> set[str]:
-        """The applications whose progress is recorded."""
+        """The applications whose version the commit records."""
         return {body["appId"] for body in self.bodies("txn")}
 
     def __str__(self) -> str:
@@ -106,13 +106,13 @@ def _vector(body: Mapping[str, Any]) -> _Vector:
 
 @dataclass
 class WinningCommits:
-    """Reads the commits that came first, each once: for the rules of conflicts, and for the new state."""
+    """Reads winning commits, each once, for the conflict rules and for the new snapshot."""
 
     store: Store
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, init=False)
 
     def take(self, version: int, data: bytes) -> None:
-        """Take in a commit that was read already."""
+        """Cache a commit whose file was read already."""
         name = commit_name(version)
         self._known[name] = parse_commit(data, name)
 
@@ -123,9 +123,9 @@ class WinningCommits:
         return [self._known[name] for name in names]
 
     def pop(self, after: int, until: int) -> list[WinningCommit]:
-        """Return the commits of the versions above `after` up to `until`, ascending, and forget them.
+        """Return the commits of the versions above `after` up to `until`, ascending, and empty the cache.
 
-        Those that were cleaned up are missing.
+        Commits that were cleaned up are missing.
         """
         names = {commit_name(version): version for version in range(after + 1, until + 1)}
         if not names.keys() <= self._known.keys():

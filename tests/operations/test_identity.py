@@ -188,7 +188,7 @@ def test_two_writes_of_one_transaction_count_on(tmp_path):
 
 def test_metadata_cannot_take_a_mark_back_after_the_write(tmp_path):
     table = create(tmp_path, identity())
-    back = pytest.raises(DeltaProtocolError, match=r"'id' has numbered rows up to 2, which .* back to None")
+    back = pytest.raises(DeltaProtocolError, match=r"'id' has numbered rows up to 2, but .* back to None")
     with back, table.transaction() as transaction:
         write_deltalake(transaction, rows(2), mode="append")
         transaction.set_metadata(replace(table.snapshot.metadata, description="new"))

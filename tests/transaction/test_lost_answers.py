@@ -110,7 +110,7 @@ def test_a_commit_that_cannot_be_looked_for_is_in_doubt_and_names_its_version(se
 
 def test_a_put_that_never_arrived_is_in_doubt_and_its_files_stay(server, table, uri):
     server.fault = first(100, "lost request", Request.is_commit)
-    with pytest.raises(CommitStateUnknownError, match="may yet be made") as raised:
+    with pytest.raises(CommitStateUnknownError, match="may yet be created") as raised:
         write_deltalake(table, ROWS, mode="append")
     assert raised.value.version == 1
     assert ids(uri, server) == [1, 2]

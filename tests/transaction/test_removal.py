@@ -188,7 +188,7 @@ def test_positions_beyond_the_file_are_refused_and_nothing_is_left(table):
     before = bins(table)
     transaction = begin(table)
     transaction.remove_rows(files(transaction)["a"], BitMap64([10]))
-    with pytest.raises(ValueError, match="a has 10 rows, and none at 10"):
+    with pytest.raises(ValueError, match="a has 10 rows, so there is none at position 10"):
         transaction.commit()
     assert bins(table) == before and DeltaTable(table.path).version() == 0
 

@@ -131,7 +131,7 @@ def test_delete_of_rows_then_delete_of_one_of_them_conflicts(table):
     transaction = table.begin()
     delete_rows(transaction, [2, 3, 4])
     table.run(delete_rows, 1, 2, 3)
-    with pytest.raises(ConcurrentDeleteDeleteException, match=r"version 1 \(TEST\): 2 of a$"):
+    with pytest.raises(ConcurrentDeleteDeleteException, match=r"version 1 \(TEST\): 2 of a;"):
         transaction.commit()
     assert table.missing() == [1, 2, 3]
 
@@ -220,7 +220,7 @@ def test_delete_of_a_row_then_insert_because_it_was_there_conflicts(table):
     transaction = table.begin()
     insert_missing(transaction, [3, 30])
     table.run(delete_rows, 3)
-    with pytest.raises(ConcurrentDeleteReadException, match=r"rows .* read were deleted by .*: 1 of a$"):
+    with pytest.raises(ConcurrentDeleteReadException, match=r"rows .* read were deleted by .*: 1 of a;"):
         transaction.commit()
 
 

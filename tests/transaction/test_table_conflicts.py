@@ -331,7 +331,7 @@ def test_table_made_anew_then_append_conflicts(table, commits):
     anew = TableBuilder(table.path).protocol().metadata(SCHEMA, id="two")
     for number in range(commits):
         anew.commit(timestamp=EPOCH_MS + 60_000 + number)
-    with pytest.raises(CommitFailedError, match="anew"):
+    with pytest.raises(CommitFailedError, match="deleted and created again"):
         transaction.commit()
     assert DeltaTable(table.path).version() == commits - 1
 
