@@ -1,8 +1,8 @@
 """Arrow data written as data files and change data files of a table.
 
-A `WritePlan` and a stream of record batches become `AddFile` or `AddCDCFile` actions, in bounded memory.
-Implements *Data Files*, *Change Data Files* and *Per-file Statistics* of PROTOCOL.md for writers. Knows no
-log and no snapshot.
+A `WritePlan` and a stream of record batches become `AddFile` or `AddCDCFile` actions, in bounded memory. This
+package implements *Data Files*, *Change Data Files* and *Per-file Statistics* of PROTOCOL.md for writers. It
+knows no log and no snapshot.
 """
 
 from typing import TYPE_CHECKING

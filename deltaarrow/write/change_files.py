@@ -1,7 +1,7 @@
-"""Change data files: what a commit changed, row by row, as *Change Data Files* of PROTOCOL.md has it.
+"""Change data files: the row-level changes of a commit (PROTOCOL.md, *Change Data Files*).
 
-They have the columns of the table and, last, ``_change_type``. Readers of a version that has such files
-read them and nothing else of it, so a commit has all of its changes in them or none.
+A change data file has the columns of the table and, last, ``_change_type``. If a version has such files,
+readers of the change data feed read only them, so a commit puts either all of its changes there or none.
 """
 
 from collections.abc import Iterable
@@ -22,9 +22,9 @@ from deltaarrow.write.plan import WritePlan
 
 __all__ = ["ChangeFileWriter", "with_change_type", "write_change_files", "write_inserts"]
 
-# The name is the same whatever the mapping, and there is no column id.
+# The name is the same in every column mapping mode, and the column has no id.
 _COLUMN = Field(CHANGE_TYPE, "string", nullable=False, metadata={PHYSICAL_NAME_KEY: CHANGE_TYPE})
-# The protocol knows no other folder; delta-spark leaves it where files have random prefixes.
+# The protocol requires this folder; delta-spark also uses it where file prefixes are random.
 _CHANGE_FILES = FileKind(
     "cdc", folder="_change_data/", columns=(_COLUMN,), has_statistics=False, is_dotted=True
 )
@@ -37,19 +37,19 @@ def write_change_files(
     clock: Clock = system_clock,
     threads: int | None = None,
 ) -> list[AddCDCFile]:
-    """Write changed rows as change data files of a table; nothing is committed.
+    """Write changed rows as change data files of a table; this commits nothing.
 
     Args:
-        plan: what is known of the table. Its rules are not applied: the rows are of the table, or in the
-            data files that the same commit adds.
-        stream: record batches with the columns of the table, and ``_change_type``: one of `ChangeType`.
-        clock: tells the modification time of files.
+        plan: describes the table. Its rules are not applied: the rows come from the table, or from data files
+            of the same commit.
+        stream: record batches with the columns of the table and ``_change_type``, one of `ChangeType`.
+        clock: gives the modification time of files.
         threads: as in `write_files`.
 
     Returns:
         one action per file; none for a stream without rows.
 
-    Raises what `write_files` raises, and leaves no file behind then.
+    Raises the errors of `write_files`, and then leaves no file behind.
     """
     with ChangeFileWriter(plan, clock=clock, threads=threads) as writer:
         for batch in stream:
@@ -64,9 +64,9 @@ def write_inserts(
     clock: Clock = system_clock,
     threads: int | None = None,
 ) -> tuple[list[AddFile], list[AddCDCFile]]:
-    """Write rows as data files, and once more as change data files that say they were inserted.
+    """Write rows as data files, and again as change data files that mark them as inserted.
 
-    For the rows that a commit adds which has other changes in change data files. The arguments and the
+    Used for inserted rows if the commit also has other changes in change data files. The arguments and the
     errors are those of `write_files`; the stream is read once.
     """
     with (
@@ -80,32 +80,32 @@ def write_inserts(
 
 
 class ChangeFileWriter:
-    """Takes changed rows batch by batch and makes change data files of them, inside a ``with`` block.
+    """Writes change data files from batches of changed rows, inside a ``with`` block.
 
-    For an operation that meets changes on its way; `write_change_files` is for a stream of them, and says
-    what the arguments and the rows are. The files stay if `finish` was called and the block is left
-    without an error; else they are deleted.
+    For operations that meet changes as they go; `write_change_files` takes a whole stream and explains the
+    arguments and the rows. The files are kept if `finish` was called and the block ends without an error;
+    otherwise they are deleted.
     """
 
     def __init__(self, plan: WritePlan, *, clock: Clock = system_clock, threads: int | None = None) -> None:
         self._writer = FileWriter(FileLayout(plan, _CHANGE_FILES, clock), threads)
 
     def __enter__(self) -> Self:
-        """Begin; nothing is opened before there are rows."""
+        """Begin; no file is opened before there are rows."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete what is not wanted."""
+        """Delete the files unless `finish` was called and the block ended without an error."""
         self._writer.__exit__(kind, error, trace)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take in the rows of a batch; columns are matched by name."""
+        """Add the rows of a batch; columns are matched by name."""
         self._writer.write(batch)
 
     def finish(self) -> list[AddCDCFile]:
-        """Write what waits and close all files; return the actions."""
+        """Write the waiting rows, close all files and return the actions."""
         return [
             AddCDCFile(path=each.path, partition_values=each.partition_values, size=each.size)
             for each in self._writer.finish()
@@ -113,7 +113,7 @@ class ChangeFileWriter:
 
 
 def with_change_type(batch: pa.RecordBatch, change_type: ChangeType) -> pa.RecordBatch:
-    """The rows of a batch, with a last column that says for all of them what happened to them.
+    """Return the batch with a last column that gives all of its rows one change type.
 
     >>> with_change_type(pa.RecordBatch.from_pydict({"id": [1, 2]}), ChangeType.DELETE).to_pylist()
     [{'id': 1, '_change_type': 'delete'}, {'id': 2, '_change_type': 'delete'}]

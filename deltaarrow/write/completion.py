@@ -1,7 +1,7 @@
-"""Rows as the table wants them: complete, in its Arrow schema, and held to its rules.
+"""Rows completed for a table: all columns, in its Arrow schema, checked against its rules.
 
-Columns that the data does not give are filled first, with their default, their generation expression or
-NULL; then come the rules, and NOT NULL last, over what was filled as well.
+Missing columns are filled first, with their default, their generation expression or NULL. Then the rules are
+checked, and NOT NULL last, so that filled columns are checked too.
 """
 
 import itertools
@@ -20,7 +20,7 @@ _PIECE_BYTES = 1 << 24
 
 
 def ensure_completable(plan: WritePlan, source: pa.Schema) -> None:
-    """Refuse data whose schema alone says that `complete_rows` must fail.
+    """Refuse data whose schema alone shows that `complete_rows` must fail.
 
     Raises:
         SchemaMismatchError: columns that the table does not have, or types that do not fit.
@@ -32,12 +32,12 @@ def ensure_completable(plan: WritePlan, source: pa.Schema) -> None:
 def complete_rows(
     plan: WritePlan, stream: Iterable[pa.RecordBatch], *, clock: Clock = system_clock
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a stream in the table's Arrow schema, once they are found to meet its rules.
+    """The rows of a stream in the table's Arrow schema, checked against its rules.
 
     Raises:
         SchemaMismatchError: the data does not fit the schema.
-        ConstraintViolationError: a row breaks a rule, which the error names, or NOT NULL.
-        UnsupportedFeatureError: a default that is needed is not understood.
+        ConstraintViolationError: a row breaks NOT NULL or a rule, which the error names.
+        UnsupportedFeatureError: the package cannot evaluate a default that is needed.
     """
     target = to_arrow_schema(plan.schema)
     rules = plan.rules
@@ -54,7 +54,7 @@ def complete_rows(
 
 
 def _given(plan: WritePlan, source: pa.Schema, target: pa.Schema) -> pa.Schema:
-    """The columns of the table but for those that its rules have to fill."""
+    """The columns of the table without those that its rules must fill."""
     if not plan.rules:
         return target
     filled = plan.rules.filled.intersection(missing_columns(source, target))

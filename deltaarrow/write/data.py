@@ -1,7 +1,7 @@
-"""Whatever a user calls data, as one stream of Arrow record batches: `to_reader`.
+"""Conversion of any user data to one stream of Arrow record batches: `to_reader`.
 
-Nothing is collected: a lazy frame, a relation or a dataset is run while the stream is read, and a
-reader can be read once. The types stay those of the source; fitting them to a table comes later.
+Nothing is collected: a lazy frame, a relation or a dataset runs while the stream is read, and a
+reader can be read once. Types stay those of the source; fitting them to a table comes later.
 """
 
 import itertools
@@ -33,8 +33,8 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
             * an iterable of record batches of one schema, with at least one batch.
 
     Raises:
-        TypeError: it is none of these; the message names its type.
-        ValueError: an iterable without a batch, which has no schema.
+        TypeError: `data` is none of these; the message names its type.
+        ValueError: the iterable has no batch, and so no schema.
 
     >>> to_reader([pa.RecordBatch.from_pydict({"a": [1, 2]})]).read_all().num_rows
     2
@@ -50,7 +50,7 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
     if _is_a(data, "pyarrow.dataset", "Scanner"):
         return data.to_reader()
     if _is_a(data, "pandas", "DataFrame"):
-        # Before __arrow_c_stream__, through which pandas hands its index over as well.
+        # Before __arrow_c_stream__, through which pandas would also return its index.
         return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata().to_reader()
     if _is_a(data, "polars", "LazyFrame"):
         return _read_lazy_frame(data)
@@ -70,7 +70,7 @@ _ACCEPTED = (
 
 
 def _is_a(data: Any, module: str, name: str) -> bool:
-    # An object of a class exists only where its module is loaded.
+    # An object of a class can only exist if the class's module is loaded.
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(data, getattr(loaded, name))
 

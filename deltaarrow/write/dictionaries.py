@@ -1,7 +1,7 @@
-"""Which columns of a data file are worth a dictionary, judged by the values that it begins with.
+"""Choice of columns that get a Parquet dictionary, from the first values of a file.
 
-Where most values differ, the Parquet writer builds a dictionary up to its limit and gives it up again, at
-every row group: a third of the time that a table with keys takes. Nothing depends on it but time and size.
+If most values differ, the Parquet writer fills a dictionary to its limit and drops it again in every row
+group. That takes a third of the time for a table with keys. The choice affects only time and size.
 """
 
 from collections.abc import Collection
@@ -14,14 +14,14 @@ __all__ = ["columns_without_dictionary"]
 _SAMPLE_ROWS = 16_384
 _FEW_ROWS = 4096
 _DISTINCT_SHARE = 0.75
-"""Of the sample, from which on a dictionary has too many entries to be small beside the values."""
+"""Share of distinct values in the sample from which a dictionary saves too little."""
 
 
 def columns_without_dictionary(rows: pa.Table, columns: Collection[str]) -> set[str]:
-    """Return those of the columns that nearly every row has a value of its own in.
+    """Return the columns in which nearly every row has its own value.
 
-    Rows are taken from all over the table, since neighbours are often alike. Of a few rows, nested columns
-    and those without values nothing is said.
+    Rows are sampled from all over the table, since neighbours are often alike. Nested columns, columns
+    without values and very short tables are never returned.
 
     >>> rows = pa.table({"id": range(100_000), "zero": [0] * 100_000})
     >>> columns_without_dictionary(rows, rows.column_names)

@@ -1,8 +1,8 @@
 """The open files of one write, and the threads that fill them.
 
-A file takes one row group at a time. A row group goes to a file of its partition that is idle; where
-all are busy a large one begins another, so that a fast stream keeps every thread at work and a slow
-or a short one makes few files. Full files are closed by the thread that filled them.
+A file takes one row group at a time. A row group goes to an idle file of its partition. If all of them are
+busy, a large row group begins another file. So a fast stream keeps every thread busy, and a slow or short one
+makes few files. The thread that fills a file also closes it.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class _Open(Generic[_Key]):
 
 
 class _Immediately(Executor):
-    """Does what is submitted before it returns."""
+    """Runs each submitted call at once, in the calling thread."""
 
     def submit(self, fn: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_R]:
         done: Future[_R] = Future()
@@ -44,12 +44,12 @@ class FileSet(Generic[_Key]):
     """Files by partition key, written by an executor.
 
     Args:
-        pool: runs what is to be done; nothing else of the caller's should wait for it.
-        threads: how many row groups are in work at once.
-        begin: makes the file of a number and a key.
+        pool: runs the tasks; the caller must not queue other tasks behind them.
+        threads: how many row groups are encoded at once.
+        begin: makes a file from a number and a key.
         target_file_size: bytes at which a file is full.
-        worth_a_file: Arrow bytes from which on a row group begins another file rather than wait.
-        max_open: how many files may be open; beyond, the one least recently used is closed.
+        worth_a_file: Arrow bytes from which a row group begins another file rather than wait.
+        max_open: how many files may be open; beyond that the least recently used one is closed.
     """
 
     def __init__(
@@ -77,15 +77,15 @@ class FileSet(Generic[_Key]):
 
     @property
     def are_begun(self) -> bool:
-        """Whether there is a file, finished or not."""
+        """Whether any file was begun, finished or not."""
         return bool(self._begun)
 
     def write_at_once(self) -> None:
-        """Do without threads from now on: to start one takes longer than to write a small file."""
+        """Stop using threads: starting one takes longer than writing a small file."""
         self._pool = _Immediately()
 
     def write(self, key: _Key, row_group: RowGroup) -> None:
-        """Have a row group of a partition written; wait while as many as there are threads are in work."""
+        """Queue a row group of a partition; block while all threads are busy."""
         waits = row_group.nbytes < self._worth_a_file
         while len(self._running) >= self._threads or (waits and self._is_busy(key)):
             self._reap()
@@ -99,7 +99,7 @@ class FileSet(Generic[_Key]):
         self._submit(opened, self._write, opened.file, row_group)
 
     def finish(self) -> list[WrittenFile]:
-        """Close all files; return what they have become, in the order in which they were begun."""
+        """Close all files and return the written files, in the order in which they were begun."""
         while self._open:
             for each in [each for each in self._open if not each.busy]:
                 self._submit(each, each.file.close)
@@ -107,7 +107,7 @@ class FileSet(Generic[_Key]):
         return [self._written[number] for number in sorted(self._written)]
 
     def discard(self) -> None:
-        """Wait for what is in work, then delete every file, finished or not."""
+        """Wait for running tasks, then delete every file, finished or not."""
         wait(self._running)
         for each in self._begun:
             each.discard()
@@ -138,7 +138,7 @@ class FileSet(Generic[_Key]):
         self._running[self._pool.submit(task, *arguments)] = opened
 
     def _reap(self) -> None:
-        """Wait for at least one task and take note of those that are done; a failed one raises."""
+        """Wait for at least one task and collect the finished ones; a failed task raises."""
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
         for future in done:
             opened = self._running.pop(future)

@@ -1,8 +1,8 @@
 """The data files of one write: an Arrow stream in, `AddFile`s out, in bounded memory.
 
-The stream is read once. Its batches are cut small, fitted to the table, split by partition and
-gathered into row groups, which a few threads encode into files while the stream goes on. This
-package knows neither log nor snapshot: what it needs of a table is in the `WritePlan`.
+The stream is read once. Its batches are cut small, fitted to the table, split by partition and gathered into
+row groups. A few threads encode the row groups into files while the stream is read. This package knows
+neither log nor snapshot; the `WritePlan` describes the table.
 """
 
 import os
@@ -39,15 +39,14 @@ def write_files(
     clock: Clock = system_clock,
     threads: int | None = None,
 ) -> list[AddFile]:
-    """Write the rows of a stream as data files of a table; nothing is committed.
+    """Write the rows of a stream as data files of a table; this commits nothing.
 
     Args:
-        plan: what is known of the table.
-        stream: record batches of any number, or a `pyarrow.RecordBatchReader`. Columns are matched by
-            name; those that are missing are filled as the rules of the plan say, or NULL.
-        clock: tells the modification time of files.
-        threads: how many row groups are encoded at once; as many as there are processors if None, but
-            no more than 8.
+        plan: describes the table.
+        stream: any number of record batches, or a `pyarrow.RecordBatchReader`. Columns are matched by
+            name; missing ones are filled by the rules of the plan, or with NULL.
+        clock: gives the modification time of files.
+        threads: how many row groups are encoded at once; if None, the number of processors, at most 8.
 
     Returns:
         one action per file, in the order in which the files were begun; none for a stream without rows.
@@ -55,9 +54,9 @@ def write_files(
     Raises:
         SchemaMismatchError: the data does not fit the schema.
         ConstraintViolationError: a column that is not nullable holds NULL, or a row breaks a rule.
-        UnsupportedFeatureError: the schema has a type that is not written.
+        UnsupportedFeatureError: the schema has a type that this package does not write.
 
-    Whatever is raised, here or by the stream, no file is left behind.
+    After any error, also one that the stream raises, no file is left behind.
     """
     if plan.rules:
         stream = complete_rows(plan, stream, clock=clock)
@@ -68,17 +67,17 @@ def write_files(
 
 
 def added_files(plan: WritePlan, files: Iterable[WrittenFile]) -> list[AddFile]:
-    """The actions that add data files which a plan has made."""
+    """The actions that add the data files of a plan."""
     return [AddFile(**each._asdict(), data_change=plan.data_change, tags=plan.file_tags) for each in files]
 
 
 class FileWriter:
-    """Takes the batches of a stream one by one and makes files of them, inside a ``with`` block.
+    """Writes files from the batches of a stream, inside a ``with`` block.
 
-    The files stay if `finish` was called and the block is left without an error; else they are deleted.
+    The files are kept if `finish` was called and the block ends without an error; otherwise they are deleted.
 
     Args:
-        layout: which files.
+        layout: names and encodes the files.
         threads: how many row groups are encoded at once, as in `write_files`.
     """
 
@@ -100,13 +99,13 @@ class FileWriter:
         self._is_finished = False
 
     def __enter__(self) -> Self:
-        """Begin; nothing is opened before there are rows."""
+        """Begin; no file is opened before there are rows."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete what is not wanted, and end the threads."""
+        """Stop the threads; delete the files unless `finish` was called and no error was raised."""
         try:
             if error is not None or not self._is_finished:
                 self._files.discard()
@@ -114,13 +113,13 @@ class FileWriter:
             self._pool.shutdown()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take in the rows of a batch; columns are matched by name."""
+        """Add the rows of a batch; columns are matched by name."""
         for piece in self._layout.pieces(batch):
             for key, row_group in self._groups.add(self._layout.split(piece)):
                 self._files.write(key, row_group)
 
     def finish(self) -> list[WrittenFile]:
-        """Write what waits and close all files; return them in the order in which they were begun."""
+        """Write the waiting rows, close all files and return them in the order in which they were begun."""
         if not self._files.are_begun and self._groups.bytes < _WORTH_A_THREAD:
             self._files.write_at_once()
         for key, row_group in self._groups.drain():

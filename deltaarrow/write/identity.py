@@ -1,9 +1,9 @@
-"""Identity columns: numbers for rows that give none (PROTOCOL.md, *Identity Columns*).
+"""Identity columns: generated numbers for rows that lack them (PROTOCOL.md, *Identity Columns*).
 
-A column counts from ``start`` in steps that may be negative; the last number that it gave is its *high
-water mark*, kept in the schema. Rows are numbered in the order of the stream. Numbers that data gives itself,
-where the column allows it, leave the mark alone, as in delta-spark: `deltaarrow.operations.sync_identity`
-moves it past them.
+A column counts from ``start`` in steps, which may be negative. Its *high water mark*, the last number that it
+generated, is kept in the schema. Rows are numbered in stream order. Numbers in the data, if the column allows
+them, leave the mark unchanged, as in delta-spark; `deltaarrow.operations.sync_identity` moves the mark past
+them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True)
 class IdentityColumn:
-    """How a column numbers its rows; `high_water_mark` is None until it has numbered one."""
+    """How a column numbers its rows; `high_water_mark` is None until it has generated a number."""
 
     name: str
     start: int
@@ -50,14 +50,14 @@ class IdentityColumn:
 
     @property
     def next(self) -> int:
-        """The number that comes next."""
+        """The next number to generate."""
         return self.start if self.high_water_mark is None else self.high_water_mark + self.step
 
 
 def identity_column(field: Field) -> IdentityColumn | None:
-    """Return how a column numbers its rows, None where it does not.
+    """Return how a column numbers its rows; None if it is no identity column.
 
-    Raises `CorruptLogError` for metadata that does not say it wholly, or contradicts itself.
+    Raises `CorruptLogError` for incomplete or contradictory metadata.
 
     >>> metadata = {"delta.identity.start": 7, "delta.identity.step": -2}
     >>> metadata["delta.identity.allowExplicitInsert"] = False
@@ -83,7 +83,8 @@ def identity_column(field: Field) -> IdentityColumn | None:
             if key in field.metadata
         }
         raise CorruptLogError(
-            f"column {field.name!r} of type {_type_name(field)} cannot be an identity column with {said}"
+            f"column {field.name!r} of type {_type_name(field)} cannot be an identity column with {said};"
+            " it needs type long, a start, a step other than 0 and a boolean allowExplicitInsert"
         )
     return IdentityColumn(field.name, start, step, explicit, mark)
 
@@ -101,10 +102,10 @@ def _is_long(value: Any) -> bool:
 
 
 def ensure_identity_columns_declarable(schema: Schema, partition_columns: tuple[str, ...]) -> None:
-    """Raise `SchemaMismatchError` for identity columns that a table cannot be made with.
+    """Raise `SchemaMismatchError` for identity columns that a new table cannot have.
 
-    They are of type long, at the top, no partition columns, and have a step that is not 0 and no other
-    source of values.
+    An identity column must be a top-level column of type long, no partition column, with a step other than 0
+    and no other source of values.
     """
     for each in schema.fields:
         _ensure_none_inside(each)
@@ -117,7 +118,9 @@ def ensure_identity_columns_declarable(schema: Schema, partition_columns: tuple[
         if column.name in partition_columns:
             raise SchemaMismatchError(f"the identity column {column.name!r} cannot be a partition column")
         if others := [key for key in _OTHER_VALUES if key in each.metadata]:
-            raise SchemaMismatchError(f"the identity column {column.name!r} cannot have {others[0]} as well")
+            raise SchemaMismatchError(
+                f"the identity column {column.name!r} cannot have {others[0]} as well; remove one of the two"
+            )
 
 
 def _ensure_none_inside(field: Field) -> None:
@@ -128,7 +131,8 @@ def _ensure_none_inside(field: Field) -> None:
             for each in inside.fields:
                 if any(key in each.metadata for key in _KEYS):
                     raise SchemaMismatchError(
-                        f"{each.name!r} inside column {field.name!r} cannot be an identity column"
+                        f"{each.name!r} inside column {field.name!r} cannot be an identity column; only a"
+                        " top-level column can"
                     )
         for name in ("fields", "element_type", "key_type", "value_type"):
             found = getattr(inside, name, ())
@@ -137,16 +141,16 @@ def _ensure_none_inside(field: Field) -> None:
 
 @dataclass
 class RowNumbering:
-    """Numbers the rows of one stream; `marks` are the high water marks that it comes to, by column."""
+    """Numbers the rows of one stream; `marks` are the new high water marks, by column."""
 
     columns: tuple[IdentityColumn, ...]
     marks: dict[str, int] = field(default_factory=dict, init=False)
 
     @classmethod
     def plan(cls, schema: Schema, data: pa.Schema) -> "RowNumbering":
-        """Return the numbering for data of a schema that goes to a table of a schema.
+        """Return the numbering for data with schema `data` that goes to a table with `schema`.
 
-        Raises `SchemaMismatchError` for data that gives numbers where the table is to give them all.
+        Raises `SchemaMismatchError` if the data has values for a column that is GENERATED ALWAYS.
         """
         identities = [column for each in schema.fields if (column := identity_column(each)) is not None]
         if not identities:
@@ -156,20 +160,21 @@ class RowNumbering:
         for column in identities:
             if not column.allows_explicit and column.name not in missing:
                 raise SchemaMismatchError(
-                    f"the identity column {column.name!r} is GENERATED ALWAYS: data cannot give its values"
+                    f"the identity column {column.name!r} is GENERATED ALWAYS: data cannot give its values;"
+                    " leave the column out"
                 )
         return cls(tuple(column for column in identities if column.name in missing))
 
     def extended_schema(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema of data of a schema once it is numbered."""
+        """Return the given schema with the number columns appended."""
         for column in self.columns:
             schema = schema.append(pa.field(column.name, pa.int64()))
         return schema
 
     def number(self, data: pa.RecordBatchReader) -> pa.RecordBatchReader:
-        """Return the stream with a column of numbers for each that the data does not give.
+        """Return the stream with each identity column that the data lacks.
 
-        While it is read, it raises `ConstraintViolationError` when a column has no number left.
+        Reading it raises `ConstraintViolationError` if a column runs out of numbers.
         """
         if not self.columns:
             return data
@@ -181,9 +186,9 @@ class RowNumbering:
             yield self.extend(batch).cast(schema)
 
     def extend(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch with the columns of numbers.
+        """Return a batch with the number columns appended.
 
-        Raises `ConstraintViolationError` when a column has no number left.
+        Raises `ConstraintViolationError` if a column runs out of numbers.
         """
         for column in self.columns:
             batch = batch.append_column(column.name, self._take(column, batch.num_rows))
@@ -196,14 +201,17 @@ class RowNumbering:
         first = column.next if last is None else last + column.step
         last = first + column.step * (count - 1)
         if not (_LEAST <= first <= _GREATEST and _LEAST <= last <= _GREATEST):
-            raise ConstraintViolationError(f"the identity column {column.name!r} has no numbers left")
+            raise ConstraintViolationError(
+                f"the identity column {column.name!r} has no numbers left: the next {count} would leave the"
+                " range of long"
+            )
         self.marks[column.name] = last
-        # What is beyond 64 bits on the way wraps around, and back.
+        # An intermediate value beyond 64 bits wraps around and back.
         return pa.array(np.int64(first) + np.int64(column.step) * np.arange(count, dtype=np.int64))
 
 
 def with_marks(schema: Schema, marks: Mapping[str, int]) -> Schema:
-    """Return a schema with other high water marks, by the names of the columns."""
+    """Return the schema with new high water marks, given by column name."""
     return Schema(
         [
             replace(

@@ -1,7 +1,7 @@
-"""Where the files of a write go, what they are called and which columns they hold: `FileLayout`.
+"""Folders, names and columns of the files of a write: `FileLayout`.
 
-Data files and change data files differ in little, which a `FileKind` says. Chapters "Data Files" and "Change
-Data Files" of the protocol; the names are those that Spark gives.
+Data files and change data files differ in little; a `FileKind` describes the difference. Chapters "Data
+Files" and "Change Data Files" of the protocol. Files are named as Spark names them.
 """
 
 import uuid
@@ -36,14 +36,14 @@ _PAGE_BYTES_OF_MANY_FILES = 128 << 10
 
 @dataclass(frozen=True)
 class FileKind:
-    """What sets one kind of file apart from the others.
+    """The properties that distinguish one kind of file from the others.
 
     Args:
-        prefix: how names begin.
-        folder: the folder that all of them are in; empty, or with a slash at its end.
-        columns: those that follow on the columns of the table.
-        has_statistics: whether the log has statistics of them.
-        is_dotted: whether the last part of a name begins with a dot, as it does where there are partitions.
+        prefix: the start of each name.
+        folder: the folder of all files; empty, or with a slash at its end.
+        columns: the columns after those of the table.
+        has_statistics: whether the log holds statistics of the files.
+        is_dotted: whether the last part of a name begins with a dot, as it does in partitioned tables.
     """
 
     prefix: str
@@ -57,12 +57,12 @@ DATA_FILES = FileKind("part")
 
 
 class FileLayout:
-    """What follows from a plan for every batch and every file.
+    """What every batch and every file of a plan have in common.
 
     Args:
-        plan: what is known of the table.
-        kind: which of its files are written.
-        clock: tells the modification time of files.
+        plan: describes the table.
+        kind: which kind of files is written.
+        clock: gives the modification time of files.
     """
 
     def __init__(self, plan: WritePlan, kind: FileKind, clock: Clock) -> None:
@@ -110,11 +110,11 @@ class FileLayout:
 
         self.target_file_size = plan.target_file_size
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
-        # Arrow takes more room than Parquet, so row groups of the target's size let files meet it.
+        # Rows take more bytes in Arrow than in Parquet, so row groups of the target size let files meet it.
         self.row_group_bytes = min(_ROW_GROUP_BYTES, max(plan.target_file_size, _SMALLEST_ROW_GROUP_BYTES))
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Parts of a batch that are small beside a row group; what is made of them is then small as well."""
+        """Cut a batch into parts that are small beside a row group, to bound the memory of later steps."""
         wanted = self.row_group_bytes if self._plan.partition_columns else self.row_group_bytes // 4
         fitting = batch.num_rows * wanted // max(1, batch.nbytes)
         step = max(1, min(_PIECE_ROWS, self.row_group_rows, fitting))
@@ -122,16 +122,17 @@ class FileLayout:
             yield batch.slice(start, step)
 
     def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionKey, Selection]]:
-        """The rows by partition, as files have them."""
+        """Split the rows by partition, with the columns that files have."""
         batch = conform(batch, self._target)
         partition_columns = [batch.column(name) for name in self._plan.partition_columns]
         rows = relabel(self._data_rows(batch), self._schema)
         for key, part in split_by_partition(rows, partition_columns, self._partition_types):
-            # NULL itself was refused before; the empty string has no other spelling in the log.
+            # NULL was refused before; the log spells the empty string as NULL too.
             for place, name in self._required_partitions:
                 if key.texts[place] is None:
                     raise ConstraintViolationError(
-                        f"NOT NULL partition column {name!r} holds {key.values[place]!r}, which becomes NULL"
+                        f"NOT NULL partition column {name!r} holds {key.values[place]!r}, which becomes"
+                        " NULL in the log"
                     )
             yield key, part
 
@@ -141,13 +142,13 @@ class FileLayout:
             for name in self._plan.partition_columns:
                 column = rows.column(name)
                 if pa.types.is_string(column.type):
-                    # The log has no empty string, so that a file must not have one either.
+                    # The log stores the empty string as NULL, so the file must too.
                     column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
                     rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), column)
         return rows
 
     def begin_file(self, number: int, key: PartitionKey) -> NewFile:
-        """A new file of the partition `key`, named as Spark names it."""
+        """Begin a file of the partition `key`, named as Spark names it."""
         names = self._partition_names
         if self._random_prefix:
             folder = f"{random_prefix(self._random_prefix)}/"
@@ -175,12 +176,14 @@ class FileLayout:
 def _primitive_type(field: Field) -> PrimitiveType:
     if not isinstance(field.type, PrimitiveType):
         raise UnsupportedFeatureError(
-            f"partition column {field.name!r} is of type {field.type!r}", feature="nested partition column"
+            f"partition column {field.name!r} has the nested type {field.type!r}; partition by a column of"
+            " a primitive type",
+            feature="nested partition column",
         )
     return field.type
 
 
 def _random_prefix_length(plan: WritePlan) -> int:
-    """How many characters the folder of a file has by chance; 0 where folders speak of partitions."""
+    """The length of a random folder name; 0 if folders are named after partitions."""
     is_random = plan.mapping_mode != "none" or properties.RANDOMIZE_FILE_PREFIXES.parse(plan.configuration)
     return properties.RANDOM_PREFIX_LENGTH.parse(plan.configuration) if is_random else 0

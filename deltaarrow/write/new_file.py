@@ -1,4 +1,4 @@
-"""One Parquet file while it is written, and what an action tells of it once it is there."""
+"""New Parquet files: one while it is written, and the values that its action records."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class FileFormat:
     """What all files of a write have in common.
 
     Args:
-        store: where the files go.
-        schema: the physical Arrow schema of rows that go into them.
-        variants: which of their columns hold variants, if any do.
+        store: receives the files.
+        schema: the physical Arrow schema of the rows.
+        variants: the columns that hold variants, if any do.
         options: further arguments of `pyarrow.parquet.ParquetWriter`.
-        clock: tells the modification time.
-        dictionaries_to_judge: columns that have a dictionary if their values are worth one.
+        clock: gives the modification time.
+        dictionaries_to_judge: columns that get a dictionary only if their values are worth it.
     """
 
     store: Store
@@ -42,7 +42,7 @@ class FileFormat:
     dictionaries_to_judge: Collection[str] = ()
 
     def options_for(self, row_group: pa.Table) -> dict[str, Any]:
-        """The options of a file that begins with these rows."""
+        """The writer options of a file that begins with these rows."""
         options = dict(self.options)
         without = columns_without_dictionary(row_group, self.dictionaries_to_judge)
         if without:
@@ -51,7 +51,7 @@ class FileFormat:
 
 
 class WrittenFile(NamedTuple):
-    """A file that is in the store, in the words of the log."""
+    """A file that is in the store, with its values as the log spells them."""
 
     path: str
     partition_values: Mapping[str, str | None]
@@ -61,9 +61,9 @@ class WrittenFile(NamedTuple):
 
 
 class NewFile:
-    """A file that takes row groups one after the other, and appears in the store when it is closed.
+    """A file that takes row groups in turn and appears in the store when it is closed.
 
-    Not safe for two threads at once.
+    Not thread-safe.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class NewFile:
         self._form: StoredForm | None = None
 
     def write(self, row_group: pa.Table) -> int:
-        """Append the rows as one row group (of no more than 1,048,576); return the file's bytes so far."""
+        """Append the rows as one row group (at most 1,048,576 rows); return the file's bytes so far."""
         if self._output is None:
             self._output = self._format.store.open_output(self.name)
             self._output.__enter__()
@@ -96,7 +96,7 @@ class NewFile:
             self._writer = pq.ParquetWriter(
                 self._output,
                 self._schema,
-                # As Spark: decimals of up to 18 digits are integers; the Arrow schema adds nothing.
+                # As Spark does: decimals of up to 18 digits are integers. The Arrow schema would add nothing.
                 store_decimal_as_integer=True,
                 store_schema=False,
                 metadata_collector=self._footers,
@@ -133,9 +133,9 @@ class NewFile:
         return self._statistics.render()
 
     def discard(self) -> None:
-        """Give the file up, whatever state it is in; a published one is deleted."""
+        """Give up the file in any state; a published file is deleted."""
         if self._writer is not None:
-            # Or its destructor would finish the file.
+            # Otherwise its destructor would finish the file.
             self._writer.is_open = False
             self._writer = None
         if self._output is not None:

@@ -1,10 +1,9 @@
-"""The schema of data files (PROTOCOL.md, *Column Mapping*, *Data Files*) and rows under it.
+"""The schema of data files, and the renaming of rows to it (PROTOCOL.md, *Column Mapping*, *Data Files*).
 
-A data file has the columns of the table in order but for the partition columns, whose values stand
-in the log, and for void columns, for which Parquet has no type. Where a table materializes its partition
-columns, these come last. Names and field ids are those of
-column mapping, and every column is optional, as Spark writes it: dropping a NOT NULL then changes
-no file.
+A data file has the columns of the table in order, without partition columns, whose values are in the log, and
+without void columns, for which Parquet has no type. If the table materializes partition columns, they come
+last. Names and field ids follow column mapping. Every column is optional, as Spark writes it, so that
+dropping a NOT NULL changes no file.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,29 +33,31 @@ _VOID = PrimitiveType("void")
 def data_columns(
     schema: StructType, partition_columns: Collection[str], *, with_partitions: bool = False
 ) -> StructType:
-    """The columns that data files hold, under their logical names.
+    """The columns in data files, under their logical names.
 
     Args:
         schema: the columns of the table.
-        partition_columns: those that it is partitioned by, in their order.
-        with_partitions: whether these are among them, last.
+        partition_columns: the partition columns, in order.
+        with_partitions: whether to add the partition columns, last.
 
     Raises:
-        SchemaMismatchError: there are none.
+        SchemaMismatchError: no column is left.
     """
     columns = [each for each in schema.fields if each.name not in partition_columns and each.type != _VOID]
     if not columns:
-        raise SchemaMismatchError("a data file would have no column: all are void or partition columns")
+        raise SchemaMismatchError(
+            "a data file would have no column: all columns of the table are void or partition columns"
+        )
     if with_partitions:
         columns += [schema.field(name) for name in partition_columns]
     return StructType(columns)
 
 
 def file_schema(columns: StructType, mapping_mode: str) -> pa.Schema:
-    """The Arrow schema in which `data_columns` are written.
+    """The Arrow schema that data files have for `columns`, the result of `data_columns`.
 
     Raises:
-        UnsupportedFeatureError: a void inside another type, which a file cannot leave out.
+        UnsupportedFeatureError: a void inside another type; a file cannot leave it out.
 
     >>> file_schema(StructType([Field("id", "long", nullable=False)]), "none")
     id: int64
@@ -65,7 +66,7 @@ def file_schema(columns: StructType, mapping_mode: str) -> pa.Schema:
 
 
 def relabel(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same columns under other names; nothing is copied, nested names change as well."""
+    """The same columns under other names, nested names included; nothing is copied."""
     _, columns = batch.__arrow_c_array__()
     return pa.RecordBatch._import_from_c_capsule(schema.__arrow_c_schema__(), columns)
 
@@ -79,7 +80,7 @@ def _file_field(field: Field, mode: str) -> pa.Field:
 
 
 def _part(name: str, part: DataType, mode: str, path: str, ids: Mapping[str, int]) -> pa.Field:
-    """The element of an array, or the key or the value of a map; `path` leads to it from a column."""
+    """The field of an array element, a map key or a map value; `path` leads to it from the column."""
     metadata = {PARQUET_FIELD_ID_KEY: str(ids[path])} if path in ids else None
     return pa.field(name, _file_type(part, mode, path, ids), nullable=name != "key", metadata=metadata)
 
@@ -88,7 +89,9 @@ def _file_type(data_type: DataType, mode: str, path: str, ids: Mapping[str, int]
     if isinstance(data_type, StructType):
         if not data_type.fields:
             raise UnsupportedFeatureError(
-                f"column {path!r} is a struct without fields", feature="empty struct"
+                f"column {path!r} is a struct without fields, which Parquet cannot store; add a field or"
+                " drop the column",
+                feature="empty struct",
             )
         return pa.struct([_file_field(each, mode) for each in data_type.fields])
     if isinstance(data_type, ArrayType):
@@ -97,5 +100,8 @@ def _file_type(data_type: DataType, mode: str, path: str, ids: Mapping[str, int]
         key = _part("key", data_type.key_type, mode, f"{path}.key", ids)
         return pa.map_(key, _part("value", data_type.value_type, mode, f"{path}.value", ids))
     if data_type == _VOID:
-        raise UnsupportedFeatureError(f"column {path!r} is a void inside another type", feature="void")
+        raise UnsupportedFeatureError(
+            f"column {path!r} is a void inside another type, which Parquet cannot store; give it a type",
+            feature="void",
+        )
     return to_arrow_type(data_type)

@@ -1,6 +1,6 @@
-"""What a writer has to know of a table to write its data files: `WritePlan`.
+"""A description of a table for writers of its data files: `WritePlan`.
 
-A plan holds no connection and no data, so it travels to another thread, process or machine, where
+A plan holds no connection and no data, so it can be sent to another thread, process or machine, where
 `deltaarrow.write.write_files` carries it out.
 """
 
@@ -28,17 +28,16 @@ class WritePlan:
         schema: the logical schema of the table.
         partition_columns: logical names.
         mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
-        configuration: the table's properties; those on statistics, compression and file names count.
-        tight_bounds: whether statistics say ``tightBounds``, as they do where the table supports
-            deletion vectors.
-        hidden_columns: columns of the data files that follow on those of the schema.
+        configuration: the table properties; those for statistics, compression and file names matter.
+        tight_bounds: whether statistics have ``tightBounds``, as in tables that support deletion vectors.
+        hidden_columns: columns of the data files after those of the schema.
         target_file_size: bytes after which a file is closed and another begun.
-        properties: how Parquet is written.
-        data_change: what ``add.dataChange`` says.
-        materializes_partitions: whether data files hold the partition columns as well, after the others.
-        file_tags: what ``add.tags`` says; None for nothing.
-        rules: what the rows have to meet, and how columns are filled that they do not give; None for
-            rows of the table that are only written anew.
+        properties: the Parquet settings.
+        data_change: the value of ``add.dataChange``.
+        materializes_partitions: whether data files also hold the partition columns, after the others.
+        file_tags: the value of ``add.tags``; None for no tags.
+        rules: the rules that rows must meet and that fill missing columns; None for rows of the table that
+            are only rewritten.
 
     Raises:
         SchemaMismatchError: a partition column is not in the schema, or nothing else is.
@@ -64,16 +63,19 @@ class WritePlan:
         names = set(self.schema.names)
         absent = [name for name in self.partition_columns if name not in names]
         if absent:
-            raise SchemaMismatchError(f"partition column {absent[0]!r} is not in the schema")
+            raise SchemaMismatchError(
+                f"partition column {absent[0]!r} is not in the schema (columns:"
+                f" {', '.join(self.schema.names)})"
+            )
         if names <= set(self.partition_columns):
             raise SchemaMismatchError("a table needs a column that is not a partition column")
         if not isinstance(self.target_file_size, int) or isinstance(self.target_file_size, bool):
-            raise TypeError(f"target_file_size is an int, not {self.target_file_size!r}")
+            raise TypeError(f"target_file_size must be an int, not {self.target_file_size!r}")
         if not isinstance(self.properties, WriterProperties):
-            raise TypeError(f"writer_properties are WriterProperties, not {self.properties!r}")
+            raise TypeError(f"writer_properties must be WriterProperties, not {self.properties!r}")
         if self.target_file_size < 1:
-            raise ValueError("target_file_size must be at least 1 byte")
+            raise ValueError(f"target_file_size must be at least 1 byte, not {self.target_file_size}")
 
     def without_rules(self) -> Self:
-        """The plan for rows that meet the rules already, or are in the table as they are."""
+        """The plan for rows that meet the rules already, or come unchanged from the table."""
         return replace(self, rules=None)

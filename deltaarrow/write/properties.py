@@ -1,6 +1,6 @@
-"""How data files are encoded: `WriterProperties`, with the names and arguments of ``deltalake``.
+"""Encoding of data files: `WriterProperties`, with the names and arguments of ``deltalake``.
 
-They become options of pyarrow's Parquet writer. What that writer cannot do is refused.
+They become options of pyarrow's Parquet writer. Settings that this writer lacks are refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ __all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterPr
 
 
 _DEFAULT_CODEC = "snappy"
-# What a user may say -> (the name of pyarrow, the ending of file names as parquet-mr has it).
+# User's name -> (pyarrow's name, file name ending as parquet-mr writes it).
 _CODECS = {
     "uncompressed": ("none", ""),
     "none": ("none", ""),
@@ -29,7 +29,7 @@ _CODECS = {
 }
 
 _PAGE_VERSIONS = {"1.0.0": "1.0", "2.12.0": "2.0"}
-"""What the version of a data page is where the table asks for a version of Parquet, as in delta-spark."""
+"""Data page version by the Parquet version that a table asks for, as in delta-spark."""
 
 
 class ParquetLeaf(NamedTuple):
@@ -47,7 +47,7 @@ class BloomFilterProperties:
     """The Bloom filter of a column.
 
     Args:
-        set_bloom_filter_enabled: whether there is one.
+        set_bloom_filter_enabled: whether the column has a Bloom filter.
         fpp: the share of false positives, between 0 and 1; the library's default if None.
         ndv: the number of distinct values expected in a row group; the library's default if None.
     """
@@ -58,7 +58,7 @@ class BloomFilterProperties:
 
     def __post_init__(self) -> None:
         if self.fpp is not None and not 0 < self.fpp < 1:
-            raise ValueError("fpp must be between 0 and 1 exclusive")
+            raise ValueError(f"fpp must be between 0 and 1, both excluded, not {self.fpp!r}")
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class ColumnProperties:
 
     Args:
         dictionary_enabled: whether values are stored as indices into a dictionary.
-        statistics_enabled: ``NONE`` leaves a column without statistics, in the file and, but for the
-            count of NULLs, in the log. ``CHUNK`` and ``PAGE`` keep them.
+        statistics_enabled: ``NONE`` leaves a column without statistics in the file and, except for the
+            count of NULLs, in the log. ``CHUNK`` and ``PAGE`` write them.
         bloom_filter_properties: its Bloom filter.
         encoding: the encoding without a dictionary, such as ``DELTA_BINARY_PACKED``.
     """
@@ -80,9 +80,11 @@ class ColumnProperties:
 
     def __post_init__(self) -> None:
         if self.dictionary_enabled and self.encoding:
-            raise ValueError("Cannot specify dictionary_enabled=True and encoding")
+            raise ValueError("Cannot specify dictionary_enabled=True and encoding; give one of them")
         if self.statistics_enabled not in (None, "NONE", "CHUNK", "PAGE"):
-            raise ValueError(f"statistics_enabled is NONE, CHUNK or PAGE, not {self.statistics_enabled!r}")
+            raise ValueError(
+                f"statistics_enabled must be NONE, CHUNK or PAGE, not {self.statistics_enabled!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -90,17 +92,17 @@ class WriterProperties:
     """How the Parquet files of a write are encoded; None is the library's default.
 
     Args:
-        data_page_size_limit: bytes in a data page, about.
-        dictionary_page_size_limit: bytes in a dictionary, before the column goes on without one.
+        data_page_size_limit: approximate bytes in a data page.
+        dictionary_page_size_limit: bytes in a dictionary, after which the column continues without one.
         data_page_row_count_limit: rows in a data page.
         write_batch_size: values that are encoded at once.
-        max_row_group_size: rows in a row group; 1,048,576 if None, which is also the most.
+        max_row_group_size: rows in a row group; 1,048,576 if None, which is also the maximum.
         compression: ``UNCOMPRESSED``, ``SNAPPY``, ``GZIP``, ``BROTLI``, ``LZ4``, ``LZ4_RAW`` or
-            ``ZSTD``; if None, what the table says, or else snappy as Spark.
+            ``ZSTD``; if None, the table property decides, or else snappy as in Spark.
         compression_level: of gzip (1 to 9), brotli (0 to 11), zstd (up to 22) or lz4 (1 to 12).
-        statistics_truncate_length: refused, the Parquet writer has no such setting.
-        default_column_properties: for columns that `column_properties` does not name.
-        column_properties: by logical name, members of structs with a dot between.
+        statistics_truncate_length: refused, because the Parquet writer has no such setting.
+        default_column_properties: for columns that are not in `column_properties`.
+        column_properties: by logical name; a dot separates the fields of structs.
 
     >>> WriterProperties(compression="ZSTD", compression_level=3).compression
     'ZSTD'
@@ -119,13 +121,16 @@ class WriterProperties:
 
     def __post_init__(self) -> None:
         if self.compression is not None and self.compression.lower() not in _CODECS:
-            raise ValueError(f"unknown compression {self.compression!r}")
+            raise ValueError(
+                f"unknown compression {self.compression!r}; choose one of"
+                f" {', '.join(map(str.upper, _CODECS))}"
+            )
         if self.compression_level is not None and self.compression is None:
-            raise ValueError("a compression_level needs a compression")
+            raise ValueError("compression_level needs compression; name a codec too")
         if self.compression is not None and self.compression_level is not None:
             _ensure_level(self.compression, self.compression_level)
         if self.max_row_group_size is not None and self.max_row_group_size < 1:
-            raise ValueError("max_row_group_size must be at least 1")
+            raise ValueError(f"max_row_group_size must be at least 1, not {self.max_row_group_size}")
         if self.statistics_truncate_length is not None:
             raise UnsupportedFeatureError(
                 "statistics_truncate_length is not supported: the Parquet writer cannot cut its bounds",
@@ -143,7 +148,8 @@ class WriterProperties:
             leaves: the leaf columns of the file.
 
         Raises:
-            InvalidTablePropertyError: the table wants a codec or a version of Parquet that does not exist.
+            InvalidTablePropertyError: the table properties name a codec or a version of Parquet that does not
+                exist.
         """
         options: dict[str, Any] = {
             "data_page_size": self.data_page_size_limit,
@@ -156,8 +162,8 @@ class WriterProperties:
         }
         options = {key: value for key, value in options.items() if value is not None}
         columns = {leaf.path: self._of_column(leaf.name) for leaf in leaves}
-        # The footer's bounds leave NaN out, and Spark, to which it is the greatest value, would skip row
-        # groups that hold it. The bounds in the log do not.
+        # The footer's bounds leave NaN out. Spark treats NaN as the greatest value and would skip row groups
+        # that hold it. The bounds in the log do not leave NaN out.
         options["write_statistics"] = [
             leaf.path
             for leaf in leaves
@@ -181,11 +187,11 @@ class WriterProperties:
         return options
 
     def open_dictionaries(self, leaves: Iterable[ParquetLeaf]) -> list[str]:
-        """The paths of those leaves of which it is not said whether they have a dictionary."""
+        """The paths of the leaves for which the properties do not decide about a dictionary."""
         return [leaf.path for leaf in leaves if self._of_column(leaf.name).dictionary_enabled is None]
 
     def _of_column(self, name: str) -> ColumnProperties:
-        # The most special name wins: ``a.b`` over ``a``. What it leaves open is as for all columns.
+        # The most specific name wins: ``a.b`` over ``a``. Unset values come from the default properties.
         parts = name.split(".")
         names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
         found = (self.column_properties[each] for each in names if each in self.column_properties)
@@ -199,7 +205,7 @@ class WriterProperties:
             if getattr(chosen, each.name) is None
         }
         if chosen.encoding or chosen.dictionary_enabled:
-            # Each of the two rules the other out.
+            # An encoding and a dictionary exclude each other.
             unsaid = {
                 key: value for key, value in unsaid.items() if key not in ("encoding", "dictionary_enabled")
             }
@@ -212,11 +218,13 @@ def _ensure_level(compression: str, level: int) -> None:
         raise ValueError(f"{compression} has no compression levels; leave out compression_level={level!r}")
     least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
     if not least <= level <= most:
-        raise ValueError(f"a compression_level of {compression} is from {least} to {most}, not {level!r}")
+        raise ValueError(
+            f"the compression_level of {compression} must be from {least} to {most}, not {level!r}"
+        )
 
 
 def file_suffix(writer: WriterProperties, configuration: Mapping[str, str]) -> str:
-    """The end of a data file's name, after the codec.
+    """The end of a data file's name, which names the codec.
 
     >>> file_suffix(WriterProperties(), {})
     '.snappy.parquet'

@@ -1,6 +1,6 @@
-"""Rows to their partitions: which rows of a batch have which combination of partition values.
+"""Rows split by partition: each combination of partition values in a batch, with its rows.
 
-Values are told apart by how the log spells them (PROTOCOL.md, *Partition Value Serialization*), so
+Values are compared by their spelling in the log (PROTOCOL.md, *Partition Value Serialization*), so
 NULL and the empty string are one partition, as in Spark. Rows keep their order within a partition.
 """
 
@@ -26,13 +26,13 @@ _Codes = npt.NDArray[np.int64]
 class PartitionKey:
     """A combination of partition values, in the order of the partition columns.
 
-    Keys are equal if the log spells their values in the same way.
+    Two keys are equal if the log spells their values the same way.
     """
 
     texts: tuple[str | None, ...]
-    """As the log spells them."""
+    """The values as the log spells them."""
     values: tuple[Any, ...] = field(compare=False)
-    """As Python values, the first that were met."""
+    """The values as Python objects; of equal spellings, the first one met."""
 
 
 def split_by_partition(
@@ -42,8 +42,8 @@ def split_by_partition(
 
     Args:
         rows: the data columns.
-        partition_columns: the values per row, one array for each partition column.
-        types: their Delta types.
+        partition_columns: the partition values of the rows, one array per partition column.
+        types: the Delta types of the partition columns.
 
     Yields:
         each combination with its rows; nothing for a batch without rows.
@@ -55,7 +55,7 @@ def split_by_partition(
     encoded = [_encode(values, of_type) for values, of_type in zip(partition_columns, types, strict=True)]
     codes, _ = encoded[0]
     for other, distinct in encoded[1:]:
-        # Dense again after each column, lest the product of many distinct counts overflow.
+        # Number the combinations densely after each column, or a product of distinct counts may overflow.
         _, codes = np.unique(codes * len(distinct) + other, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
@@ -72,14 +72,14 @@ def _values(array: pa.Array, of_type: PrimitiveType) -> list[Any]:
         values: list[Any] = array.to_pylist()
     except (OverflowError, ValueError) as error:
         raise UnsupportedFeatureError(
-            f"a partition value of type {of_type.type} that Python cannot represent: {error}",
+            f"a partition value of type {of_type.type} is outside the range of Python: {error}",
             feature="partition values beyond the year 9999",
         ) from error
     return values
 
 
 def _encode(values: pa.Array, of_type: PrimitiveType) -> tuple[_Codes, list[tuple[str | None, Any]]]:
-    """Per row the place of its value among the distinct ones, which are texts with their values."""
+    """Return per row the index of its value, and the distinct values as (text, value)."""
     encoded = values.dictionary_encode(null_encoding="encode")
     places: dict[str | None, int] = {}
     distinct: list[tuple[str | None, Any]] = []
@@ -90,5 +90,5 @@ def _encode(values: pa.Array, of_type: PrimitiveType) -> tuple[_Codes, list[tupl
             places[text] = len(distinct)
             distinct.append((text, value))
         place_of.append(places[text])
-    # Not by to_numpy, which imports pandas where it is installed.
+    # to_numpy would import pandas if it is installed.
     return np.array(place_of, np.int64)[np.from_dlpack(encoded.indices)], distinct

@@ -1,7 +1,7 @@
 """Rows gathered into row groups, partition by partition, in bounded memory.
 
-A row group is due when it is full. Beyond that the batches that wait are limited in all: at the limit the
-largest beginnings are handed out as they are, and what is left of the batches is copied out of them.
+A row group is written when it is full. The memory of all waiting batches is limited too: at the limit, the
+largest unfinished row groups are written as they are, and the remaining rows are copied out of their batches.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ __all__ = ["RowGroups"]
 
 _Key = TypeVar("_Key")
 
-# Parts smaller than this are merged once so many of them wait: each costs memory and time of its own.
+# Once this many small parts wait they are merged, because each part costs memory and time.
 _SMALL_ROWS = 4096
 _MANY = 256
 
@@ -37,7 +37,7 @@ class _Waiting:
             self.merge(_MANY)
 
     def merge(self, last: int) -> None:
-        """Copy the last parts into one of their own."""
+        """Copy the last parts into one."""
         merged = Selection(pa.concat_batches([part.read() for part in self.parts[-last:]]))
         self.parts[-last:] = [merged]
         self.small_at_end = 0
@@ -48,12 +48,12 @@ class _Waiting:
 
 
 class RowGroups(Generic[_Key]):
-    """What waits to be written, by partition key.
+    """Rows that wait to be written, by partition key.
 
     Args:
-        max_rows: rows in a row group, at most.
-        max_bytes: Arrow bytes in a row group, about.
-        limit_bytes: Arrow bytes of the batches that may wait in all.
+        max_rows: the most rows in a row group.
+        max_bytes: the approximate Arrow bytes of a row group.
+        limit_bytes: the most Arrow bytes of all batches that wait.
     """
 
     def __init__(self, max_rows: int, max_bytes: int, limit_bytes: int) -> None:
@@ -63,10 +63,10 @@ class RowGroups(Generic[_Key]):
         self._waiting: dict[_Key, _Waiting] = {}
         self._held = 0
         self.bytes = 0
-        """How much waits, in Arrow bytes."""
+        """The Arrow bytes of the waiting rows."""
 
     def add(self, parts: Iterable[tuple[_Key, Selection]]) -> Iterator[tuple[_Key, RowGroup]]:
-        """Take in the parts of a batch, each of no more than `max_rows`; yield what is due."""
+        """Add the parts of a batch, each of at most `max_rows`; yield the row groups that are due."""
         for key, part in parts:
             waiting = self._waiting.get(key)
             if waiting is not None and waiting.rows + part.num_rows > self._max_rows:
@@ -84,18 +84,18 @@ class RowGroups(Generic[_Key]):
             yield from self._make_room()
 
     def _make_room(self) -> Iterator[tuple[_Key, RowGroup]]:
-        # Most of it at once: the fewer at a time, the smaller they would be.
+        # Free most of it at once: freeing less at a time would make smaller row groups.
         for key in sorted(self._waiting, key=lambda key: -self._waiting[key].bytes):
             if self.bytes <= self._limit_bytes // 4:
                 break
             yield key, self._take(key)
-        # A few rows that wait keep a whole batch in memory.
+        # A few waiting rows would keep a whole batch in memory.
         for waiting in self._waiting.values():
             waiting.merge(len(waiting.parts))
         self._held = self.bytes
 
     def drain(self) -> Iterator[tuple[_Key, RowGroup]]:
-        """Yield all that waits."""
+        """Yield all waiting rows."""
         for key in list(self._waiting):
             yield key, self._take(key)
 

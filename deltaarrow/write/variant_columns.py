@@ -1,8 +1,9 @@
 """Variants as data files store them: chapters "Variant Data Type" and "Variant Shredding".
 
-Like Spark's, a group of ``value`` and ``metadata``; where the table wants them shredded and the first rows of
-a file are alike enough, of ``metadata``, ``value`` and ``typed_value``. Variants in arrays and maps are never
-shredded. The Parquet library cannot annotate the group as VARIANT; the table's schema says what it is.
+As in Spark, a variant is a group of ``value`` and ``metadata``. If the table enables shredding and the first
+rows of a file are alike enough, it is a group of ``metadata``, ``value`` and ``typed_value``. Variants in
+arrays and maps are never shredded. The Parquet library cannot annotate the group as VARIANT; the table's
+schema says what it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ _Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class StoredForm:
-    """How one file holds the variants: each column of them, by its place, whole or in a `Shape`."""
+    """How one file stores its variants: each column, by position, whole or shredded into a `Shape`."""
 
     types: Mapping[int, DataType]
     shapes: Mapping[_Path, Shape]
@@ -43,16 +44,17 @@ class StoredForm:
     """The schema of the file."""
 
     def stored(self, rows: pa.Table) -> pa.Table:
-        """The rows as the file has them."""
+        """Return the rows in the form that the file stores."""
         for place, data_type in self.types.items():
             column = _stored(_whole(rows.column(place)), data_type, (place,), self.shapes)
             rows = rows.set_column(place, self.schema.field(place), column)
         return rows
 
     def extended(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of the Parquet writer, with the leaves that shredding adds where they name leaves.
+        """Extend Parquet writer options that name leaves to the leaves that shredding adds.
 
-        These are treated as the ``value`` of their variant is, but for the bounds of floating-point numbers.
+        Such a leaf gets the options of its variant's ``value``, except for the bounds of floating-point
+        numbers.
         """
         leaves = list(parquet_leaves(self.schema))
         extended = dict(options)
@@ -79,10 +81,10 @@ class StoredForm:
 
 
 class VariantColumns:
-    """The columns of a table's data files that have variants in them.
+    """The columns of a table's data files that contain variants.
 
     Args:
-        columns: the data columns, with their Delta types; the first ones of `schema`.
+        columns: the data columns, with their Delta types; the first columns of `schema`.
         schema: the schema of the rows, under physical names.
         shreds: whether variants are shredded.
     """
@@ -95,11 +97,11 @@ class VariantColumns:
         }
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any column contains variants."""
         return bool(self._types)
 
     def form_for(self, rows: pa.Table) -> StoredForm:
-        """How a file that begins with these rows holds its variants."""
+        """Choose the form of variants in a file that begins with these rows."""
         shapes: dict[_Path, Shape] = {}
         if self._shreds:
             room = MAX_COLUMNS
@@ -122,7 +124,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _shreddable(array: pa.Array, data_type: DataType, path: _Path) -> Iterator[tuple[_Path, pa.StructArray]]:
-    """The columns of variants that are in no array and no map, by the places that lead to them."""
+    """The variant columns outside arrays and maps, by the positions that lead to them."""
     if data_type == _VARIANT:
         yield path, array
     elif isinstance(data_type, StructType):

@@ -1,18 +1,18 @@
-"""Variants on their way into data files: chapters "Variant Data Type" and "Variant Shredding".
+"""Conversion of user data to variants: chapters "Variant Data Type" and "Variant Shredding".
 
 ==============================================  =====================================================
 data for a column of variants                   what is written
 ==============================================  =====================================================
-text                                            the variant that the JSON text stands for, with the
-                                                bytes that Spark's ``parse_json`` makes of it
-struct<metadata, value>, in any order           the same, once it is found to be well-formed
-the same with typed_value                       what the columns it was shredded into stand for
+text                                            the variant of the JSON text, in the bytes that
+                                                Spark's ``parse_json`` would write
+struct<metadata, value>, in any order           the same bytes, after a check that they are well-formed
+the same with typed_value                       the variant reassembled from the shredded columns
 extension type arrow.parquet.variant            its storage, as above
 ==============================================  =====================================================
 
-A column that the table does not have yet becomes one of variants by that extension type, or by the mark that
-`Schema.to_arrow` puts on the field: a struct is a struct, and text is text, unless the table or a mark says
-otherwise. NULL is NULL; the JSON text ``null`` is a variant.
+A new column holds variants if it has that extension type, or the mark that `Schema.to_arrow` puts on the
+field. Otherwise a struct stays a struct and text stays text. NULL is NULL; the JSON text ``null`` is a
+variant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,14 +46,14 @@ _VARIANT, _OTHER = PrimitiveType("variant"), PrimitiveType("void")
 
 
 def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.RecordBatchReader:
-    """The data with every column of variants in its binary form, and marked as one.
+    """Return the data with every variant column in binary form and marked as such.
 
     Args:
-        data: a stream; it comes back as it is if it has no variants.
-        schema: that of the table; None for a table that gets the columns of the data.
+        data: a stream; it is returned unchanged if it has no variants.
+        schema: the schema of the table; None for a table that takes the columns of the data.
 
     Raises:
-        SchemaMismatchError: in the stream, where a text is not JSON or bytes are not a variant.
+        SchemaMismatchError: while the stream is read, if a text is not JSON or bytes are not a variant.
         UnsupportedFeatureError: variants are in lists of a fixed size or in list views.
     """
     columns = [_places(field, _member(schema, field.name)) for field in data.schema]
@@ -75,7 +75,7 @@ def _converted(arrays: Iterable[pa.Array], columns: Sequence[DataType]) -> list[
 
 
 def _marked(field: pa.Field, column: DataType) -> pa.Field:
-    """The field with marks at the variants in it."""
+    """Return the field with the variants in it marked."""
     found = field.type
     if column == _VARIANT:
         return field.with_metadata({**(field.metadata or {}), TYPE_KEY: "variant"})
@@ -92,9 +92,9 @@ def _marked(field: pa.Field, column: DataType) -> pa.Field:
 
 
 def _places(field: pa.Field, wanted: DataType | None) -> DataType:
-    """The shape of a column of the data, with variants where the table or, without one, the data has them."""
+    """The shape of a data column, with variants where the table has them or, without a table, the data."""
     if wanted == _VARIANT or (wanted is None and is_variant_field(field)):
-        # Data of any other type is left as it is, and turned away with what does not fit the table.
+        # Other types are left as they are and refused later, with everything that does not fit the table.
         return _VARIANT if _may_be_variants(field.type) else _OTHER
     types, found = pa.types, field.type
     if types.is_struct(found):
@@ -109,7 +109,7 @@ def _places(field: pa.Field, wanted: DataType | None) -> DataType:
         return ArrayType(_places(found.value_field, element))
     if wanted is not None and holds_variant(wanted) and not types.is_null(found):
         raise UnsupportedFeatureError(
-            f"column {field.name!r}: variants are not taken out of {found}; cast it to a list",
+            f"column {field.name!r}: variants cannot be read from {found}; cast the column to a list",
             feature=f"variants in {found}",
         )
     return _OTHER
@@ -126,7 +126,7 @@ def _may_be_variants(found: pa.DataType) -> bool:
 
 
 def _member(parent: DataType | None, name: str) -> DataType | None:
-    """The type of a member of a struct, by its name in any case."""
+    """The type of a struct member, by its name in any case."""
     if not isinstance(parent, StructType):
         return None
     fields = [each for each in parent.fields if each.name.lower() == name.lower()]
@@ -135,7 +135,7 @@ def _member(parent: DataType | None, name: str) -> DataType | None:
 
 
 def _binary(array: pa.Array) -> pa.StructArray:
-    """Variants in any of the forms of the table above."""
+    """Convert variants in any of the forms of the table above to the binary form."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_null(array.type):
@@ -147,7 +147,9 @@ def _binary(array: pa.Array) -> pa.StructArray:
         if "typed_value" in [field.name for field in stored.type]:
             stored = reassemble(stored)
     except CorruptDataFileError as error:
-        raise SchemaMismatchError(f"the data holds a column that is none of variants: {error}") from error
+        raise SchemaMismatchError(
+            f"data for a variant column is no variant: {error}; give JSON text or struct<metadata, value>"
+        ) from error
     parts = [stored.field(field.name) for field in VARIANT_TYPE]
     mask = stored.is_null() if stored.null_count else None
     variants = pa.StructArray.from_arrays(parts, fields=list(VARIANT_TYPE), mask=mask)
