@@ -1,13 +1,13 @@
-"""Spark SQL: the one package that parses, types and evaluates its text, of users and of tables.
+"""Spark SQL: parses, types and evaluates SQL text from users and from tables.
 
-`parse_expression` understands a stated list of operators and functions and refuses everything else by name;
-`evaluate` computes it over Arrow batches with the values and errors of Spark's ANSI mode. `parse_condition`
-makes a `Condition` of what users say of rows: in filters of tables and change feeds, in DELETE, UPDATE and
-MERGE, and in ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns and
-defaults; `TableRules`, which `declared_rules` reads from a table's metadata, holds rows to the constraints,
-computes generated columns and fills in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*,
-*Generated Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` divides a script, and
-`parse_merge` takes a MERGE apart.
+`parse_expression` understands a fixed list of operators and functions and refuses everything else by name.
+`evaluate` computes an expression over Arrow batches with the values and errors of Spark's ANSI mode.
+`parse_condition` makes a `Condition` of user text: filters of tables and change feeds, conditions of DELETE,
+UPDATE and MERGE, and ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns
+and defaults. `declared_rules` reads them from a table's metadata as `TableRules`, which check rows, compute
+generated columns and fill in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
+Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script, `parse_merge` reads
+a MERGE.
 """
 
 from typing import TYPE_CHECKING

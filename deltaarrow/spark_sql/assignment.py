@@ -1,8 +1,8 @@
-"""What a column is assigned by UPDATE and MERGE, as a value of its type, by the rules of delta-spark.
+"""Assignment of values to columns in UPDATE and MERGE, by the rules of delta-spark.
 
-A value is cast as by CAST in ANSI mode, but members of structs go by their names, in whatever case and order,
-and so do those of structs that are elements of an array or keys and values of a map. In arrays of arrays they
-go by their places, as in a plain cast.
+A value is cast as by CAST in ANSI mode, with one difference: struct fields match by name, in any case and
+order, also in structs that are array elements, map keys or map values. In arrays of arrays they match by
+position, as in a plain cast.
 """
 
 from functools import partial
@@ -18,18 +18,18 @@ __all__ = ["assigned"]
 
 
 def assigned(node: Node, target: DataType, *, fills: bool = False, present: Node | None = None) -> Node:
-    """The node as what a column of a type is assigned.
+    """Return the node cast to the type of the column that it is assigned to.
 
     Args:
         node: the value.
         target: the type of the column.
-        fills: whether members that the value does not have are NULL; without, it is to have all.
-        present: what the column is, to keep such members as they are.
+        fills: whether fields that the value lacks become NULL; if not, the value must have all fields.
+        present: the column's current value, from which lacking fields are kept.
 
     Raises:
-        SchemaMismatchError: a member that the target does not have, or the other way about; a type of
-            another kind.
-        UnsupportedFeatureError: a cast that is not supported.
+        SchemaMismatchError: the value has a field that the column lacks, or the reverse; or the types
+            are of different kinds.
+        UnsupportedFeatureError: the cast is not supported.
 
     >>> from deltaarrow.schema import Field
     >>> pair = StructType([Field("a", "long"), Field("b", "string")])
@@ -51,12 +51,14 @@ def assigned(node: Node, target: DataType, *, fills: bool = False, present: Node
         return with_entries(node, target, convert)
     is_nested = not isinstance(source, PrimitiveType) or not isinstance(target, PrimitiveType)
     if is_nested and target != STRING:
-        raise SchemaMismatchError(f"{type_name(source)} cannot be assigned to {type_name(target)}")
+        raise SchemaMismatchError(
+            f"a value of type {type_name(source)} cannot be assigned to a column of type {type_name(target)}"
+        )
     return cast(node, target)
 
 
 def _lacks(source: DataType, target: DataType) -> bool:
-    """Whether a value lacks a member of a struct, or of one in it."""
+    """Whether a value lacks a field of the target struct, at any depth."""
     if not isinstance(source, StructType) or not isinstance(target, StructType):
         return False
     pairs = [(source.find(each.name), each) for each in target.fields]
@@ -64,7 +66,7 @@ def _lacks(source: DataType, target: DataType) -> bool:
 
 
 def _kept(node: Node, target: DataType, present: Node) -> Node:
-    """A struct with the members of a value, and those of `present` that the value does not have."""
+    """A struct with the fields of a value, and those fields of `present` that the value lacks."""
     assert isinstance(node.type, StructType) and isinstance(target, StructType)
     assert isinstance(present.type, StructType)
     _ensure_members(node.type, target, fills=True)
@@ -84,10 +86,16 @@ def _kept(node: Node, target: DataType, present: Node) -> Node:
 
 
 def _ensure_members(source: StructType, target: StructType, fills: bool) -> None:
-    """Raise where a value has members that the column does not have, or lacks some."""
+    """Raise if a value has fields that the column lacks, or lacks fields of the column."""
     extra = [each.name for each in source.fields if target.find(each.name) is None]
     if extra:
-        raise SchemaMismatchError(f"the table has no member {extra[0]!r} for what is assigned")
+        raise SchemaMismatchError(
+            f"the assigned struct has a field {extra[0]!r} that the column lacks (fields:"
+            f" {', '.join(target.names)})"
+        )
     missing = [each.name for each in target.fields if source.find(each.name) is None]
     if missing and not fills:
-        raise SchemaMismatchError(f"what is assigned has no member {missing[0]!r}, which the table has")
+        raise SchemaMismatchError(
+            f"the assigned struct lacks the field {missing[0]!r} of the column (fields:"
+            f" {', '.join(source.names)})"
+        )

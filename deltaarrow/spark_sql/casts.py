@@ -1,8 +1,8 @@
-"""Casts as Spark makes them in ANSI mode: a value that does not fit raises, and nothing becomes NULL.
+"""Casts with Spark's ANSI semantics: a value that does not fit raises; it never becomes NULL.
 
-Casts whose result depends on how a Java runtime prints floating point numbers (from float and double to
-text and to decimals) are not here. Text is read in the notations of one grammar per type; other notations
-that Spark knows raise as ill-formed text does. Dates and timestamps stay within the years 1 to 9999.
+Casts from float and double to text and to decimals are missing, because their results depend on how a Java
+runtime prints floating point numbers. Each type reads text in one grammar; other notations that Spark
+accepts raise like ill-formed text. Dates and timestamps must be within the years 1 to 9999.
 """
 
 import datetime
@@ -52,14 +52,14 @@ _DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+){_BLANKS}"
 _DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
 _DOUBLE_TEXT = f"{_BLANKS}(?:{_DIGITS}|(?i:[+-]?inf(?:inity)?|nan)){_BLANKS}"
 _BEYOND_FLOAT = 2.0**128 - 2.0**103
-"""The least double that is rounded to more than the greatest float."""
+"""The least double that rounds beyond the greatest float."""
 _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
 
 
 def cast(node: Node, target: DataType, name: str = "cast") -> Node:
-    """The node as a value of `target`; refused for pairs of types that are not on the list.
+    """Cast the node to `target`; refuse pairs of types that are not on the list.
 
-    The members of a struct are cast one after the other, whatever their names.
+    The fields of a struct are cast by position, whatever their names.
     """
     if has_same_shape(node.type, target):
         return node
@@ -89,7 +89,7 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
 
 
 def cast_pairs() -> list[tuple[str, str]]:
-    """The kinds of types between which there are casts."""
+    """The pairs of kinds of types between which casts exist."""
     return list(_CASTS)
 
 
@@ -116,10 +116,10 @@ def _raising(sql: str) -> _Cast:
 
 
 def _text(pattern: str, sql: str) -> _Cast:
-    """A cast of text of one grammar."""
+    """A cast from text that matches one grammar."""
     checked = (
         f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
-        " ELSE error('the text ' || {0} || ' is no {type}') END"
+        " ELSE error('the text ' || {0} || ' is not a valid {type}') END"
     )
     return _raising(checked)
 
@@ -132,14 +132,14 @@ def _floating_to_integral(source: DataType, target: DataType) -> _Sql:
     whole = "CAST(trunc({0}) AS {type})"
     if target != LONG:
         return whole, True
-    # To Spark 2^63 is not beyond the greatest long, which as a double is the same number.
+    # In Spark 2^63 does not overflow a long, because the greatest long is the same number as a double.
     return f"CASE WHEN {{0}} = 9223372036854775808 THEN 9223372036854775807 ELSE {whole} END", True
 
 
 def _floating_to_floating(source: DataType, target: DataType) -> _Sql:
     if target == DOUBLE:
         return "CAST({0} AS DOUBLE)", False
-    # What rounds to more than the greatest float is infinite to Spark, and an error to DuckDB.
+    # A double that rounds beyond the greatest float is infinite in Spark, and an error in DuckDB.
     beyond = f"isfinite({{0}}) AND abs({{0}}) >= {_BEYOND_FLOAT!r}::DOUBLE"
     return f"CAST(CASE WHEN {beyond} THEN sign({{0}}) * 'inf'::DOUBLE ELSE {{0}} END AS FLOAT)", False
 
@@ -156,7 +156,7 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     assert digits is not None
     if digits[0] > digits[1]:
         return "CAST({0} AS VARCHAR)", False
-    # DuckDB writes .5 where the type has no digit before the point.
+    # DuckDB writes .5 if the type has no digit before the point.
     if digits[0] < 38:
         return f"CAST(CAST({{0}} AS DECIMAL({digits[0] + 1},{digits[1]})) AS VARCHAR)", False
     return None
@@ -213,7 +213,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
         f"CASE WHEN {{0}} IS NULL THEN NULL"
         f" WHEN lower({_TRIMMED}) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
         f" WHEN lower({_TRIMMED}) IN ('f', 'false', 'n', 'no', '0') THEN FALSE"
-        " ELSE error('the text ' || {0} || ' is no BOOLEAN') END"
+        " ELSE error('the text ' || {0} || ' is not a valid BOOLEAN') END"
     ),
     ("string", "binary"): _always("encode({0})"),
     ("binary", "string"): _raising(
@@ -224,7 +224,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
 
 
 def _folded(value: object, source: DataType, target: DataType) -> object:
-    """A constant's value as `target` where that is beyond doubt, None otherwise."""
+    """A constant's value as `target` if that is certain, None otherwise."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal) and target == DOUBLE:
@@ -253,7 +253,7 @@ def _bits(data_type: DataType) -> int:
 
 
 def _fitting(value: Decimal, target: DataType) -> Decimal | None:
-    """The number where a decimal type holds it as it is."""
+    """The number, if the decimal type holds it exactly."""
     digits = decimal_of(target)
     assert digits is not None
     whole, places = decimal_digits(value)
@@ -280,5 +280,5 @@ def _folded_text(text: str, target: DataType) -> object:
         if decimal_of(target) is not None and _NUMBER.fullmatch(bare) and "e" not in bare.lower():
             return _fitting(Decimal(bare), target)
     except ValueError:
-        pass  # The cast itself says what is wrong, on the rows that reach it.
+        pass  # The cast itself raises, on the rows that reach it.
     return None

@@ -1,9 +1,9 @@
-"""A condition in Spark SQL as one value, from its text to the last row: `Condition`.
+"""Conditions in Spark SQL, as values that choose files and rows: `Condition`.
 
-Its text is parsed and typed once. Of each part that AND joins there is the typed expression, which decides
-on rows, and the predicate made of that, which leaves out files, row groups and rows. A part whose predicate
-is exact is decided by it, with pyarrow or in DuckDB's reader of files; the others are computed in the
-sandbox, or by DuckDB beside the rest of a query. Both come from one typed expression and say the same.
+The text is parsed and typed once and split into the parts that AND joins. Each part has a typed expression,
+which decides about rows, and a predicate derived from it, which rules out files, row groups and rows. If the
+predicate is exact, pyarrow or DuckDB's file reader evaluates the part with it. All other parts are computed
+in the sandbox, or by DuckDB within the query.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,12 +39,12 @@ __all__ = ["Condition", "condition_on", "evaluation_error", "parse_condition"]
 
 _UNSUPPORTED = "unsupported: "
 _NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
-"""How the texts of these exceptions of DuckDB begin where they come by way of an Arrow stream."""
+"""How the messages of these DuckDB exceptions begin when they arrive through an Arrow stream."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What AND joins with the other parts, as an expression and as a predicate."""
+    """One part of a condition, between ANDs, as an expression and as a predicate."""
 
     expression: Expression
     predicate: Predicate
@@ -59,11 +59,11 @@ class Condition:
     """A condition on rows; picklable.
 
     Attributes:
-        text: as the user has written it.
-        parts: what AND joins in it.
-        alias: of the table that `predicate` is on, where there are several; their columns have paths that
-            begin with an alias then.
-        moment_ms: what ``current_timestamp()`` is in it, in milliseconds since 1970.
+        text: the user's text.
+        parts: the parts that AND joins.
+        alias: the table that `predicate` is about, if there are several tables; paths of columns then begin
+            with an alias.
+        moment_ms: the value of ``current_timestamp()``, in milliseconds since 1970.
     """
 
     text: str
@@ -73,7 +73,7 @@ class Condition:
 
     @cached_property
     def predicate(self) -> Predicate:
-        """The value of the condition on every row, with `Opaque` parts in the place of what it cannot say."""
+        """The condition as a predicate, with `Opaque` for parts that a predicate cannot express."""
         predicates = tuple(part.predicate for part in self.parts)
         return predicates[0] if len(predicates) == 1 else And(predicates)
 
@@ -84,24 +84,24 @@ class Condition:
 
     @property
     def columns(self) -> tuple[Path, ...]:
-        """The columns that it reads."""
+        """The columns that the condition reads."""
         return self.expression.columns
 
     @property
     def is_exact(self) -> bool:
-        """Whether `predicate` says all of it."""
+        """Whether `predicate` expresses the whole condition."""
         return all(part.is_exact for part in self.parts)
 
     @property
     def conjuncts(self) -> Sequence["Condition"]:
-        """The parts as conditions of their own, all of which have to be met."""
+        """The parts as separate conditions, all of which a row must meet."""
         return [Condition(self.text, (part,), self.alias, self.moment_ms) for part in self.parts]
 
     @cached_property
     def arrow(self) -> "pc.Expression | None":
-        """The condition for pyarrow to evaluate, where `predicate` says all of it.
+        """The condition as a pyarrow expression, if `predicate` expresses all of it.
 
-        Raises `InvalidPredicateError` for a part of a variant, by which files are chosen and not rows.
+        Raises `InvalidPredicateError` for a part on a variant, which chooses files but not rows.
         """
         for part in variant_paths(self.predicate):
             raise not_on_rows(part)
@@ -110,7 +110,7 @@ class Condition:
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch that meet the condition.
 
-        Raises `InvalidPredicateError` where it cannot be computed for a row.
+        Raises `InvalidPredicateError` if the condition cannot be computed for a row.
         """
         exact = tuple(part.predicate for part in self.parts if part.is_exact)
         if exact and batch.num_rows:
@@ -125,11 +125,11 @@ class Condition:
         return batch.filter(kept)
 
     def to_duckdb(self, column: Callable[[Path], str]) -> str:
-        """SQL that is TRUE for the rows that meet the condition, and for no others.
+        """SQL that is TRUE for exactly the rows that meet the condition.
 
-        `column` gives the SQL of a column, in the type that DuckDB's reader of files shows it in. What the
-        predicate says stands alone, so that DuckDB hands it to that reader; what may fail is computed for
-        no other rows than those that meet the rest.
+        `column` returns the SQL of a column, in the type that DuckDB's file reader gives it. The exact parts
+        stand alone, so that DuckDB pushes them into that reader. Parts that may fail are computed only for
+        rows that meet all other parts.
         """
         own: Path = () if self.alias is None else (self.alias,)
         safe = [
@@ -161,7 +161,7 @@ def _joined(text: str, parts: Sequence[_Part]) -> Expression:
 
 
 def evaluation_error(error: Exception, text: str) -> Exception | None:
-    """What to raise where DuckDB cannot compute a condition for a row; None for any other error of it."""
+    """The error to raise if DuckDB cannot compute a condition for a row; None for other errors of DuckDB."""
     import duckdb
 
     failures = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
@@ -176,18 +176,18 @@ def evaluation_error(error: Exception, text: str) -> Exception | None:
 
 
 def parse_condition(text: str, schema: StructType, *, clock: Clock = system_clock) -> Condition:
-    """The condition on the rows of one table that a user has written in Spark SQL.
+    """Parse a user's Spark SQL condition on the rows of one table.
 
     Args:
-        text: the condition; it has Spark's values, in ANSI mode and with timestamps in UTC. Beside what
-            `parse_expression` knows it may have ``variant_get`` of a path as a type, by which files are
-            chosen and not rows.
+        text: the condition, with Spark's values in ANSI mode and timestamps in UTC. In addition to what
+            `parse_expression` accepts it may compare ``variant_get`` of a path and a type, which chooses
+            files but not rows.
         schema: the logical schema of the rows.
-        clock: tells what ``current_timestamp()`` is, here and wherever the condition is evaluated.
+        clock: gives ``current_timestamp()``, which is fixed here for all evaluations.
 
     Raises:
-        InvalidPredicateError: it is not one condition, holds what is not on the list, or names a column
-            that is not there.
+        InvalidPredicateError: the text is not one condition, uses something unsupported, or names a column
+            that does not exist.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> schema = Schema([Field("s", "string"), Field("i", "long")])
@@ -202,9 +202,9 @@ def parse_condition(text: str, schema: StructType, *, clock: Clock = system_cloc
 
 
 def condition_on(text: str, scope: AliasScope, alias: str, moment_ms: int) -> Condition:
-    """The condition on the rows of several tables of which one, with an alias, is to be read from files.
+    """Parse a condition on several tables, of which the one with `alias` is read from files.
 
-    Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` raises.
+    Raises `InvalidPredicateError` if the text is no condition, and the errors of `parse_expression`.
     """
     tables: dict[str, Any] = dict(scope.tables)
     return _parsed(text, scope, alias, tables.get(alias), moment_ms, chooses_files=False)
@@ -233,7 +233,9 @@ def _parts(
 ) -> Iterator[_Part]:
     for node, words in parse_parts(text, scope, chooses_files=chooses_files):
         if node.type not in (BOOLEAN, VOID):
-            raise InvalidPredicateError(f"{words!r} is no condition: its values are {type_name(node.type)}")
+            raise InvalidPredicateError(
+                f"{words!r} is not a condition: its type is {type_name(node.type)}, not boolean"
+            )
         expression = Expression(text, all_of((node,)) if node.type == VOID else node)
         known = StructType([]) if schema is None else schema
         yield _Part(expression, known_predicate(expression, alias, known, words))

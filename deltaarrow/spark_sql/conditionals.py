@@ -1,4 +1,4 @@
-"""Functions that choose between values, and those over arrays. A value not chosen is not evaluated."""
+"""Functions that choose between values, and functions over arrays. A value not chosen is not evaluated."""
 
 import itertools
 
@@ -39,7 +39,7 @@ def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node |
 
 
 def element(container: Node, place: Node) -> Node:
-    """``array[place]``, counted from 0, which has to be there; ``map[key]``, NULL for a key that is not."""
+    """``array[place]``, counted from 0, raises beyond the end; ``map[key]`` is NULL for a missing key."""
     if isinstance(container.type, MapType):
         key = container.type.key_type
         if key in (FLOAT, DOUBLE) or not isinstance(key, PrimitiveType) or not is_assignable(place.type, key):
@@ -56,10 +56,10 @@ def element(container: Node, place: Node) -> Node:
 
 
 def field_of(struct: Node, name: str) -> Node:
-    """``struct.field``, by its name in whatever case."""
+    """``struct.field``, by name in any case."""
     found = struct.type.find(name) if isinstance(struct.type, StructType) else None
     if found is None:
-        raise SchemaMismatchError(f"{type_name(struct.type)} has no member {name!r}")
+        raise SchemaMismatchError(f"{type_name(struct.type)} has no field {name!r}")
     return member(struct, found)
 
 
@@ -109,7 +109,7 @@ def _choices(operands: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
 
 
 def _mixes_text(one: DataType, other: DataType) -> bool:
-    """Whether there is text in one of two types where the other has values of another type."""
+    """Whether one of two types has text where the other has another type."""
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
         return _mixes_text(one.element_type, other.element_type)
     if isinstance(one, MapType) and isinstance(other, MapType):

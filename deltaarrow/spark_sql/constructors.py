@@ -1,7 +1,7 @@
-"""Arrays, maps and structs that are put together of other values, which are expressions.
+"""Functions that build arrays, maps and structs from other values.
 
-As in Spark the values of an array are made to be of one type, the least that takes all of them, and so are
-the keys and the values of a map.
+As in Spark, the values of an array are cast to their least common type, and so are the keys and the values
+of a map.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _TIMES = (DATE, *TIMESTAMPS)
 
 
 def is_assignable(given: DataType, wanted: DataType) -> bool:
-    """Whether Spark casts one type to the other by itself, since no value can be lost: its ``canUpCast``.
+    """Whether Spark casts one type to the other implicitly, because no value can be lost: its ``canUpCast``.
 
     >>> is_assignable(ArrayType("integer"), ArrayType("long")), is_assignable(INTEGRAL[3], INTEGRAL[0])
     (True, False)
@@ -61,13 +61,13 @@ def is_assignable(given: DataType, wanted: DataType) -> bool:
 
 
 def struct(names: Sequence[str | None], parts: Sequence[Node]) -> Node:
-    """A struct; a member without a name has that of its column, or else that of its place."""
+    """A struct; a field without a name is named after its column, or else after its position."""
     found = [
         name or (part.path[-1] if isinstance(part, ColumnRef) else f"col{place}")
         for place, (name, part) in enumerate(zip(names, parts, strict=True), 1)
     ]
     if not found or len({each.lower() for each in found}) < len(found):
-        raise refused("a struct without members, or with two of one name,")
+        raise refused("a struct without fields, or with two fields of one name,")
     return struct_of(parts, StructType([Field(*each) for each in zip(found, _types(parts), strict=True)]))
 
 
@@ -78,7 +78,7 @@ def _struct(*parts: Node) -> Node:
 def _named_struct(*parts: Node) -> Node:
     if len(parts) % 2:
         raise refused("a struct with a name that has no value")
-    return struct([literal_text(each, "the name of a member") for each in parts[::2]], parts[1::2])
+    return struct([literal_text(each, "the name of a field") for each in parts[::2]], parts[1::2])
 
 
 def _array(*parts: Node) -> Node:

@@ -1,10 +1,10 @@
-"""The rules of a table as its metadata declares them, in texts.
+"""Rules that a table's metadata declares as text.
 
 ==================  ==================================  ===========================================
 rule                where                               for example
 ==================  ==================================  ===========================================
 CHECK constraint    table property                      ``delta.constraints.positive`` = ``id > 0``
-column invariant    metadata of a column or a member    ``delta.invariants`` =
+column invariant    metadata of a column or a field     ``delta.invariants`` =
                                                         ``{"expression":{"expression":"id > 0"}}``
 generated column    metadata of a column                ``delta.generationExpression`` =
                                                         ``CAST(at AS DATE)``
@@ -33,19 +33,18 @@ __all__ = ["declared_rules", "ensure_rules_declarable"]
 def declared_rules(
     schema: StructType, configuration: Mapping[str, str], *, has_generated: bool = True
 ) -> TableRules:
-    """The rules that a table has for its rows.
+    """The rules of a table for its rows.
 
     Args:
         schema: the logical schema.
         configuration: the table's properties.
-        has_generated: whether its protocol has the feature ``generatedColumns``; without, generation
-            expressions are leftovers of other tables, to Spark as well.
+        has_generated: whether the protocol has the feature ``generatedColumns``; if not, generation
+            expressions are ignored as leftovers, as in Spark.
 
     Raises:
-        UnsupportedFeatureError: an expression holds what is not supported, an invariant is none of those
-            that are known, a member of a struct is generated or has a default, or a column is declared as
-            another type than its own.
-        SchemaMismatchError: an expression names a column that is not there.
+        UnsupportedFeatureError: an expression uses something unsupported, an invariant has an unknown form, a
+            struct field is generated or has a default, or a column is declared as a type other than its own.
+        SchemaMismatchError: an expression names a column that does not exist.
 
     >>> schema = StructType([Field("id", "long"), Field("n", "long", metadata={"CURRENT_DEFAULT": "1 + 1"})])
     >>> rules = declared_rules(schema, {"delta.constraints.positive": "id > 0"})
@@ -72,12 +71,12 @@ def declared_rules(
 
 
 def ensure_rules_declarable(schema: StructType, configuration: Mapping[str, str]) -> None:
-    """Refuse rules that Spark would not make a table with.
+    """Refuse rules with which Spark would not create a table.
 
     Raises:
-        SchemaMismatchError: a generated column reads itself or another one, is of another type than its
-            expression or a variant, or has a default as well; or a default does not fit its column.
-        UnsupportedFeatureError: as `declared_rules`, also for defaults.
+        SchemaMismatchError: a generated column reads itself or another generated column, has another type
+            than its expression, is a variant, or also has a default; or a default does not fit its column.
+        UnsupportedFeatureError: as `declared_rules`, for defaults too.
     """
     rules = declared_rules(schema, configuration)
     generated = {each.name for each in rules.generated}
@@ -86,14 +85,14 @@ def ensure_rules_declarable(schema: StructType, configuration: Mapping[str, str]
     for default in rules.defaults:
         if default.name in generated:
             raise SchemaMismatchError(
-                f"column {default.name!r} has a default and a generation expression, and can only have one"
+                f"column {default.name!r} has both a default and a generation expression; remove one of them"
             )
         try:
             default.value()
         except ConstraintViolationError as error:
             raise SchemaMismatchError(
-                f"the default {default.text} of column {default.name!r} is no {type_name(default.type)}:"
-                f" {error}"
+                f"the default {default.text} of column {default.name!r} is not a valid"
+                f" {type_name(default.type)}: {error}"
             ) from error
 
 
@@ -102,11 +101,14 @@ def _ensure_generable(column: GeneratedColumn, generated: set[str]) -> None:
     read = [path[0] for path in column.expression.columns if path[0] in generated]
     if read:
         other = "itself" if read[0] == column.name else f"the generated column {read[0]!r}"
-        raise SchemaMismatchError(f"generated column {column.name!r} ({text}) reads {other}")
+        raise SchemaMismatchError(
+            f"generated column {column.name!r} ({text}) reads {other}; it may read only columns that are not"
+            " generated"
+        )
     if column.expression.type != column.type:
         raise SchemaMismatchError(
-            f"generated column {column.name!r} is {type_name(column.type)}, and its expression ({text}) is"
-            f" {type_name(column.expression.type)}"
+            f"generated column {column.name!r} is {type_name(column.type)}, but its expression ({text}) is"
+            f" {type_name(column.expression.type)}; add a CAST"
         )
     if holds_variant(column.type):
         raise SchemaMismatchError(
@@ -136,6 +138,7 @@ def _ensure_flat(schema: StructType) -> None:
             inner = next((each for each in fields_within(field.type) if key in each.metadata), None)
             if inner is not None:
                 raise UnsupportedFeatureError(
-                    f"{inner.name!r} inside the column {field.name!r} has {key}, which only columns may have",
+                    f"{inner.name!r} inside the column {field.name!r} has {key}, which only top-level"
+                    " columns may have",
                     feature=feature,
                 )

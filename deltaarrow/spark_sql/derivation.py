@@ -1,23 +1,23 @@
-"""What a condition on columns says of the partitions that are generated from them.
+"""Predicates on generated partition columns, derived from conditions on their source columns.
 
-A row that meets ``id = 5`` lies in a partition ``bucket = 5 % 100`` if that is how the column ``bucket`` is
-generated, and one that meets ``at >= v`` where ``year(at) >= year(v)``, since years rise with time. Files of
-other partitions hold no such row, also where they have no statistics of the column itself.
+A row with ``id = 5`` lies in a partition ``bucket = 5 % 100`` if the column ``bucket`` is generated so. A row
+with ``at >= v`` lies in a partition with ``year(at) >= year(v)``, because years rise with time. Files of
+other partitions hold no such row, even if they have no statistics of the source column.
 
-No row is ever hidden, whoever has written it:
+No row is ever hidden, whoever wrote it:
 
-- A partition that is NULL is kept: the empty text is stored as NULL, and a writer that is not in ANSI mode
+- A partition that is NULL is kept: the log stores the empty text as NULL, and a writer outside ANSI mode
   computes NULL where others fail.
-- An expression that turns timestamps into local times depends on the zone of the session that wrote the row.
-  Zones are less than 18 hours from UTC, so a bound is moved by as much, and equality becomes two bounds.
-  Partitions that are timestamps themselves are left alone: their texts are local times too.
-- Of floating point numbers nothing is concluded, nor of what cannot be evaluated.
+- An expression that turns timestamps into local times depends on the session zone of the writer. Zones are
+  less than 18 hours from UTC, so bounds are moved by 18 hours, and equality becomes two bounds. Nothing is
+  derived for partitions that are timestamps themselves, because their texts are local times too.
+- Nothing is derived from floating point numbers, nor from expressions that cannot be evaluated.
 
-Year, month, day and hour of one column are a condition together as well. Months do not rise with time, but
-the pair of year and month does, in the order of pairs: of two times the later one has the greater year, or
-the same year and the greater month, or the same of both. So a row with ``at >= 2026-03-15`` lies in a later
-year than 2026, or in 2026 in a later month than March, or in March on day 15 or later. All parts of a row
-come from one local time, which is why moving the bound by the zones is enough here, too.
+Year, month, day and hour of one column also give a joint condition. Months do not rise with time, but the
+pair of year and month does, in the order of pairs: of two times, the later one has the greater year, or the
+same year and a month that is greater or equal. So a row with ``at >= 2026-03-15`` lies in a later year than
+2026, or in 2026 in a later month than March, or in March 2026 on day 15 or later. All parts of a row come
+from one local time, so moving the bound by the zones is enough here, too.
 """
 
 import datetime
@@ -68,7 +68,7 @@ _RISING_FORMAT = re.compile(r"strftime\(\{0\}, '%Y(?:[-/_ ]?%m(?:[-/_ ]?%d(?:[-/
 _ZONES = datetime.timedelta(hours=18)
 _DAY = datetime.timedelta(days=1)
 _YEARS = range(1600, 9990)
-"""Calendars agree on these, and a bound may be moved."""
+"""Years in which all calendars agree and a bound may be moved."""
 
 _MOST_VALUES = 100
 _PARTS = ("year", "month", "day", "hour")
@@ -78,7 +78,7 @@ _CALENDAR_PARTS = {part: part for part in _PARTS} | {"dayofmonth": "day"}
 def derived_predicate(
     predicate: Predicate, schema: StructType, partition_columns: Collection[str]
 ) -> Predicate:
-    """A condition on partition columns that every row meets which meets `predicate`; TRUE if none is known.
+    """A predicate on partition columns that every row that meets `predicate` meets; TRUE if none is known.
 
     Args:
         predicate: bound to the schema.
@@ -106,7 +106,7 @@ def derived_predicate(
 
 @dataclass(frozen=True, slots=True)
 class _PartitionColumn:
-    """A partition column that is generated from one other column."""
+    """A partition column that is generated from exactly one other column."""
 
     column: Column
     expression: Expression
@@ -115,7 +115,7 @@ class _PartitionColumn:
     depends_on_zone: bool
 
     def value(self, value: LiteralValue) -> LiteralValue:
-        """What is generated from a value of the source."""
+        """The partition value that a source value generates."""
         array = pa.repeat(pa.scalar(value, to_arrow_type(self.source.type)), 1)
         for name in reversed(self.source.path[1:]):
             array = pa.StructArray.from_arrays([array], names=[name])
@@ -124,7 +124,7 @@ class _PartitionColumn:
         return found
 
     def where(self, op: CompareOp, value: LiteralValue) -> Predicate:
-        """The partitions of the rows for which the source compares like this; TRUE if it is not known."""
+        """The partitions of rows whose source column compares so; TRUE if they are unknown."""
         if op == "=" and not self.depends_on_zone:
             return self.equal_or_null(value)
         if not self.is_rising or not _is_usual(value):
@@ -134,7 +134,7 @@ class _PartitionColumn:
         return And((lower, upper))
 
     def equal_or_null(self, value: LiteralValue) -> Predicate:
-        """The partitions of the rows in which the source has this value, or is NULL."""
+        """The partitions of rows whose source column has this value or is NULL."""
         return self._or_null("=", self.value(value))
 
     def _or_null(self, op: CompareOp, value: LiteralValue) -> Predicate:
@@ -158,13 +158,13 @@ class _PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class _Calendar:
-    """Partition columns that are year, month, day and hour of one other column, or the first few of these."""
+    """Partition columns for the year, month, day and hour of one source column, or the first few of these."""
 
     columns: tuple[Column, ...]
     source: ColumnRef
 
     def where(self, op: CompareOp, value: LiteralValue) -> Predicate:
-        """As `_PartitionColumn.where`; TRUE also for what each of the columns says by itself."""
+        """As `_PartitionColumn.where`; TRUE if each column alone already says the same."""
         time = pa.scalar(value, to_arrow_type(self.source.type)).as_py()
         moved = _ZONES if self.source.type == TIMESTAMP else datetime.timedelta()
         if not _is_usual(time) or (op == "=" and not moved):
@@ -174,11 +174,11 @@ class _Calendar:
         return And((lower, upper))
 
     def equal_or_null(self, value: LiteralValue) -> Predicate:
-        """TRUE: that, too, each of the columns says by itself."""
+        """TRUE, because each column alone already says the same."""
         return TRUE
 
     def _beyond(self, op: CompareOp, time: datetime.date) -> Predicate:
-        """The partitions of times that compare like this, of the very time, and those that have a NULL."""
+        """The partitions of times that compare so or are equal to `time`, and partitions with a NULL."""
         found: Predicate = TRUE
         for column, part in reversed(list(zip(self.columns, _PARTS, strict=False))):
             bound = Literal(getattr(time, part), pa.int32())
@@ -196,7 +196,7 @@ def _calendars(columns: Collection[_PartitionColumn]) -> Iterator[_Calendar]:
 
 
 def _calendar_part(column: _PartitionColumn) -> str | None:
-    """Which part of the source a column is; None for anything else, also for parts of what is made of it."""
+    """Which part of its source a column is; None for other columns, also for expressions over such a part."""
     root, source = column.expression.root, column.source
     if not isinstance(root, Call) or root.name not in _CALENDAR_PARTS:
         return None
@@ -229,13 +229,13 @@ def _partition_column(schema: StructType, name: str, text: str) -> _PartitionCol
 
 
 def _is_discrete(data_type: DataType) -> bool:
-    """Whether values that are equal are the same."""
+    """Whether equal values of the type are identical."""
     known = (*INTEGRAL, STRING, BOOLEAN, DATE, *TIMESTAMPS)
     return data_type in known or decimal_of(data_type) is not None
 
 
 def _is_rising(node: Node, path: Path) -> bool:
-    """Whether a greater value of the column never has a lesser result, and only NULL has NULL."""
+    """Whether the result never falls while the column rises, and is NULL only for NULL."""
     if isinstance(node, ColumnRef):
         return node.path == path
     if not isinstance(node, Call) or not _is_rising(node.operands[0], path):
@@ -279,7 +279,7 @@ def _where(
 ) -> Predicate:
     try:
         if values == (None,):
-            # Whatever the zone, there is no time.
+            # No zone has such a time.
             return column.equal_or_null(None)
         found = [column.where(op, value) for value in values]
     except (DeltaError, pa.ArrowException, TypeError, OverflowError):

@@ -1,8 +1,8 @@
-"""SQL expressions over batches: one query in the sandbox for all expressions of a table together.
+"""Evaluation of SQL expressions over batches: one sandbox query for all expressions of a table.
 
-DuckDB is given the columns that the expressions read and nothing else, the fields of structs as columns of
-their own, timestamps as UTC without a zone. Of an array, a map, a struct or a variant it learns only which
-values are NULL, unless an expression reads more of it.
+DuckDB gets only the columns that the expressions read, with struct fields as separate columns and timestamps
+in UTC without a zone. Of an array, a map, a struct or a variant it gets only which values are NULL, unless an
+expression reads more.
 """
 
 import datetime
@@ -47,12 +47,11 @@ def evaluate(expression: Expression, batch: pa.RecordBatch, *, clock: Clock = sy
     Args:
         expression: from `parse_expression`.
         batch: rows of the table under logical names, in the table's Arrow types.
-        clock: tells what ``current_timestamp()`` is.
+        clock: gives ``current_timestamp()``.
 
     Raises:
-        ConstraintViolationError: a value overflows, is divided by zero or cannot be cast, where Spark
-            raises as well.
-        UnsupportedFeatureError: a value is one for which the result of Spark is not certain.
+        ConstraintViolationError: a value overflows, is divided by zero or cannot be cast; Spark raises too.
+        UnsupportedFeatureError: Spark's result for a value is not certain.
 
     >>> from deltaarrow.schema import Schema
     >>> from deltaarrow.spark_sql.expression_binding import parse_expression
@@ -71,9 +70,9 @@ def compute(
     clock: Clock = system_clock,
     names: Sequence[str] = (),
 ) -> pa.RecordBatch:
-    """The values of several expressions on the rows of several batches, a column each; see `evaluate`.
+    """The values of several expressions over several batches, one column each; see `evaluate`.
 
-    `names` are those of the constraints and columns that have them, for an `ExpressionLimitError`.
+    `names` are the names of constraints and columns, for the message of `ExpressionLimitError`.
     """
     import duckdb
 
@@ -116,9 +115,9 @@ def _bounded(
     given: Mapping[Path, str],
     now_ms: int,
 ) -> Iterator[pa.Table]:
-    """Yield the rows, as many at a time as may be computed together.
+    """Yield ranges of rows, each as long as may be computed in one query.
 
-    Raises `ExpressionLimitError` for a row in which a text gets too long.
+    Raises `ExpressionLimitError` for a row in which a text would get too long.
     """
     growing = {shown: each for shown, each in expressions.items() if grows(each.root)}
     if not growing:
@@ -150,7 +149,7 @@ def _shown(expression: Expression, name: str | None) -> str:
 
 
 def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[str, object]:
-    """The values of columns and fields in one row, by their names joined with dots."""
+    """The values of columns and struct fields in one row, by their names joined with dots."""
     one = batch.slice(row, 1)
     return {".".join(path): _leaf(one, path)[0].as_py() for path in paths}
 
@@ -162,7 +161,7 @@ def _columns(
     names: Mapping[Path, str],
 ) -> pa.RecordBatch:
     arrays = [_given(_leaf(batch, path), node, path in read) for path, node in references.items()]
-    # A relation has a column, also for expressions that read none.
+    # A relation needs a column even if no expression reads one.
     arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
     return pa.RecordBatch.from_arrays(arrays, names=[*names.values(), "none"])
 
@@ -170,7 +169,7 @@ def _columns(
 def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
     place = batch.schema.get_field_index(path[0])
     if place < 0:
-        raise SchemaMismatchError(f"the batch has no column {path[0]!r}, or more than one")
+        raise SchemaMismatchError(f"the batch has no column {path[0]!r}, or several of that name")
     array = batch.column(place)
     for name in path[1:]:
         array = pc.struct_field(array, [array.type.get_field_index(name)])
@@ -178,16 +177,18 @@ def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
 
 
 def _given_sql(node: ColumnRef, name: str, is_read: bool) -> str:
-    """The SQL of a column, as expressions have it."""
+    """The SQL that converts a column to the form that expressions use."""
     sql = quote_identifier(name)
     return given_sql(sql, node.type) if is_read and not isinstance(node.type, PrimitiveType) else sql
 
 
 def _given(array: pa.Array, node: ColumnRef, is_read: bool) -> pa.Array:
-    """A column as DuckDB is given it."""
+    """A column in the form that DuckDB receives."""
     wanted = to_arrow_type(node.type)
     if array.type != wanted and not pa.types.is_nested(wanted):
-        raise SchemaMismatchError(f"column {'.'.join(node.path)!r} comes as {array.type}, not as {wanted}")
+        raise SchemaMismatchError(
+            f"column {'.'.join(node.path)!r} comes as {array.type}, not as {wanted}; cast the data"
+        )
     if pa.types.is_timestamp(wanted):
         naive = array.view(pa.timestamp("us"))
         _ensure_within_years(naive, node, _FIRST_DAY * _DAY_US, (_LAST_DAY + 1) * _DAY_US - 1)
@@ -211,7 +212,7 @@ def _ensure_within_years(array: pa.Array, node: ColumnRef, least: int, most: int
 
 
 def _computed_type(data_type: DataType) -> pa.DataType:
-    """The Arrow type of computed values: any member of a struct may be NULL, until rows are checked."""
+    """The Arrow type of computed values; all struct fields are nullable until rows are checked."""
     if data_type != VOID and VOID in leaf_types(data_type):
         raise refused(f"a value of type {type_name(data_type)}")
     (field,) = as_nullable(Schema([Field("value", data_type)])).fields

@@ -1,7 +1,7 @@
-"""From text to the typed tree: every kind of node, every type and every function has to be on a list.
+"""Binding of SQL text to the typed tree; every node, type and function must be on a list.
 
-`parse_expression` is the only way from text to an `Expression`, and an `Expression` the only thing that is
-rendered and evaluated.
+`parse_expression` is the only way from text to an `Expression`, and only an `Expression` is rendered and
+evaluated.
 """
 
 import re
@@ -82,7 +82,7 @@ _PARTS = {
     "regexplike": {"this", "expression", "negate"},
     "trycast": {"this", "to"},
 }
-"""The parts of sqlglot's nodes that are read here, by key, where they are others than the usual ones."""
+"""The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
 
 _TYPES = {
     "TINYINT": BYTE,
@@ -114,19 +114,19 @@ _CHAR_TYPE = re.compile(r"\bchar\b")
 
 
 def parse_expression(text: str, schema: StructType | Scope, target: DataType | None = None) -> Expression:
-    """The expression that a table stores as Spark SQL, over the columns of its schema.
+    """Parse a Spark SQL expression over the columns of a schema.
 
     Args:
-        text: a CHECK constraint, an invariant, a generation expression or a default; or what a user says of
-            the rows of one table or of several.
-        schema: the logical schema, or where else names lead; they are found as Spark finds them, in
-            whatever case.
-        target: the type that values are cast to, that of the expression itself if None.
+        text: a CHECK constraint, an invariant, a generation expression or a default; or a user's expression
+            on the rows of one table or of several.
+        schema: the logical schema, or another scope that resolves names; names match in any case, as in
+            Spark.
+        target: the type that the result is cast to; the expression's own type if None.
 
     Raises:
-        UnsupportedFeatureError: it holds a function, an operator, a type or a notation that is not on the
-            list, which the error names.
-        SchemaMismatchError: it names a column that is not there.
+        UnsupportedFeatureError: the text uses a function, an operator, a type or a notation that is not on
+            the list; the error names it.
+        SchemaMismatchError: the text names a column that does not exist.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> schema = Schema([Field("price", "decimal(10,2)"), Field("count", "integer")])
@@ -144,10 +144,10 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
 def parse_parts(
     text: str, schema: StructType | Scope, *, chooses_files: bool = False
 ) -> Iterator[tuple[Node, str]]:
-    """Yield what AND joins in a condition that a user has written, each with its own words.
+    """Yield the parts that AND joins in a user's condition, each with its own text.
 
-    The text may be of any length, and have comments. With `chooses_files` it may have parts of variants,
-    which no engine computes on rows.
+    The text may have any length and comments. With `chooses_files`, parts may use variants, which no engine
+    computes on rows.
 
     Raises as `parse_expression` does.
     """
@@ -162,7 +162,7 @@ def parse_parts(
 
 
 def _joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
-    """What AND joins, from the left; however many there are, without recursion down their row."""
+    """The parts that AND joins, from the left; long chains need no recursion."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -175,9 +175,9 @@ def _joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
 
 
 def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
-    """The path and the field of a text that is a column and nothing else, of whatever type; else None.
+    """The path and the field if a text is just a column of any type, else None.
 
-    Raises as `parse_expression` does for a column that is not there.
+    Raises as `parse_expression` does if the column does not exist.
     """
     names = _names(parse_tree(text))
     if names is None or (len(names) == 1 and names[0].lower() in _NO_PARENTHESES):
@@ -189,7 +189,7 @@ def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | 
 def has_text_rules(fields: Iterable[Field]) -> bool:
     """Whether texts of a column are compared by a collation or as CHAR, and not by their bytes.
 
-    `fields` are the column and the members on the way to what is compared.
+    `fields` are the column and the struct fields that lead to the compared value.
     """
     return any(
         each.metadata.get(COLLATIONS_KEY)
@@ -221,7 +221,7 @@ class _Binder:
         return self.bind(node.this), self.bind(node.expression)
 
     def _chain(self, node: "exp.Expr") -> tuple[Node, ...]:
-        """The operands of ANDs in a row, or of ORs: an operand each, however many there are."""
+        """The operands of a chain of ANDs or ORs, flattened."""
         found = []
         below = node
         while below.key == node.key:
@@ -234,7 +234,7 @@ class _Binder:
     def _column(self, node: "exp.Expr") -> Node:
         names = _names(node)
         if names is None:
-            raise refused(f"{node.key.upper()} of what is not a column")
+            raise refused(f"{node.key.upper()} of something other than a column")
         found = self._resolved(names)
         if found is None:
             function = find_function(names[0])
@@ -250,15 +250,15 @@ class _Binder:
         return ColumnRef(path, last.type)
 
     def _dot(self, node: "exp.Expr") -> Node:
-        """A column by its path, or a member of a value that is none."""
+        """A column by its path, or a field of another value."""
         if _names(node) is not None:
             return self._column(node)
         if node.expression.key != "identifier":
-            raise refused(f"{node.key.upper()} of what is not a column")
+            raise refused(f"{node.key.upper()} of something other than a column")
         return field_of(self.bind(node.this), node.expression.name)
 
     def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Fields] | None:
-        """The path to a column; None for a function that is called without parentheses."""
+        """The path to a column; None for a function that may be called without parentheses."""
         try:
             return self.scope.resolve(names)
         except SchemaMismatchError:
@@ -300,7 +300,7 @@ class _Binder:
             wanted = _data_type(inner.args["to"])
             if not is_numeric(wanted) or not _is_plain(inner):
                 raise refused("minus before a cast of a literal")
-            # The sign is a part of the number before the suffix.
+            # The sign belongs to the number before the suffix.
             return _unfolded(cast(negative(_number(self._literal(inner.this))), wanted))
         if inner.key == "literal" and not inner.is_string:
             return _literal_number("-" + inner.this)
@@ -310,7 +310,7 @@ class _Binder:
         return Constant(node.this, STRING) if node.is_string else _literal_number(node.this)
 
     def _adjacent(self, node: "exp.Expr") -> Node:
-        """String literals that follow each other are one text."""
+        """Adjacent string literals are one text."""
         parts = [self.bind(each) for each in node.expressions]
         texts = [part.value for part in parts if isinstance(part, Constant) and isinstance(part.value, str)]
         if len(texts) != len(parts):
@@ -339,7 +339,7 @@ class _Binder:
         if wanted.key == "null" and names is not None:
             found = self._resolved(names)
             if found is not None:
-                # Of a column of any type it is known whether it is NULL.
+                # Whether a column is NULL can be computed for every type.
                 path, fields = found
                 return is_null(ColumnRef(path, fields[-1].type))
         operand = self.bind(node.this)
@@ -413,16 +413,16 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "and": lambda binder, node: all_of(binder._chain(node)),
     "or": lambda binder, node: any_of(binder._chain(node)),
 }
-"""What is made of a node of sqlglot, by its key."""
+"""The method that binds each kind of sqlglot node, by node key."""
 
 
 def _is_plain(node: "exp.Expr") -> bool:
-    """Whether a node has nothing but the parts that are read here: a flag overlooked changes the meaning."""
+    """Whether a node has only arguments that are read here: an overlooked flag would change the meaning."""
     return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
 
 
 def _names(node: "exp.Expr") -> tuple[str, ...] | None:
-    """The path of a column; sqlglot takes its names for those of catalog, database, table and column."""
+    """The path of a column; sqlglot takes its names for catalog, database, table and column."""
     if not _is_plain(node):
         return None
     if node.key == "column":
@@ -464,7 +464,7 @@ _CAST_FUNCTIONS: dict[str, DataType] = {
     "binary": BINARY,
     "string": STRING,
 }
-"""The names of types, which are functions that cast."""
+"""The names of types that can be called as functions to cast."""
 
 
 def _literal_number(text: str) -> Constant:
@@ -488,7 +488,7 @@ def _unfolded(node: Node) -> Node:
 
 
 def _number(node: Node) -> Node:
-    """A literal beside a suffix: sqlglot takes that of a decimal for a text."""
+    """A literal with a suffix; sqlglot takes that of a decimal for a text."""
     if isinstance(node, Constant) and isinstance(node.value, str):
         try:
             return _literal_number(node.value)

@@ -1,4 +1,4 @@
-"""What a function or operator on the list is: its names, how it is written, and how its call is typed."""
+"""Supported functions and operators: their names, their notation and the types of their calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class Function:
     Args:
         names: in lower case; the first is the usual one.
         arguments: as documentation writes them.
-        arity: least and greatest number of arguments, None for no limit.
-        bind: the node of a call with these operands; refuses types that are not on the list.
-        note: what it is not, if that is less than what Spark has.
+        arity: least and greatest number of arguments; None for no limit.
+        bind: returns the node of a call with these operands; refuses types that are not on the list.
+        note: restrictions compared to Spark, if any.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Function:
     note: str = ""
 
     def __call__(self, name: str, operands: tuple[Node, ...]) -> Node:
-        """The node of a call by that name."""
+        """Return the node of a call by that name."""
         least, most = self.arity
         if len(operands) < least or (most is not None and len(operands) > most):
             raise refused(f"{name} with {len(operands)} arguments")
@@ -65,42 +65,42 @@ def as_text(node: Node) -> Node:
 
 
 def as_date(node: Node) -> Node:
-    """The operand of a function over dates: timestamps lose their time, text is read."""
+    """The operand of a function over dates: timestamps lose their time, text is cast."""
     if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
         raise refused(f"a date made of {type_name(node.type)}")
     return cast(node, DATE)
 
 
 def as_timestamp(node: Node) -> Node:
-    """The operand of a function over timestamps; dates are midnight."""
+    """The operand of a function over timestamps; a date means midnight."""
     if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
         raise refused(f"a timestamp made of {type_name(node.type)}")
     return node if node.type == TIMESTAMP_NTZ else cast(node, TIMESTAMP)
 
 
 def as_integer(node: Node) -> Node:
-    """The operand of a function over counts and places."""
+    """The operand of a function over counts and positions."""
     if node.type not in (*INTEGRAL[:3], VOID):
         raise refused(f"an integer made of {type_name(node.type)} without a cast")
     return cast(node, INTEGER)
 
 
 def literal_text(node: Node, what: str) -> str:
-    """The text of an argument that has to be a literal."""
+    """The text of an argument that must be a literal."""
     if not isinstance(node, Constant) or not isinstance(node.value, str):
         raise refused(f"{what} that is not a text literal")
     return node.value
 
 
 def literal_integer(node: Node, what: str) -> int:
-    """The number in an argument that has to be a literal."""
+    """The number of an argument that must be a literal."""
     if not isinstance(node, Constant) or node.type not in INTEGRAL or not isinstance(node.value, int):
         raise refused(f"{what} that is not an integer literal")
     return node.value
 
 
 def same_type(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
-    """The nodes as values of their least common type."""
+    """The nodes cast to their least common type."""
     common: DataType = VOID
     for node in nodes:
         common = wider_type(common, node.type)

@@ -1,9 +1,9 @@
-"""Bounds on the length of the texts inside SQL expressions, known before anything is computed.
+"""Bounds on the length of texts in SQL expressions, computed before the expressions are.
 
-Eleven calls of ``replace``, one inside the other, make gigabytes out of one letter, and DuckDB can neither
-be interrupted within a value nor counts its bytes. So each row has a bound, from the lengths of its texts.
-Rows go to DuckDB as many together as their bounds allow. The rare row with a bound beyond the limit is looked
-at call by call, from the inside out, and refused where a text would really get as long.
+Eleven nested calls of ``replace`` make gigabytes out of one letter, and DuckDB can neither be interrupted
+within a value nor count its bytes. So each row gets a bound from the lengths of its texts, and a query takes
+as many rows as their bounds allow. A row whose bound exceeds the limit is rare. It is measured call by call,
+from the inside out, and refused if a text would really exceed the limit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,18 +18,18 @@ from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path
 __all__ = ["grows", "length_of", "longest", "parts"]
 
 _GROWING = frozenset({"concat_ws", "replace"})
-"""Calls that may make a text longer than their operands are together."""
+"""Calls whose text may be longer than all operands together."""
 
 _PADDING = frozenset({"lpad", "rpad"})
 _SHORT = 64
-"""Bytes that a value which is no text takes, at most, as a text."""
+"""The most bytes that a value of another type takes as text."""
 
 _TOGETHER = 4
-"""How many times the limit of a value all values of a query may be."""
+"""The total bytes of a query, as a multiple of the limit of one value."""
 
 
 def grows(node: Node) -> bool:
-    """Whether a value may be longer than all that it is computed from, many times over."""
+    """Whether a value may be many times longer than everything that it is computed from."""
     if not isinstance(node, Call):
         return False
     return node.name in _GROWING or any(map(grows, node.operands))
@@ -86,7 +86,7 @@ def _constant_length(node: Constant) -> int:
 
 
 def parts(lengths: np.ndarray, most: int) -> Iterator[tuple[range, bool]]:
-    """Yield the rows that are computed together; and whether it is one that may be longer than `most`."""
+    """Yield ranges of rows to compute together, and whether a range is one row that may exceed `most`."""
     start, total = 0, 0.0
     is_whole = lengths.sum() <= most * _TOGETHER and not (lengths > most).any()
     for row in () if is_whole else range(len(lengths)):
@@ -105,9 +105,10 @@ def parts(lengths: np.ndarray, most: int) -> Iterator[tuple[range, bool]]:
 
 
 def length_of(node: Node, value: Callable[[Node], object], most: int) -> int:
-    """Return how long the longest text below a node gets in one row, or more than `most`.
+    """Return the length of the longest text below a node in one row, or more than `most`.
 
-    `value` computes a node on the row. It is asked for operands whose own texts are no longer than `most`.
+    `value` computes a node on the row. It is called only for operands whose own texts are at most `most`
+    long.
     """
     if not isinstance(node, Call):
         return 0

@@ -1,12 +1,12 @@
-"""The predicate that says of the rows of one table what an expression says, and the equalities of a MERGE.
+"""Predicates equivalent to an expression on the rows of one table, and the equalities of a MERGE.
 
-A predicate is made of the typed tree, after Spark's casts, so that it says what the expression says: it has
-the value of the expression on every row, with `Opaque` parts for what it cannot say. A comparison is said
-where the column has its own type, or is cast to another without loss, and then with a value of the column's
-own type: ``i > 2.5`` of integers is ``i >= 3``. NaN is spelled out, as
-`deltaarrow.expressions.total_order` has it.
+The predicate is derived from the typed tree, after Spark's casts. It has the value of the expression on every
+row, with `Opaque` for parts that a predicate cannot express. A comparison can be expressed if the column has
+its own type or is cast to another without loss; its constant is then converted to the column's type: ``i >
+2.5`` on integers becomes ``i >= 3``. NaN is handled as in `deltaarrow.expressions.total_order`.
 
-An expression over two tables says of each row of one of them what its own columns say; the rest is left open.
+For an expression over two tables, the predicate on one table covers the parts over its columns; the rest is
+opaque.
 """
 
 import ctypes
@@ -71,7 +71,7 @@ _DIGITS = Context(prec=400)
 
 @dataclass(frozen=True)
 class Equality:
-    """A column of one table that has to equal an expression over the columns of another."""
+    """A column of one table that must equal an expression over the columns of another."""
 
     column: ColumnRef
     other: Expression
@@ -80,13 +80,13 @@ class Equality:
 def known_predicate(
     expression: Expression, alias: str | None, schema: StructType, text: str | None = None
 ) -> Predicate:
-    """The predicate on the columns of one table that has the value of the expression on every row of it.
+    """The predicate on one table's columns that has the expression's value on every row of the table.
 
     Args:
         expression: of boolean type.
-        alias: of the table, with which the paths of its columns begin; None where they do not.
-        schema: of the table.
-        text: what parts are called that the predicate cannot say.
+        alias: the table's alias, with which paths of its columns begin; None if they have no alias.
+        schema: the schema of the table.
+        text: the name of parts that the predicate cannot express.
     """
     reader = _Reader(alias, schema, text or expression.text)
     return reader.known(expression.root)
@@ -156,7 +156,7 @@ class _Reader:
         return Opaque(self.text, tuple(Column(path) for path in sorted(paths)))
 
     def _own(self, node: Node) -> Column | None:
-        """The column that a node is, where it is one of the table."""
+        """The table's column that a node is, or None."""
         if not isinstance(node, ColumnRef):
             return None
         if self.alias is None:
@@ -164,7 +164,7 @@ class _Reader:
         return Column(node.path[1:]) if node.path[0] == self.alias else None
 
     def _operand(self, node: Node) -> tuple[Column | VariantGet, DataType] | None:
-        """The column of the table that a node is, or is cast from without loss, and its own type."""
+        """The table's column that a node is, or is a lossless cast of, and the column's own type."""
         while (
             isinstance(node, Call) and node.name == "cast" and _keeps_order(node.operands[0].type, node.type)
         ):
@@ -225,7 +225,7 @@ class _Reader:
         return self._bound(Not(compared) if is_negated else compared)
 
     def _beside(self, left: Node, right: Node) -> Column | VariantGet | None:
-        """The column that `right` is, where both are of one type and compared without rounding."""
+        """The column that `right` is, if both have one type and are compared without rounding."""
         one, other = self._operand(left), self._operand(right)
         if one is None or other is None or (one[1] != other[1] and not {one[1], other[1]} <= {*INTEGRAL}):
             return None
@@ -277,7 +277,7 @@ class _Reader:
 
 
 def _keeps_order(source: DataType, target: DataType) -> bool:
-    """Whether a cast gives every value its like, in the same order: of numbers, of days and of times."""
+    """Whether a cast loses no value and keeps the order: of numbers, of days and of times."""
     if source in INTEGRAL and target in INTEGRAL:
         return _BITS[source] <= _BITS[target]
     if source in INTEGRAL and target == DOUBLE:
@@ -295,9 +295,9 @@ def _keeps_order(source: DataType, target: DataType) -> bool:
 def _with_own_value(
     op: CompareOp, column: Column, data_type: DataType, value: object, compared_as: DataType
 ) -> Predicate | None:
-    """The comparison of a column with a value of the column's own type, which is TRUE on the same rows.
+    """A comparison with a value of the column's own type that is TRUE on the same rows.
 
-    `compared_as` is the type in which Spark compares them. None where the outcome hangs on rounding.
+    Spark compares in the type `compared_as`. None if the outcome depends on rounding.
     """
     if data_type in INTEGRAL or decimal_of(data_type) is not None:
         if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
@@ -323,7 +323,7 @@ def _with_own_value(
 
 
 def _single(value: object) -> float | None:
-    """The float next to a number; None where rounding it by way of a double might find another."""
+    """The float next to a number; None if rounding through a double could give another one."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     number = float(value)
@@ -353,7 +353,7 @@ def _beside_number(op: CompareOp, column: Column, data_type: DataType, value: De
 
 
 def _beside(op: CompareOp, column: Column, low: object, *, is_own: bool) -> Predicate:
-    """The comparison with `low` if that is the value itself, else with one between it and the next."""
+    """The comparison with `low` if that is the value itself, else with a value just above `low`."""
     if is_own:
         return Compare(op, column, Literal(low))  # type: ignore[arg-type]
     match op:
@@ -367,17 +367,17 @@ def _beside(op: CompareOp, column: Column, low: object, *, is_own: bool) -> Pred
 
 
 def _always(column: Column) -> Predicate:
-    """TRUE, NULL where the column is."""
+    """TRUE, or NULL where the column is NULL."""
     return Not(IsIn(column, ()))
 
 
 def _never(column: Column) -> Predicate:
-    """FALSE, NULL where the column is."""
+    """FALSE, or NULL where the column is NULL."""
     return IsIn(column, ())
 
 
 def known_equalities(expression: Expression, alias: str) -> list[Equality]:
-    """The columns of one table that equal something of the others on every row the expression is TRUE for."""
+    """The columns of one table that equal an expression over the others wherever the condition is TRUE."""
     return [
         Equality(column, Expression(expression.text, other))
         for node in _conjuncts(expression.root)

@@ -1,7 +1,7 @@
-"""Expressions in a query over data files: on columns of DuckDB's own types, and with values of these.
+"""SQL of expressions for queries over data files, with columns and values of DuckDB's own types.
 
-Inside expressions timestamps are without a zone, in UTC, and times are of the years 1 to 9999; what a query
-reads and what it gives back is not.
+Inside expressions timestamps have no zone, are in UTC and lie in the years 1 to 9999. The columns that a
+query reads and the values that it returns need not, so they are converted and checked.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,11 +22,12 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
     """DuckDB SQL that computes the expression.
 
     Args:
-        expression: what `parse_expression` has understood.
-        columns: the SQL of each column that it reads, in the type that DuckDB's reader shows it in.
-        now_ms: what ``current_timestamp()`` is, in milliseconds since 1970.
+        expression: from `parse_expression`.
+        columns: the SQL of each column that the expression reads, in the type that DuckDB's file reader gives
+            it.
+        now_ms: the value of ``current_timestamp()``, in milliseconds since 1970.
 
-    Raises `UnsupportedFeatureError` for an expression that is too long once spelled out.
+    Raises `UnsupportedFeatureError` if the SQL of the expression becomes too long.
     """
     given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
     sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
@@ -34,12 +35,12 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
 
 
 def given_sql(sql: str, data_type: DataType) -> str:
-    """A column of DuckDB's own types as expressions have it."""
+    """Convert the SQL of a column from DuckDB's own type to the form that expressions use."""
     return _with(_given, _NAIVE, sql, data_type)
 
 
 def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: DataType) -> str:
-    """SQL of a value, converted where it holds values of some types."""
+    """SQL of a value, converted if its type contains some of `types`."""
     if not any(each in types for each in leaf_types(data_type)):
         return sql
     return rendered(rebuilt(call("given", (), data_type, escaped(sql)), convert), {})

@@ -1,6 +1,6 @@
-"""Arrays, maps and structs, part by part: their members, and values of them made of values of other types.
+"""Access to the parts of arrays, maps and structs, and construction of such values from parts.
 
-How one part becomes another is for the caller to say, and so is which member of a struct becomes which.
+The caller decides how each part is converted, and which field of a struct becomes which.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,25 +24,25 @@ __all__ = [
 ]
 
 Convert = Callable[[Node, DataType], Node]
-"""Makes a value of a type of a node."""
+"""Converts a node to a type."""
 
 _STRUCT = "named_struct"
 
 
 def leaf_types(data_type: DataType) -> Iterator[DataType]:
-    """The types inside a type that are made of no others, in order."""
+    """The primitive types inside a type, in order."""
     return (each for each in types_within(data_type) if isinstance(each, PrimitiveType))
 
 
 def member(struct: Node, field: Field) -> Node:
-    """A member of a struct; that of NULL is NULL."""
+    """A field of a struct; NULL for a NULL struct."""
     if isinstance(struct, ColumnRef):
         return ColumnRef((*struct.path, field.name), field.type)
     return call(".", (struct,), field.type, f"struct_extract({{0}}, {escaped(quote_literal(field.name))})")
 
 
 def rebuilt(node: Node, convert: Convert) -> Node:
-    """A value of the same type, each part of it that is made of no others converted."""
+    """A value of the same type with each primitive part converted."""
     if isinstance(node.type, ArrayType):
         return with_elements(node, node.type, lambda part, _: rebuilt(part, convert))
     if isinstance(node.type, MapType):
@@ -60,14 +60,14 @@ def array_of(parts: Sequence[Node], element: DataType) -> Node:
 
 
 def map_of(keys: Sequence[Node], values: Sequence[Node], data_type: MapType) -> Node:
-    """A map; a key that is NULL or there twice raises."""
+    """A map; raises for a NULL key or a duplicate key."""
     count = len(keys)
     arrays = (array_of(keys, data_type.key_type), array_of(values, data_type.value_type))
     return call("map", arrays, data_type, "MAP({0}, {1})", fails=count > 0)
 
 
 def struct_of(parts: Sequence[Node], data_type: StructType) -> Node:
-    """A struct of these members."""
+    """A struct with these fields."""
     members = (
         f"{escaped(quote_identifier(each.name))} := {{{place}}}"
         for place, each in enumerate(data_type.fields)
@@ -76,7 +76,7 @@ def struct_of(parts: Sequence[Node], data_type: StructType) -> Node:
 
 
 def with_members(struct: Node, given: Sequence[Field | None], target: StructType, convert: Convert) -> Node:
-    """A struct made of the given members of another, NULL for None; NULL stays NULL."""
+    """A struct with the given fields of another struct, NULL for None; NULL stays NULL."""
     is_made = isinstance(struct, Call) and struct.name == _STRUCT
     parts = [
         Constant(None, field.type) if each is None else convert(_part(struct, each), field.type)
@@ -110,7 +110,7 @@ def with_entries(entries: Node, target: MapType, convert: Convert) -> Node:
 
 
 def _part(struct: Node, field: Field) -> Node:
-    """A member of a struct, all of which are computed in any case."""
+    """A field of a struct whose fields are all computed in any case."""
     if isinstance(struct, Call) and struct.name == _STRUCT:
         assert isinstance(struct.type, StructType)
         return struct.operands[struct.type.names.index(field.name)]
@@ -118,7 +118,7 @@ def _part(struct: Node, field: Field) -> Node:
 
 
 def _variable(data_type: DataType) -> str:
-    """A name that no variable around has, since these are of types that this one is inside."""
+    """A variable name that no enclosing lambda uses, because those have outer types."""
     return f"e{_depth(data_type)}"
 
 

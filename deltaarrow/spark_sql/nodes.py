@@ -1,7 +1,7 @@
-"""The typed tree of a SQL expression: what it reads, what it computes, which Delta type comes out.
+"""The typed tree of a SQL expression: its columns, its operations and its Delta type.
 
-Every implicit cast of Spark is a node here, so a node's SQL depends on nothing but its operands. A `Call`
-carries its SQL as a format string over them: text of the expression itself is only ever in a `Constant` or
+Every implicit cast of Spark is a node here, so a node's SQL depends only on its operands. A `Call`
+carries its SQL as a format string over them. Text of the user's expression occurs only in a `Constant` or
 a `ColumnRef`, which are quoted when rendered.
 """
 
@@ -41,10 +41,10 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value written in the text: a Python value of the type, None for NULL.
+    """A literal value: a Python value of the type, None for NULL.
 
-    `folded` says that a cast was made of it already: to Spark only a literal itself has no more digits than
-    it shows.
+    `folded` says that a cast was applied already. Spark takes the digits of a literal for its precision only
+    if it was not cast.
     """
 
     value: object
@@ -57,7 +57,7 @@ class Constant:
 class Call:
     """A function or an operator over its operands, as a format string of DuckDB SQL.
 
-    `can_fail` says whether some row may make it raise, so that it is evaluated only where Spark does.
+    `can_fail` says whether some row may make it raise; then it is evaluated only where Spark evaluates it.
     """
 
     name: str
@@ -74,41 +74,41 @@ _NOT_DETERMINISTIC = frozenset({"current_date", "current_timestamp", "localtimes
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A SQL expression that is understood: its text, its tree and what follows from them."""
+    """A parsed SQL expression: its text and its tree."""
 
     text: str
     root: Node
 
     @property
     def type(self) -> DataType:
-        """The Delta type of its values, by the rules of Spark."""
+        """The Delta type of the values, by Spark's rules."""
         return self.root.type
 
     @property
     def columns(self) -> tuple[Path, ...]:
-        """The columns that it reads, in the order of their first appearance."""
+        """The columns that the expression reads, in order of first appearance."""
         return tuple(dict.fromkeys(node.path for node in walk(self.root) if isinstance(node, ColumnRef)))
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether the same row has the same value at any time."""
+        """Whether the same row always gives the same value."""
         return not any(isinstance(node, Call) and node.name in _NOT_DETERMINISTIC for node in walk(self.root))
 
 
 def call(
     name: str, operands: tuple[Node, ...], data_type: DataType, sql: str, *, fails: bool = False
 ) -> Call:
-    """A `Call`, which can fail if it says so itself or if an operand can."""
+    """A `Call` that can fail if `fails` is set or if an operand can fail."""
     return Call(name, operands, data_type, sql, fails or any(each.can_fail for each in operands))
 
 
 def escaped(sql: str) -> str:
-    """SQL as a part of that of a `Call`, a format string."""
+    """SQL escaped for use inside the format string of a `Call`."""
     return sql.replace("{", "{{").replace("}", "}}")
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, in the order of the text."""
+    """The node and all nodes below it, in text order."""
     yield node
     if isinstance(node, Call):
         for operand in node.operands:
@@ -116,7 +116,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def valued(node: Node) -> Iterator[ColumnRef]:
-    """The columns below a node of which more is read than whether they are NULL."""
+    """The columns below a node of which the values are read, not only whether they are NULL."""
     if isinstance(node, ColumnRef):
         yield node
     elif isinstance(node, Call) and not (node.name == "is null" and isinstance(node.operands[0], ColumnRef)):
@@ -125,5 +125,5 @@ def valued(node: Node) -> Iterator[ColumnRef]:
 
 
 def refused(what: str) -> UnsupportedFeatureError:
-    """The error of an expression that holds what is not on the list."""
+    """The error for an expression that uses something that is not on the list."""
     return UnsupportedFeatureError(f"{what} is not supported in a SQL expression", feature=what)

@@ -58,7 +58,7 @@ def _round(operand: Node, places: Node | None = None) -> Node:
     if digits is None:
         if wanted:
             raise refused(f"round of {type_name(operand.type)} to {wanted} places")
-        # Spark has no negative zero here; a sum has none either.
+        # Spark has no negative zero here; adding 0 removes it.
         return call("round", (operand,), operand.type, "(round({0}) + 0)")
     scale = min(digits[1], wanted)
     result = decimal_type(digits[0] - digits[1] + 1 + scale, scale)

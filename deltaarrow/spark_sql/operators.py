@@ -1,7 +1,7 @@
-"""Arithmetic, comparison and logic: the operators of expressions.
+"""Operators of expressions: arithmetic, comparison and logic.
 
-Numbers overflow with an error, and so does a division by zero, as in Spark's ANSI mode. What DuckDB would
-compute otherwise than Spark (the sign of zero, NaN, decimals of a quotient) is spelled out in the SQL.
+Overflow and division by zero raise, as in Spark's ANSI mode. Where DuckDB would compute something else than
+Spark (the sign of zero, NaN, decimal quotients), the SQL spells out Spark's result.
 """
 
 from deltaarrow.errors import UnsupportedFeatureError
@@ -55,7 +55,7 @@ def add(left: Node, right: Node, sign: str) -> Node:
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     if sign == "*":
         result = decimal_type(p1 + p2 + 1, s1 + s2)
-        # DuckDB computes the product of short decimals in 64 bits, however long it may be.
+        # DuckDB computes the product of short decimals in 64 bits, whatever the result needs.
         is_short = max(p1, p2) <= _SHORT_DECIMAL < p1 + p2
         factor = f"CAST({{0}} AS DECIMAL({_SHORT_DECIMAL + 1},{s1}))" if is_short else "{0}"
         sql = _in_turn(right, f"CAST({factor} * {{1}} AS {_sql(result)})")
@@ -67,7 +67,7 @@ def add(left: Node, right: Node, sign: str) -> Node:
 
 
 def divide(left: Node, right: Node) -> Node:
-    """The quotient: a decimal of decimals, a double of everything else."""
+    """The quotient: a decimal for two decimals, otherwise a double."""
     left, right = _numbers(left, right)
     if decimal_of(left.type) is None:
         left, right = cast(left, DOUBLE), cast(right, DOUBLE)
@@ -76,7 +76,7 @@ def divide(left: Node, right: Node) -> Node:
     scale = max(_MIN_DIVISION_SCALE, s1 + p2 + 1)
     precision = p1 - s1 + s2 + scale
     result = decimal_type(precision, scale)
-    # Spark rounds to 38 digits first; so few are never rounded twice to something else.
+    # Spark rounds to 38 digits first; with so few digits, rounding twice gives the same result.
     if precision + p2 > 38 or p1 + s1 > 38 or p2 + s2 > 38:
         raise refused(f"{type_name(left.type)} / {type_name(right.type)}")
     dividend = f"{_unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
@@ -89,7 +89,7 @@ def divide(left: Node, right: Node) -> Node:
 
 
 def divide_whole(left: Node, right: Node) -> Node:
-    """``div``: the quotient of integral numbers without what is behind the point, a long."""
+    """``div``: the whole part of the quotient of two integral numbers, a long."""
     for node in (left, right):
         if node.type not in INTEGRAL:
             raise refused(f"div of {type_name(node.type)}")
@@ -98,7 +98,7 @@ def divide_whole(left: Node, right: Node) -> Node:
 
 
 def remainder(left: Node, right: Node) -> Node:
-    """``%``: what is left, with the sign of the dividend."""
+    """``%``: the remainder, with the sign of the dividend."""
     left, right = _numbers(left, right)
     if decimal_of(left.type) is not None:
         (p1, s1), (p2, s2) = _digits(left), _digits(right)
@@ -107,13 +107,13 @@ def remainder(left: Node, right: Node) -> Node:
         common = decimal_type(max(p1 - s1, p2 - s2) + scale, scale)
         sql = f"CAST(CAST({{0}} AS {_sql(common)}) % CAST({{1}} AS {_sql(common)}) AS {_sql(result)})"
         return call("%", (left, right), result, _guarded(sql), fails=True)
-    # DuckDB takes the least integer % -1 for an overflow.
+    # DuckDB reports an overflow for the least integer % -1.
     sql = "CASE WHEN {1} = -1 THEN {0} - {0} ELSE {0} % {1} END" if left.type in INTEGRAL else "{0} % {1}"
     return call("%", (left, right), left.type, _guarded(sql), fails=True)
 
 
 def negative(operand: Node) -> Node:
-    """The number with the other sign."""
+    """The number with the opposite sign."""
     if (
         isinstance(operand, Constant)
         and not isinstance(operand.value, str | bool)
@@ -126,11 +126,11 @@ def negative(operand: Node) -> Node:
 
 
 def compare(left: Node, right: Node, operator: str) -> Node:
-    """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by its bytes."""
+    """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by bytes."""
     left, right = _comparable(left, right)
     sql = f"({{0}} {operator} {{1}})"
     if _is_fixed(left) or _is_fixed(right):
-        # DuckDB takes i + 1 > 0 for i > -1, which does not overflow: first of all the operand is computed.
+        # DuckDB rewrites i + 1 > 0 to i > -1, which cannot overflow, so the operand is computed first.
         if "DISTINCT" in operator and any(each.can_fail and not _is_fixed(each) for each in (left, right)):
             return _compare_with_known(left, right, operator)
         nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
@@ -141,7 +141,7 @@ def compare(left: Node, right: Node, operator: str) -> Node:
 
 
 def _compare_with_known(left: Node, right: Node, operator: str) -> Node:
-    """``<=>`` of a value whose computation may fail with a constant that is not NULL."""
+    """``<=>`` of a value that may fail with a constant that is not NULL."""
     if not any(isinstance(each, Constant) and each.value is not None for each in (left, right)):
         raise refused("<=> of a constant and a value whose computation may fail")
     place, is_equal = int(isinstance(left, Constant)), "NOT" in operator
@@ -151,11 +151,11 @@ def _compare_with_known(left: Node, right: Node, operator: str) -> Node:
 
 
 def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
-    """``IN``: whether the operand equals one of the values; NULL where that hangs on a NULL."""
+    """``IN``: whether the operand equals one of the values; NULL if that depends on a NULL."""
     nodes, common = same_type((operand, *values))
     _ensure_comparable(common)
     if any(node.can_fail for node in nodes[1:]):
-        # Spark stops at the first that is equal.
+        # Spark stops at the first equal value.
         raise refused("IN a list of values whose computation may fail")
     places = ", ".join(f"{{{place}}}" for place in range(1, len(nodes)))
     sql = f"{{0}} IN ({places})"
@@ -189,7 +189,7 @@ def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str
     places = [f"{{{place}}}" for place in range(len(nodes))]
     sql = "(" + f" {word} ".join(places) + ")"
     if any(node.can_fail for node in nodes):
-        # DuckDB evaluates all operands of AND and OR, or none beside a constant, but a branch on its rows.
+        # DuckDB may evaluate all operands of AND and OR, but a CASE branch only on its rows.
         last = max(1, *(place for place, node in enumerate(nodes) if node.can_fail))
         branches = " ".join(f"WHEN {decides.format(place)} THEN {outcome}" for place in places[:last])
         sql = f"CASE {branches} ELSE {sql} END"
@@ -203,7 +203,7 @@ def _condition(node: Node) -> Node:
 
 
 def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
-    """Two operands of arithmetic: both decimal, each of its own digits, or both of one other type."""
+    """Two operands of arithmetic: both decimal with their own digits, or both of one other type."""
     for node in (left, right):
         if not is_numeric(node.type) and node.type not in (STRING, VOID):
             raise refused(f"arithmetic of {type_name(node.type)}")
@@ -220,7 +220,7 @@ def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
 
 
 def _as_decimal(node: Node) -> Node:
-    """An integral operand beside a decimal; a literal has no more digits than it shows."""
+    """An integral operand as a decimal; a literal has only the digits that it shows."""
     if decimal_of(node.type) is not None:
         return node
     if isinstance(node, Constant) and isinstance(node.value, int) and not node.folded:
@@ -255,12 +255,12 @@ def _is_fixed(node: Node) -> bool:
 
 
 def _in_turn(right: Node, sql: str) -> str:
-    """Where the left operand is NULL, Spark does not evaluate the right one."""
+    """Evaluate the right operand only if the left one is not NULL, as Spark does."""
     return f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END" if right.can_fail else sql
 
 
 def _guarded(sql: str) -> str:
-    """Spark evaluates the divisor first, and the dividend only if that is not NULL."""
+    """Evaluate the divisor first, and the dividend only if the divisor is not NULL, as Spark does."""
     zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_DIVISION_BY_ZERO}"
     return f"CASE WHEN {{1}} IS NULL THEN NULL {zero} ELSE {sql} END"
 

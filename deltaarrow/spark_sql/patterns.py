@@ -1,8 +1,8 @@
-"""Patterns of ``LIKE`` and ``RLIKE``: those that mean in DuckDB what they mean to Spark.
+"""Patterns of ``LIKE`` and ``RLIKE`` that mean the same in DuckDB and in Spark.
 
-A regular expression is one of Java to Spark and one of RE2 to DuckDB. What both read alike passes, and what
-differs in a known way is rewritten: the ends of lines that ``.`` does not match and that ``$`` may precede.
-Anything else (look-around, back references, possessive quantifiers, flags, Unicode classes) is refused.
+Spark reads a regular expression as Java's, DuckDB as RE2's. Notation that both read alike passes, and known
+differences are rewritten: the line ends that ``.`` does not match and that may follow ``$``.
+Everything else (look-around, back references, possessive quantifiers, flags, Unicode classes) is refused.
 """
 
 import re
@@ -33,14 +33,14 @@ _LINE_ENDS = "\\n\\r\\x{85}\\x{2028}\\x{2029}"
 
 
 def like_pattern(text: str) -> str:
-    """The pattern of a ``LIKE``, checked: a backslash escapes a wildcard or itself."""
+    """Check the pattern of a ``LIKE``: a backslash may only escape a wildcard or itself."""
     if "".join(_LIKE_TOKEN.findall(text)) != text:
         raise refused(f"the LIKE pattern {text!r}")
     return text
 
 
 def like_prefix(pattern: str) -> tuple[str, bool, bool]:
-    r"""The text before the first wildcard of a pattern; whether that is all; and all but a last ``%``.
+    r"""The text before the first wildcard; whether it is the whole pattern; whether only ``%`` follows.
 
     >>> like_prefix(r"50\%\_%"), like_prefix("ab"), like_prefix("a_b")
     (('50%_', False, True), ('ab', True, False), ('a', False, False))
@@ -55,12 +55,12 @@ def like_prefix(pattern: str) -> tuple[str, bool, bool]:
 
 
 def is_plain_separator(text: str) -> bool:
-    """Whether a regular expression stands for just its own characters."""
+    """Whether a regular expression matches just its own characters."""
     return bool(text) and not re.search(r"[\\\[\](){}*+?|^$.]", text)
 
 
 def regular_expression(text: str) -> str:
-    r"""What RE2 finds wherever Java finds `text`.
+    r"""The RE2 expression that matches what `text` matches in Java.
 
     >>> print(regular_expression("^[a-z]+.b"))
     ^[a-z]+[^\n\r\x{85}\x{2028}\x{2029}]b

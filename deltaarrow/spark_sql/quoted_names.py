@@ -1,9 +1,9 @@
-"""Texts in double quotes where a user means a column.
+"""Detection of double-quoted texts where a user means a column.
 
-To Spark SQL ``"Status"`` is a text; to standard SQL, and so to ``deltalake``, the column ``Status``. A
-comparison that has such a text and no column has one value for all rows of a table, so a condition moved
-over from there would choose all rows or none. Expressions that tables store are Spark's already, and are not
-checked.
+In Spark SQL ``"Status"`` is a text; in standard SQL, and so in ``deltalake``, it is the column ``Status``. A
+comparison with such a text and no column has one value for all rows of a table, so a condition moved over
+from ``deltalake`` would choose all rows or none. Expressions that tables store are Spark's already and are
+not checked.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,16 +20,16 @@ __all__ = ["ensure_columns_unquoted"]
 
 
 def ensure_columns_unquoted(text: str, tables: Iterable[StructType]) -> None:
-    """Refuse a condition or a value in which a text in double quotes stands for a column.
+    """Refuse a condition or a value in which a double-quoted text stands for a column.
 
     Args:
-        text: what a user says in Spark SQL of the rows of some tables.
-        tables: the schemas of these.
+        text: the user's Spark SQL over the rows of some tables.
+        tables: the schemas of these tables.
 
     Raises:
-        InvalidPredicateError: a comparison, or the whole value, has no column, and a text in double quotes
-            that is the name of one.
-        UnsupportedFeatureError: the text has double quotes and is not read here.
+        InvalidPredicateError: a comparison, or the whole value, has no column but a double-quoted text with
+            the name of one.
+        UnsupportedFeatureError: the text has double quotes and cannot be parsed.
 
     >>> from deltaarrow.schema import Field
     >>> orders = StructType([Field("Status", "string"), Field("price", "long")])
@@ -46,13 +46,13 @@ def ensure_columns_unquoted(text: str, tables: Iterable[StructType]) -> None:
             if (field := next(filter(None, (each.find(name) for each in schemas)), None)) is not None:
                 column = f"`{field.name.replace('`', '``')}`"
                 raise InvalidPredicateError(
-                    f'in {text!r}, "{name}" is a text to Spark SQL, and not the column:'
+                    f'in {text!r}, "{name}" is a text to Spark SQL, not the column:'
                     f" write {column} in backticks for the column, or '{name}' in single quotes for the text"
                 )
 
 
 def _comparisons(tree: "exp.Expr") -> Iterator[Sequence["exp.Expr"]]:
-    """The parts of each comparison; what AND, OR and NOT are over is one, whatever it is."""
+    """The parts of each comparison, below any AND, OR and NOT."""
     from sqlglot import exp
 
     below = [tree]

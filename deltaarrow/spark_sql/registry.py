@@ -1,4 +1,4 @@
-"""The one list of the functions that SQL expressions may call, and its rendering for the documentation."""
+"""The list of functions that SQL expressions may call, and its rendering for the documentation."""
 
 from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variant_functions
 from deltaarrow.spark_sql.casts import cast_pairs
@@ -16,7 +16,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
         *variant_functions.FUNCTIONS,
     ),
 }
-"""The functions by chapter of the reference page."""
+"""The functions by section of the reference page."""
 
 OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
@@ -32,7 +32,7 @@ _BY_NAME = {
 
 
 def find_function(name: str) -> Function | None:
-    """The function of that name, in whatever case; None if it is not on the list."""
+    """The function of that name, in any case; None if it is not on the list."""
     return _BY_NAME.get(name.lower())
 
 

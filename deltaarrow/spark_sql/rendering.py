@@ -1,4 +1,4 @@
-"""The SQL of an expression for DuckDB: columns by given names, values quoted, nothing else from outside."""
+"""DuckDB SQL of an expression: columns under given names, quoted values, and no other user text."""
 
 import datetime
 from collections.abc import Mapping
@@ -21,23 +21,23 @@ def to_sandbox_sql(
 ) -> str:
     """DuckDB SQL that computes the expression over one relation.
 
+    Timestamps, with and without a zone, must be DuckDB's TIMESTAMP in UTC in the relation.
+
     Args:
-        expression: what `parse_expression` has understood.
+        expression: from `parse_expression`.
         names: the column of the relation for each path; by default the names joined with dots.
-        now_ms: what ``current_timestamp()`` is, in milliseconds since 1970; needed where the expression
+        now_ms: the value of ``current_timestamp()``, in milliseconds since 1970; required if the expression
             is not deterministic.
 
-    Timestamps, with and without a zone, are to be there as DuckDB's TIMESTAMP in UTC.
-
     Raises:
-        UnsupportedFeatureError: the expression is too long once spelled out.
+        UnsupportedFeatureError: the SQL of the expression becomes too long.
     """
     given = names or {path: ".".join(path) for path in expression.columns}
     return to_sql(expression, {path: quote_identifier(name) for path, name in given.items()}, now_ms=now_ms)
 
 
 def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int | None = None) -> str:
-    """Like `to_sandbox_sql`, with SQL in the place of each column, of the type that it has there."""
+    """Like `to_sandbox_sql`, but with the SQL of each column, in the type that it has there."""
     time = "NULL"
     if now_ms is not None:
         time = f"make_timestamp({now_ms * 1000})"
@@ -47,7 +47,7 @@ def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int |
 
 
 def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
-    """The SQL of a node, given that of columns and of the time."""
+    """The SQL of a node, given the SQL of its columns and of the current time."""
     if isinstance(node, ColumnRef):
         return columns[node.path]
     if isinstance(node, Constant):

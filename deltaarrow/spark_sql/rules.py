@@ -1,8 +1,8 @@
-"""What a table asks of its rows: constraints, generated columns and defaults, honoured as Spark does.
+"""Rules of a table for its rows: constraints, generated columns and defaults, applied as Spark does.
 
-A condition that is NULL is broken like one that is FALSE. A column that is not given has its default, or is
-computed if it is a generated one; a generated column that is given has to equal its expression, NULL being
-equal to NULL. A NULL that is given is a value like any other.
+A constraint that is NULL is violated, like one that is FALSE. A missing column gets its default, or is
+computed if it is generated. A generated column in the data must equal its expression; NULL equals NULL. A
+NULL in the data is a value like any other.
 """
 
 import itertools
@@ -36,12 +36,12 @@ __all__ = [
 
 _ROWS_AT_ONCE = 1 << 19
 _BYTES_AT_ONCE = 1 << 26
-"""A query takes some milliseconds however few rows it has."""
+"""Bytes of rows per query: a query takes some milliseconds however few rows it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition that every row has to meet, under its name."""
+    """A named condition that every row must meet."""
 
     name: str
     expression: Expression
@@ -53,7 +53,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedColumn:
-    """A top-level column and the expression that its values are computed by, of the column's type."""
+    """A top-level column and the expression that computes its values, of the column's type."""
 
     name: str
     type: DataType
@@ -64,20 +64,20 @@ class GeneratedColumn:
             raise refused(f"the generated column {self.name!r} that depends on the time of day")
 
     def values(self) -> Expression:
-        """The expression as values of the column's type."""
+        """The expression, cast to the column's type."""
         return Expression(self.expression.text, cast(self.expression.root, self.type))
 
     def verified(self) -> Constraint:
-        """The constraint on rows that come with values of the column."""
+        """The constraint for rows that already have values in the column."""
         equal = compare(ColumnRef((self.name,), self.type), self.values().root, "IS NOT DISTINCT FROM")
         return Constraint("Generated Column", Expression(f"{self.name} <=> {self.expression.text}", equal))
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultColumn:
-    """A top-level column and the text of the value that it has in rows which do not give it.
+    """A top-level column and the text of its default value.
 
-    The text is read when the value is needed: where all rows give the column it does not matter.
+    The text is parsed only when the value is needed: if all rows have the column, it does not matter.
     """
 
     name: str
@@ -88,9 +88,10 @@ class DefaultColumn:
         """The default as a value of the column's type, an Arrow scalar.
 
         Raises:
-            UnsupportedFeatureError: it is not understood, or not of a type that Spark stores in the column.
-            SchemaMismatchError: it reads a column.
-            ConstraintViolationError: it does not fit the column.
+            UnsupportedFeatureError: the default is not understood, or has a type that Spark does not store in
+                the column.
+            SchemaMismatchError: the default reads a column.
+            ConstraintViolationError: the default does not fit the column.
         """
         found = parse_expression(self.text, StructType(()))
         if not self._takes(found.type):
@@ -113,14 +114,14 @@ class DefaultColumn:
 
 
 def _is_mere_null(text: str, data_type: DataType) -> bool:
-    """Whether a default says of a type, of which no other values are computed here, what holds without it."""
+    """Whether a default is a plain NULL of a type whose other values are not computed here."""
     is_computed = isinstance(data_type, PrimitiveType) and data_type.type != "variant"
     return not is_computed and text.strip().upper() == "NULL"
 
 
 @dataclass(frozen=True)
 class TableRules:
-    """The constraints, the lengths of texts, the generated columns and the defaults of one table.
+    """The constraints, text length limits, generated columns and defaults of one table.
 
     Picklable and cheap to keep: constraints and generation expressions are parsed once, when the rules are
     made.
@@ -140,17 +141,17 @@ class TableRules:
         generated: Mapping[str, str],
         defaults: Mapping[str, str] | None = None,
     ) -> "TableRules":
-        """The rules that a table's metadata holds as text.
+        """Parse the rules that a table's metadata stores as text.
 
         Args:
             schema: the logical schema.
-            constraints: the text of each CHECK constraint or invariant by its name.
-            generated: the generation expression of each generated column by its name.
-            defaults: the default of each column that has one by its name; not read yet.
+            constraints: the text of each CHECK constraint or invariant, by name.
+            generated: the generation expression of each generated column, by name.
+            defaults: the default of each column that has one, by name; not parsed yet.
 
         Raises:
-            UnsupportedFeatureError: an expression holds what is not supported.
-            SchemaMismatchError: an expression names a column that is not there.
+            UnsupportedFeatureError: an expression uses something unsupported.
+            SchemaMismatchError: an expression names a column that does not exist.
         """
         return cls(
             schema,
@@ -167,26 +168,26 @@ class TableRules:
         )
 
     def __bool__(self) -> bool:
-        """Whether the table has any of them."""
+        """Whether the table has any rules."""
         return bool(self.constraints or self.generated or self.defaults or self.text_limits)
 
     @property
     def filled(self) -> frozenset[str]:
-        """The columns that rows need not give."""
+        """The columns that rows need not have."""
         return frozenset([each.name for each in self.generated] + [each.name for each in self.defaults])
 
     def apply(
         self, stream: Iterable[pa.RecordBatch], *, clock: Clock = system_clock
     ) -> Iterator[pa.RecordBatch]:
-        """The batches with the columns that they lack, in the order of the schema.
+        """Complete the batches with the columns that they lack, in schema order, and check them.
 
-        All of one schema. Small batches are held back until one query computes all of them; a second query
-        follows only if a constraint reads a column that the first has computed. To all rows it is the same
-        time.
+        All batches have one schema. Small batches are collected so that one query computes several; a second
+        query follows only if a constraint reads a column that the first one computed. The current time is the
+        same for all rows.
 
         Raises:
-            ConstraintViolationError: a row breaks a constraint, has a text that is too long, or another value
-                in a generated column than its expression, or a value cannot be computed.
+            ConstraintViolationError: a row breaks a constraint, has a text that is too long, or has a value
+                in a generated column that differs from its expression; or a value cannot be computed.
             UnsupportedFeatureError: a default that is needed is not understood.
         """
         if not self:
@@ -241,15 +242,17 @@ class TableRules:
         names = [name for name in self.schema.names if name in arrays]
         if len(names) != len(arrays):
             unknown = next(name for name in arrays if name not in names)
-            raise SchemaMismatchError(f"no column {unknown!r} in the table")
+            raise SchemaMismatchError(
+                f"no column {unknown!r} in the table; leave it out of the data, or add it to the schema"
+            )
         return pa.RecordBatch.from_arrays([arrays[name] for name in names], names=names)
 
 
 def check_rows(constraints: Sequence[Constraint], batch: pa.RecordBatch) -> None:
     """Raise `ConstraintViolationError` if a row of `batch` breaks one of the constraints.
 
-    The message names the constraint, its expression, and the values in the first such row of the columns
-    that the expression reads.
+    The message names the constraint, its expression, and the columns that it reads with their values in the
+    first such row.
 
     >>> from deltaarrow.schema import Schema
     >>> batch = pa.record_batch({"id": pa.array([1, -2])})
@@ -265,7 +268,7 @@ def check_rows(constraints: Sequence[Constraint], batch: pa.RecordBatch) -> None
 
 
 def count_broken(constraint: Constraint, batches: Iterable[pa.RecordBatch]) -> int:
-    """How many rows of the batches, which are of one schema, break the constraint."""
+    """Count the rows that break the constraint; the batches have one schema."""
     broken = 0
     for group in _groups(batches):
         (met,) = compute([constraint.expression], group, names=[constraint.name]).columns
@@ -274,11 +277,10 @@ def count_broken(constraint: Constraint, batches: Iterable[pa.RecordBatch]) -> i
 
 
 def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
-    """The values of a generated column: computed, or those of `batch` once they are found to be right.
+    """The values of a generated column: computed, or taken from `batch` after a check.
 
     Raises:
-        ConstraintViolationError: a value that is given is not that of the expression, or one cannot be
-            computed.
+        ConstraintViolationError: a given value differs from the expression, or a value cannot be computed.
     """
     if column.name in batch.schema.names:
         check_rows([column.verified()], batch)
@@ -287,7 +289,7 @@ def generate(column: GeneratedColumn, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _groups(stream: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """The batches, as many together as are worth a query."""
+    """Group the batches so that each group is worth a query."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in stream:

@@ -1,8 +1,8 @@
-"""Where the names in an expression lead: to the columns of one table, or of several under their aliases.
+"""Resolution of names in expressions: columns of one table, or of several tables under their aliases.
 
-An expression that a table stores sees that table alone. In a MERGE there are two, and a name is looked for
-as Spark does: behind the alias of a table first, then as a column of whichever table has it, which must not
-be both.
+An expression that a table stores sees only that table. A MERGE has two tables, and names resolve as in Spark:
+first as the alias of a table followed by its column, then as a column of whichever table has it; a name that
+both tables have is an error.
 """
 
 import difflib
@@ -19,16 +19,16 @@ __all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
 _MOST_NAMES = 30
 
 Fields: TypeAlias = tuple[Field, ...]
-"""A column, and the members of structs on the way down to the last of them."""
+"""A column, and the fields of structs on the path to the innermost one."""
 
 
 class Scope(Protocol):
-    """Finds columns by the names that lead to them."""
+    """Resolves names to columns."""
 
     def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
-        """Return the path of a column, spelled as the schema spells it, and the fields that lead to it.
+        """Return the path of a column, spelled as in the schema, and the fields along it.
 
-        Raises `SchemaMismatchError` where the names lead nowhere, or to more than one column.
+        Raises `SchemaMismatchError` if the names match no column, or several.
         """
         ...
 
@@ -49,7 +49,7 @@ class TableScope:
 
 @dataclass(frozen=True)
 class AliasScope:
-    """The columns of several tables by their aliases, with which paths begin.
+    """The columns of several tables; paths begin with the table's alias.
 
     >>> from deltaarrow.schema import Schema
     >>> scope = AliasScope({"t": Schema([Field("id", "long")]), "s": Schema([Field("new", "long")])})
@@ -74,7 +74,7 @@ class AliasScope:
         written = ".".join(names)
         if len(candidates) > 1:
             aliases = " and ".join(path[0] for path, _ in candidates)
-            raise SchemaMismatchError(f"{written!r} is a column of {aliases}: say which is meant")
+            raise SchemaMismatchError(f"{written!r} is a column of {aliases}: write the alias before it")
         if not candidates:
             known = [name for schema in self.tables.values() for name in schema.names]
             raise SchemaMismatchError(_no_column(written, known, " or ".join(self.tables)))
@@ -82,7 +82,7 @@ class AliasScope:
 
 
 def _no_column(name: str, known: Sequence[str], where: str) -> str:
-    """What is said of a name that is no column's: which names are close to it, and all there are."""
+    """The message for an unknown column: similar names, and all names there are."""
     spelled = {each.lower(): each for each in known}
     close = [f"`{spelled[each]}`" for each in difflib.get_close_matches(name.lower(), spelled)]
     meant = f"; did you mean {' or '.join(close)}?" if close else ";"

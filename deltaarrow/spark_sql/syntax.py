@@ -1,9 +1,9 @@
-r"""Text of a SQL expression to sqlglot's tree, with the lexical rules of Spark and nothing beyond them.
+r"""Parsing of SQL text to sqlglot's tree, by Spark's lexical rules.
 
-sqlglot only parses here: every call of a function stays a name with arguments. String literals are read
-again by Spark's own rules (``\n``, ``\u00e9``, ``\101``, ``\%``, doubled quotes), and outside quotes a text
-is plain ASCII without comments. Where sqlglot binds operators in another order than Spark does, the text is
-refused until it has parentheses.
+sqlglot only parses: every function call stays a name with arguments. String literals are read again by
+Spark's own rules (``\n``, ``\u00e9``, ``\101``, ``\%``, doubled quotes), and text outside quotes must be
+plain ASCII without comments. Where sqlglot binds operators in another order than Spark, the text is refused
+until it has parentheses.
 """
 
 import functools
@@ -52,11 +52,11 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
 
     Args:
         text: the expression.
-        is_stored: whether it may be a stranger's, as what tables store: then its length is limited, and it
-            has no comments.
+        is_stored: whether the text comes from a table and so may be hostile; its length is then limited, and
+            comments are refused.
 
     Raises:
-        UnsupportedFeatureError: the text is not one expression of the part of Spark SQL that is read here.
+        UnsupportedFeatureError: the text is not one expression of the supported part of Spark SQL.
     """
     with gc_paused():
         from sqlglot.errors import SqlglotError
@@ -130,7 +130,7 @@ def _marked(node: Any) -> Any:
 
 
 def _checked(token: Any, text: str) -> Any:
-    """The token, a string literal with the text that Spark reads in it."""
+    """The token; a string literal gets the text that Spark reads in it."""
     raw, kind = text[token.start : token.end + 1], token.token_type.name
     if kind == "STRING":
         token.text = _unescaped(raw)
@@ -154,7 +154,7 @@ def _unescaped(raw: str) -> str:
     if found is None:
         raise refused(f"the literal {raw}")
     quote = raw[0]
-    # A doubled quote cannot begin inside an escape: those are matched first, from the left.
+    # A doubled quote cannot begin inside an escape: escapes are matched first, from the left.
     pieces = re.split(r"(\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.))", found[1], flags=re.DOTALL)
     return "".join(
         _unescaped_one(piece) if place % 2 else piece.replace(quote * 2, quote)
@@ -175,7 +175,7 @@ def _unescaped_one(escape: str) -> str:
 
 
 def _unparsed(text: str, error: "SqlglotError") -> str:
-    """What is wrong with a text, at which character, and the line with a caret below that."""
+    """The error message: what is wrong, at which character, and the line with a caret below it."""
     found = getattr(error, "errors", None)
     if not found or not found[0].get("line"):
         quotes = [quote for quote in "'\"`" if text.count(quote) % 2]
@@ -197,7 +197,7 @@ def _unparsed(text: str, error: "SqlglotError") -> str:
 
 
 def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
-    """Between tokens are blanks alone: no character that one lexer skips and another reads."""
+    """Allow only blanks between tokens: no character that one lexer skips and another reads."""
     if is_stored and len(tokens) > _MAX_TOKENS:
         raise refused(f"a text of {len(tokens)} words")
     place = depth = 0
@@ -219,15 +219,15 @@ def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
 
 
 def _beside(text: str, is_stored: bool) -> str:
-    """What stands between words beside blanks and, in what users write themselves, comments."""
+    """The text between tokens without blanks and, in users' texts, without comments."""
     return (text if is_stored else _COMMENT.sub(" ", text)).strip(" \t\r\n")
 
 
 def _ensure_same_precedence(tree: "exp.Expr") -> None:
-    """Raise where Spark would put the operators of a text together in another way than sqlglot has.
+    """Raise if Spark would group the operators of a text differently than sqlglot did.
 
-    To Spark all comparisons are of one rank, tests such as IS NULL and IN rank below them, and ``||`` is of
-    the rank of ``+``.
+    In Spark all comparisons have one precedence, tests such as IS NULL and IN have a lower one, and ``||``
+    has that of ``+``.
     """
     for node in tree.walk():
         below = {child.key for child in node.iter_expressions()}

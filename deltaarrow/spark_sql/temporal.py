@@ -60,7 +60,7 @@ _MICROSECONDS = {
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _MOST_MONTHS = 12 * 10_000
 _MOST_MICROSECONDS = 366 * 10_000 * _MICROSECONDS["day"]
-"""No two times between the years 1 and 9999 are as far from each other."""
+"""No two times between the years 1 and 9999 are further apart."""
 _TIME_UNITS = {
     **dict.fromkeys(("day", "dd"), "day"),
     **{name: name for name in ("hour", "minute", "second", "millisecond", "microsecond")},
@@ -95,7 +95,7 @@ _SEPARABLE = frozenset({"SSS", "SSSSSS"})
 
 
 def field(name: str, operand: Node) -> Node:
-    """A part of a date or of a timestamp, such as ``year`` or ``hour``, an integer."""
+    """A part of a date or timestamp, such as ``year`` or ``hour``, an integer."""
     if name in _TIME_FIELDS:
         return call(name, (as_timestamp(operand),), INTEGER, f"CAST({_TIME_FIELDS[name]} AS INTEGER)")
     return call(name, (as_date(operand),), INTEGER, f"CAST({_DATE_FIELDS[name]} AS INTEGER)")
@@ -109,7 +109,7 @@ def extracted(unit: str, operand: Node) -> Node:
 
 
 def add_days(operand: Node, days: Node, sign: str = "+") -> Node:
-    """The date some days later, or with ``-`` earlier."""
+    """The date some days later, or earlier for ``-``."""
     later = f"({{0}} {sign} CAST({{1}} AS INTEGER))"
     return _within_years("date_add", operand, days, later)
 
@@ -140,12 +140,12 @@ def _difference(end: Node, start: Node) -> Node:
 
 
 def _units_between(unit: str, start: Node, end: Node) -> Node:
-    """How many whole units lie between two times."""
+    """The number of whole units between two times."""
     nodes, name = (_to_timestamp(start), _to_timestamp(end)), unit.lower()
     if name in _MICROSECONDS:
         sql = f"(epoch_us({{1}}) - epoch_us({{0}})) // {_MICROSECONDS[name]}"
     elif name in _MONTHS:
-        # As Java counts: a last day that is not over is left out, and then days go by their numbers.
+        # As Java counts: an incomplete last day is dropped, then the dates are compared by their fields.
         first, last = "CAST({0} AS DATE)", "CAST({1} AS DATE)"
         begun, ended = "CAST({0} AS TIME)", "CAST({1} AS TIME)"
         cut = f"CASE WHEN {last} > {first} AND {ended} < {begun} THEN -1"
@@ -154,7 +154,7 @@ def _units_between(unit: str, start: Node, end: Node) -> Node:
         places = (f"((year({day}) * 12 + month({day})) * 32 + day({day}))" for day in days)
         sql = f"({' - '.join(places)}) // {32 * _MONTHS[name]}"
     else:
-        raise refused(f"timestampdiff by {unit.upper() or 'what is not the name of a unit'}")
+        raise refused(f"timestampdiff by {unit.upper() or 'something other than a unit name'}")
     return call("timestampdiff", nodes, LONG, f"CAST({sql} AS BIGINT)")
 
 
@@ -170,7 +170,7 @@ def _units_later(unit: str, count: Node, start: Node) -> Node:
         size = _MONTHS[name]
         most, sql = _MOST_MONTHS // size, f"{{1}} + to_months(CAST({{0}} * {size} AS INTEGER))"
     else:
-        raise refused(f"timestampadd by {unit.upper() or 'what is not the name of a unit'}")
+        raise refused(f"timestampadd by {unit.upper() or 'something other than a unit name'}")
     checked = (
         f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL WHEN {{0}} NOT BETWEEN -{most} AND {most} THEN"
         f" {_OUTSIDE} WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} ELSE {_OUTSIDE} END"
@@ -182,7 +182,7 @@ BY_UNIT = {
     **dict.fromkeys(("datediff", "date_diff", "timestampdiff"), _units_between),
     **dict.fromkeys(("dateadd", "date_add", "timestampadd"), _units_later),
 }
-"""What functions with three arguments do whose first one is the name of a unit."""
+"""The functions with three arguments whose first one is a unit name."""
 
 
 def _last_day(operand: Node) -> Node:
@@ -225,7 +225,7 @@ def _date_format(operand: Node, pattern: Node) -> Node:
 
 
 def _strftime(pattern: str) -> str:
-    """DuckDB's format for a Java pattern, as the inside of an SQL literal in a format string."""
+    """DuckDB's format for a Java pattern, escaped for an SQL literal in a format string."""
     parts = []
     place = 0
     before = ""

@@ -1,7 +1,7 @@
-"""How long texts may be that are declared as CHAR(n) or VARCHAR(n), in columns and anywhere inside them.
+"""Length limits of texts declared as CHAR(n) or VARCHAR(n), in columns and anywhere inside them.
 
-To Delta such texts are strings like others. The metadata of the column keeps the type that was declared, of
-a struct, an array or a map the whole of it, as ``struct<code:char(2),names:array<varchar(30)>>``.
+In Delta such texts are plain strings. The column's metadata keeps the declared type; for a struct, an array
+or a map it keeps the whole type, such as ``struct<code:char(2),names:array<varchar(30)>>``.
 """
 
 import itertools
@@ -29,10 +29,9 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class TextLimit:
-    """The most characters that the texts in one place may have, and the type that was declared for them.
+    """The most characters that texts in one place may have, and the type declared for them.
 
-    The place is a path as messages have it: members of structs by name, else ``element``, ``key`` or
-    ``value``.
+    The place is a path as messages show it: struct fields by name, else ``element``, ``key`` or ``value``.
     """
 
     path: tuple[str, ...]
@@ -40,7 +39,7 @@ class TextLimit:
     characters: int
 
     def ensure_kept(self, batch: pa.RecordBatch) -> None:
-        """Raise `ConstraintViolationError` if a text of the batch is longer; NULL and no column are not."""
+        """Raise `ConstraintViolationError` if a text is longer; NULL and a missing column pass."""
         place = batch.schema.get_field_index(self.path[0])
         if place < 0:
             return
@@ -55,7 +54,7 @@ class TextLimit:
             shown = repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
             raise ConstraintViolationError(
                 f"column {'.'.join(self.path)!r} is {self.declared}, and a text in it has {longest}"
-                f" characters: {shown}"
+                f" characters: {shown}; shorten it"
             )
 
 
@@ -63,7 +62,8 @@ def text_limits(schema: StructType) -> tuple[TextLimit, ...]:
     """The limits that the columns of a schema declare.
 
     Raises:
-        UnsupportedFeatureError: a column declares a type that is not understood, or that is not its own.
+        UnsupportedFeatureError: a column declares a type that is not understood, or that differs from its
+            own.
 
     >>> declared = {"__CHAR_VARCHAR_TYPE_STRING": "array<varchar(3)>"}
     >>> schema = StructType([Field("names", ArrayType("string"), metadata=declared)])
@@ -79,7 +79,7 @@ def text_limits(schema: StructType) -> tuple[TextLimit, ...]:
 
 
 def _inside(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
-    """What is at the path in all values that are not NULL, in their order."""
+    """The values at the path inside all values that are not NULL, in order."""
     for step in path:
         if pa.types.is_struct(array.type):
             array = pc.struct_field(array, [array.type.get_field_index(step)])
@@ -92,10 +92,10 @@ def _inside(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
 
 
 class _Declaration:
-    """The text of a declared type, read from left to right along the type that the column has.
+    """The text of a declared type, parsed from left to right alongside the column's type.
 
-    Members of structs go by their places, as in Spark: a member that is renamed keeps its limit under the
-    name that it had, and those that are added have none.
+    Struct fields match by position, as in Spark: a renamed field keeps its limit under the old name, and
+    added fields have none.
     """
 
     def __init__(self, column: str, text: str) -> None:
@@ -110,7 +110,7 @@ class _Declaration:
         return found
 
     def _limits(self, data_type: DataType | None, path: tuple[str, ...]) -> Iterator[TextLimit]:
-        """The limits in a type; `data_type` is what the column has there, None if nothing."""
+        """The limits in a type; `data_type` is the column's type in that place, None if it has none."""
         if limited := self._take(_TEXT):
             if data_type != STRING:
                 raise self._refused()

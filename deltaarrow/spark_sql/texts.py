@@ -1,4 +1,4 @@
-"""Functions over text. They count code points, as Spark does."""
+"""Functions over text; they count code points, as Spark does."""
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
@@ -14,13 +14,13 @@ _CASED = (
     "[\\x00-\\x{{7e}}\\x{{a0}}-\\x{{b4}}\\x{{b6}}-\\x{{de}}\\x{{e0}}-\\x{{fe}}"
     "\\x{{400}}-\\x{{45f}}\\x{{3000}}-\\x{{9fff}}\\x{{ac00}}-\\x{{d7a3}}]*"
 )
-"""Text of these characters has one upper and one lower case, the same for DuckDB and Java."""
+"""Texts of these characters have the same upper and lower case in DuckDB and Java."""
 
 
 def concatenate(*operands: Node) -> Node:
-    """``||`` and ``concat``: NULL if any is; values of other types as the text that a cast gives."""
+    """``||`` and ``concat``: NULL if any operand is; values of other types are cast to text."""
     if any(node.type == BINARY or isinstance(node.type, ArrayType) for node in operands):
-        raise refused("concat of what is not text")
+        raise refused("concat of something other than text")
     nodes = tuple(cast(node, STRING) for node in operands)
     return call("concat", nodes, STRING, "(" + " || ".join(f"{{{i}}}" for i in range(len(nodes))) + ")")
 
@@ -32,7 +32,7 @@ def like(operand: Node, pattern: Node) -> Node:
 
 
 def matches(operand: Node, pattern: Node) -> Node:
-    """``RLIKE`` with a literal pattern: whether it is found anywhere."""
+    """``RLIKE`` with a literal pattern: whether it matches anywhere."""
     text = literal_text(pattern, "a regular expression")
     nodes = (as_text(operand), Constant(regular_expression(text), STRING))
     if not text.endswith("$"):
@@ -83,7 +83,7 @@ def _substring(operand: Node, start: Node, length: Node | None = None) -> Node:
     if len(known) == 2 and known[0] >= 0:
         nodes = (text, Constant(max(known[0], 1), LONG), Constant(max(known[1], 0), LONG))
         return call("substring", nodes, STRING, "substring({0}, {1}, {2})")
-    # The places before the beginning count, as Spark has it: substring('abc', -5, 3) is 'a'.
+    # Positions before the beginning count, as in Spark: substring('abc', -5, 3) is 'a'.
     begin = (
         "CASE WHEN {1} > 0 THEN CAST({1} AS BIGINT) - 1 WHEN {1} < 0 THEN CAST({1} AS BIGINT) + length({0})"
         " ELSE 0 END"

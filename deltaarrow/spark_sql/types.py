@@ -1,4 +1,4 @@
-"""Spark's rules for the types of operands and results (its ANSI type coercion and decimal arithmetic)."""
+"""Spark's rules for types of operands and results: ANSI type coercion and decimal arithmetic."""
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
@@ -61,12 +61,12 @@ _MAX_PRECISION = 38
 
 
 def type_name(data_type: DataType) -> str:
-    """What messages call a type."""
+    """The name of a type in messages."""
     return data_type.type if isinstance(data_type, PrimitiveType) else data_type.to_json()
 
 
 def sql_type(data_type: DataType) -> str:
-    """The DuckDB type that values of a Delta type are computed in; timestamps are without a zone, in UTC."""
+    """The DuckDB type in which values of a Delta type are computed; timestamps have no zone, in UTC."""
     if isinstance(data_type, ArrayType):
         return f"{sql_type(data_type.element_type)}[]"
     if isinstance(data_type, MapType):
@@ -84,31 +84,31 @@ def sql_type(data_type: DataType) -> str:
 
 
 def decimal_of(data_type: DataType) -> tuple[int, int] | None:
-    """Precision and scale of a decimal type, None for every other one."""
+    """Precision and scale of a decimal type, None for other types."""
     return data_type.decimal if isinstance(data_type, PrimitiveType) else None
 
 
 def decimal_type(precision: int, scale: int) -> PrimitiveType:
-    """A decimal type; refused beyond 38 digits, where Spark would give up digits of the result."""
+    """A decimal type; refused beyond 38 digits, where Spark would drop digits of the result."""
     if precision > _MAX_PRECISION:
         raise refused(f"a decimal result of {precision} digits")
     return PrimitiveType(f"decimal({precision},{scale})")
 
 
 def as_decimal(data_type: DataType) -> tuple[int, int] | None:
-    """Precision and scale of the decimals that hold a decimal or an integral type."""
+    """Precision and scale of a decimal that holds every value of a decimal or integral type."""
     if isinstance(data_type, PrimitiveType) and data_type in _INTEGRAL_DIGITS:
         return _INTEGRAL_DIGITS[data_type], 0
     return decimal_of(data_type)
 
 
 def is_numeric(data_type: DataType) -> bool:
-    """Whether arithmetic takes the type as it is."""
+    """Whether the type can be used in arithmetic without a cast."""
     return data_type in _RANK or decimal_of(data_type) is not None
 
 
 def has_same_shape(one: DataType, other: DataType) -> bool:
-    """Whether types are the same but for what may be NULL and what is noted of members."""
+    """Whether two types differ only in nullability and field metadata."""
     if isinstance(one, StructType) and isinstance(other, StructType):
         return one.names == other.names and all(
             has_same_shape(a.type, b.type) for a, b in zip(one.fields, other.fields, strict=True)
@@ -124,8 +124,9 @@ def has_same_shape(one: DataType, other: DataType) -> bool:
 def wider_type(left: DataType, right: DataType) -> DataType:
     """The least common type of two operands.
 
-    A float with an integral or a decimal makes a double; text becomes what it meets: long beside integral
-    numbers, double beside others. Refused where there is none, as between structs of other members.
+    A float with an integral type or a decimal gives a double. Text is cast to the other operand: to long for
+    integral types, to double for other numbers. Refused if there is no common type, as for structs with
+    different fields.
     """
     if has_same_shape(left, right):
         return left

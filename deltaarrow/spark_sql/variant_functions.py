@@ -1,4 +1,4 @@
-"""Variants, made of JSON that the text of an expression holds, and parts of variants, which choose files."""
+"""Functions on variants: those of literal JSON text, and parts of variants, which choose files."""
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ _TYPE_NAMES = {
     **dict.fromkeys(("timestamp", "timestamp_ltz"), "timestamp"),
     **{name: name for name in ("double", "string", "boolean", "binary", "date", "timestamp_ntz")},
 }
-"""What Spark SQL calls the types that a part of a variant is taken for."""
+"""Spark SQL's names of the types to which a part of a variant is cast."""
 
 
 def _parse_json(text: Node) -> Node:
@@ -33,7 +33,7 @@ def _parse_json(text: Node) -> Node:
 
 
 def variant_part(*operands: Node) -> Node:
-    """``variant_get`` and ``try_variant_get`` of a column, a path and a type: a name for that part."""
+    """``variant_get`` and ``try_variant_get`` of a column, a path and a type: the name of that part."""
     if len(operands) != 3:
         raise refused(f"variant_get with {len(operands)} arguments")
     column, path, wanted = operands
@@ -44,7 +44,7 @@ def variant_part(*operands: Node) -> Node:
     except UnsupportedFeatureError as error:
         raise refused(f"variant_get of the type {spelled!r}") from error
     if not isinstance(column, ColumnRef) or column.type != VARIANT:
-        raise refused("variant_get of what is not a variant column")
+        raise refused("variant_get of something other than a variant column")
     if data_type.decimal is None and name not in _TYPE_NAMES.values():
         raise refused(f"variant_get of the type {spelled!r}")
     text = Constant(literal_text(path, "the path of variant_get"), STRING)

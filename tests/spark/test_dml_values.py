@@ -86,5 +86,5 @@ def test_members_that_a_source_does_not_have(spark, tmp_path, assigns):
     assert_same_rows(DeltaTable(tmp_path / "ours").to_pyarrow_table(), wanted)
     for clause in (merge.when_matched_update_all, merge.when_not_matched_insert_all):
         again = DeltaTable(tmp_path / "ours").merge(frame.toArrow(), "t.id = s.id", "s", "t")
-        with pytest.raises(DeltaError, match="member"):
+        with pytest.raises(DeltaError, match="field"):
             getattr(again, clause.__name__)().execute()

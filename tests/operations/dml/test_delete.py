@@ -120,7 +120,7 @@ def test_texts_beside_numbers_are_cast_and_quotes_are_those_of_spark(tmp_path):
     rows = pa.table({"id": [7, 8, 9], "text": ["7", "9", "x"]})
     table = make(tmp_path, rows, VECTORS)
     for condition in ("text > id", "'id' = 7", "id = 7 or 'id' = 1"):
-        with pytest.raises(ConstraintViolationError, match="is no BIGINT"):
+        with pytest.raises(ConstraintViolationError, match="is not a valid BIGINT"):
             table.delete(condition)
     assert table.version() == 0
     table.delete('text = "x"')
