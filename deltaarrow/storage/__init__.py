@@ -1,4 +1,4 @@
-"""Bytes by name: the places that hold tables, and how the log spells the names of files in them."""
+"""Storage: files by name in the places that hold tables, and the spelling of file names in the log."""
 
 from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.fsspec_store import FsspecStore

@@ -1,8 +1,8 @@
-"""What the operating system answers a store, told as `StorageError`.
+"""Conversion of operating system errors to `StorageError`.
 
-That a file is not there, or there already, is an answer and stays Python's own: `FileNotFoundError`,
-`NotADirectoryError`, `FileExistsError`. Whatever else the system refuses (too many open files, no right, no
-room, a broken disk) says nothing of the table.
+A missing or existing file is an answer, not a failure, and keeps Python's own error: `FileNotFoundError`,
+`NotADirectoryError`, `FileExistsError`. Other refusals of the system (too many open files, no permission, no
+space, a broken disk) say nothing about the table.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ __all__ = ["is_failure", "naming_failures", "storage_failure", "system_failure"]
 _ANSWERS = (FileNotFoundError, FileExistsError, NotADirectoryError)
 
 _TOLD_AS_TEXT = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES, errno.EPERM)
-"""What is recognised by its text where a library has no more of it than that."""
+"""Errors recognised by their text, for libraries that pass on nothing else."""
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether Python says by an error that the system fails, and not how it answers."""
+    """Whether an error means that the system failed, rather than an answer such as a missing file."""
     return isinstance(error, OSError) and not isinstance(error, (DeltaError, *_ANSWERS))
 
 
@@ -31,7 +31,7 @@ def storage_failure(error: BaseException, where: str) -> StorageError:
 
 
 def system_failure(error: BaseException, where: str) -> StorageSystemError | None:
-    """Return the failure of the system that an error of a library stands for; None if it stands for none."""
+    """Return the system failure behind a library's error; None if there is none."""
     if isinstance(error, (DeltaError, *_ANSWERS)):
         return None
     number = error.errno if isinstance(error, OSError) else None
@@ -45,7 +45,7 @@ def system_failure(error: BaseException, where: str) -> StorageSystemError | Non
 
 @contextlib.contextmanager
 def naming_failures(where: str) -> Iterator[None]:
-    """Raise the `StorageError` that names a place where the system fails at it."""
+    """Raise a `StorageError` that names the place if the system fails there."""
     try:
         yield
     except OSError as error:

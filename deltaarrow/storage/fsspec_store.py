@@ -1,8 +1,8 @@
-"""Everything that fsspec reaches as a `Store`: read, and written where putting if absent is proven.
+"""The `Store` of every fsspec file system: always read, and written where put-if-absent is proven.
 
-That is ``memory://``, and S3 where the server shows that it honours conditional puts. Everywhere else tables
-are read; all writing is refused by name, because two writers could otherwise commit the same version of
-a table.
+Put-if-absent is proven for ``memory://``, and for S3 servers that demonstrably honour conditional puts. All
+other file systems can only be read: writing is refused by name, because two writers could commit the same
+version of a table.
 """
 
 import contextlib
@@ -32,19 +32,19 @@ __all__ = ["FsspecStore", "modified_ms"]
 
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 _BUCKETS = {"s3", "gs", "gcs", "memory"}
-"""Schemes under which one file system reaches every authority (bucket), so absolute names may name any."""
+"""Schemes whose file system reaches every authority (bucket), so that absolute names may name any bucket."""
 
 _proven: dict[Hashable, bool] = {}
-"""Process, file system and bucket -> whether the server honours conditional puts."""
+"""(process, file system, bucket) -> whether the server honours conditional puts."""
 
 
 class FsspecStore:
-    """A folder of a file system of fsspec's.
+    """A folder of an fsspec file system.
 
     `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3
-    also deltalake's (see `deltaarrow.storage.s3`). The file system is made anew after a fork and after
-    unpickling. `MissingDependencyError` if the library for the protocol is not installed; what reads raises
-    `StorageError` where the place cannot be reached.
+    also deltalake's (see `deltaarrow.storage.s3`). The file system is created again after a fork and after
+    unpickling. Raises `MissingDependencyError` if the library for the protocol is not installed; reads raise
+    `StorageError` if the place cannot be reached.
     """
 
     is_local = False
@@ -75,7 +75,7 @@ class FsspecStore:
         return os.getpid(), _filesystem(self.protocol, self.uri, self.storage_options)
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
-        """Return the file system, which is this process's."""
+        """Return the file system of this process."""
         process, filesystem = self._opened
         if process != os.getpid():
             self._opened = self._open()
@@ -86,7 +86,7 @@ class FsspecStore:
     def can_put_if_absent(self) -> bool:
         """Whether a commit cannot overwrite another one.
 
-        Of S3 it is asked once for a bucket, server and process, by three small requests.
+        For S3, three small requests test this once per bucket, server and process.
         """
         if self.protocol != "s3":
             return self.protocol == "memory"
@@ -102,17 +102,17 @@ class FsspecStore:
 
     @property
     def filesystem_key(self) -> Hashable:
-        """The same for stores of one protocol, and authority where that matters, and equal options."""
+        """Equal for stores with the same protocol, options and, where it matters, authority."""
         authority = "" if self.protocol in _BUCKETS else _authority(self.uri)
         return self.protocol, authority, repr(sorted(self.storage_options.items()))
 
     @contextlib.contextmanager
     def reaching(self, *, is_put: bool = False) -> Iterator[None]:
-        """Turn what the libraries beneath raise into `StorageError`.
+        """Convert errors of the libraries below to `StorageError`.
 
-        A file that is not there, or there already, stays Python's own error. A file below another file, which
-        cannot be, is not found. With `is_put` an `OSError` stays what it is: whoever commits has to look
-        whether the put has taken place.
+        A missing or existing file keeps Python's own error. A path below a file, which cannot exist, is not
+        found. With `is_put` an `OSError` passes unchanged: the committer must check whether the put took
+        place.
         """
         try:
             yield
@@ -162,7 +162,7 @@ class FsspecStore:
                     found = self._list(path)
         except FileNotFoundError:
             return []
-        # A path that is no folder is listed as itself, and a folder of S3 may have an object for itself.
+        # A path that is no folder is listed as itself, and an S3 folder may have an object of its own name.
         below = len(path) + 1
         return sorted(
             self._entry(prefix + base, info)
@@ -189,7 +189,8 @@ class FsspecStore:
 
     def _find(self, path: str) -> Iterator[dict[str, Any]]:
         if self.protocol in ("s3", "memory"):
-            # One flat listing. Elsewhere fsspec's find walks, and skips the folders that it may not read.
+            # One flat listing. For other file systems fsspec's find walks and skips folders that it may not
+            # read.
             yield from self.fsspec_filesystem().find(path, detail=True).values()
             return
         pending = [path]
@@ -207,13 +208,13 @@ class FsspecStore:
     def _entry(self, name: str, info: dict[str, Any]) -> FileEntry:
         modified = modified_ms(info)
         if modified is None:
-            raise StorageError(f"{self.protocol}:// tells no modification time of {info['name']!r}")
+            raise StorageError(f"{self.protocol}:// reports no modification time for {info['name']!r}")
         return FileEntry(name, info["size"], modified)
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         with self.reaching():
-            # s3fs would ask for the size first, to read a large object by many requests at once.
+            # s3fs would first ask for the size, to read a large object by many parallel requests.
             alone = {"max_concurrency": 1} if self.protocol == "s3" else {}
             data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name), **alone)
         return data
@@ -229,7 +230,7 @@ class FsspecStore:
             with self.reaching():
                 data: bytes = self.fsspec_filesystem().cat_file(path, start=offset, end=offset + length)
         except OSError as error:
-            # S3 refuses a range that begins behind the end.
+            # S3 refuses a range that begins beyond the end.
             if error.errno == errno.EINVAL and offset >= self.size(name):
                 return b""
             raise
@@ -249,13 +250,13 @@ class FsspecStore:
         return size
 
     def identity(self, name: str) -> Hashable | None:
-        """Return the size, and the tags and times that the file system tells; None if it tells none."""
+        """Return the size, and the tags and times that the file system reports; None if it reports none."""
         info = self._info(name)
         told = tuple(str(info[key]) for key in (*_TAGS, *_MODIFIED) if info.get(key) is not None)
         return (info["size"], *told) if told else None
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether a file of this name exists."""
         try:
             self._info(name)
         except FileNotFoundError:
@@ -263,7 +264,7 @@ class FsspecStore:
         return True
 
     def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file, or raise `FileExistsError`; `StorageError` where that is not safe."""
+        """Create the file, or raise `FileExistsError`; `StorageError` if the store cannot do this safely."""
         path = self.arrow_path(name)
         self._ensure_writable()
         if self.protocol == "memory":
@@ -273,21 +274,21 @@ class FsspecStore:
                 put_object_if_absent(self.fsspec_filesystem(), path, data)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Create or replace the file; `StorageError` where tables are not written."""
+        """Create or replace the file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
             self.fsspec_filesystem().pipe_file(path, data)
 
     def delete(self, name: str) -> None:
-        """Delete the file if it is there; `StorageError` where tables are not written."""
+        """Delete the file if it exists; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with contextlib.suppress(FileNotFoundError), self.reaching():
             self.fsspec_filesystem().rm_file(path)
 
     def open_output(self, name: str) -> Output:
-        """Return a stream that becomes a new file; `StorageError` where tables are not written."""
+        """Return a stream that becomes a new file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         if self.protocol == "memory":
@@ -303,14 +304,14 @@ class FsspecStore:
             )
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
-        """Return the file system wrapped for pyarrow; what is opened with it may go on after a fork."""
+        """Return the file system wrapped for pyarrow; files opened with it may be used after a fork."""
         import pyarrow.fs
 
         return pyarrow.fs.PyFileSystem(_handler(self))
 
 
 class _MemoryOutput(Output):
-    """Bytes that are put under their name at the end."""
+    """Bytes that are put under their name when the output ends."""
 
     def __init__(self, store: FsspecStore, name: str) -> None:
         self._buffer = io.BytesIO()
@@ -331,7 +332,7 @@ def _handler_class() -> Any:
     from pyarrow.fs import FSSpecHandler
 
     class StoreHandler(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
-        """Asks the store for its file system at each call, as a child has one of its own."""
+        """Asks the store for its file system at each call, because a forked child has its own."""
 
         def __init__(self, store: FsspecStore) -> None:
             self._store = store
@@ -352,7 +353,7 @@ def _handler_class() -> Any:
 
         def open_input_file(self, path: str) -> Any:
             with self._store.reaching():
-                # fsspec's isfile is False also for a place that cannot be reached.
+                # fsspec's isfile is also False for a place that cannot be reached.
                 if self.fs.info(path)["type"] != "file":
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
                 return PythonFile(_ReadFile(self._store, self.fs.open(path, mode="rb")), mode="r")
@@ -361,7 +362,7 @@ def _handler_class() -> Any:
 
 
 class _ReadFile:
-    """A file of fsspec's whose failures are the store's."""
+    """A file of fsspec's that raises the store's errors."""
 
     def __init__(self, store: FsspecStore, file: Any) -> None:
         self._store = store
@@ -380,13 +381,13 @@ def _handler(store: FsspecStore) -> Any:
 
 
 def _is_of_transport(error: BaseException) -> bool:
-    """Whether an error is of the way to a file and not of the file, or a fault of a program.
+    """Whether an error comes from the connection, rather than from the file or a program fault.
 
-    botocore's errors are no `OSError`s, some of aiohttp's are, and neither library need be installed: what
-    a library defines itself is of transport.
+    botocore's errors are not `OSError`s, some of aiohttp's are, and neither library may be installed. So
+    every error class that such a library defines itself counts as a connection error.
     """
     if isinstance(error, FileNotFoundError):
-        # fsspec's HTTP says so of every file of a server that it cannot connect to.
+        # fsspec's HTTP raises this for every file of a server that it cannot connect to.
         return isinstance(error.__cause__, OSError) and _is_of_transport(error.__cause__)
     if isinstance(error, ConnectionError | TimeoutError):
         return True
@@ -402,7 +403,7 @@ def _normalise(uri: str) -> str:
         rest = rest.lstrip("/")
     rest = rest.rstrip("/")
     if not rest:
-        raise StorageError(f"{uri!r} names no folder")
+        raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
     return f"{protocol}://{rest}"
 
 
@@ -437,7 +438,7 @@ _MODIFIED = ("mtime", "LastModified", "last_modified", "modified", "updated", "c
 
 
 def modified_ms(info: Mapping[str, Any]) -> int | None:
-    """Return when the file of an ``info`` of fsspec's was modified, None if it does not say.
+    """Return the modification time in an fsspec ``info``, in milliseconds since 1970; None if it has none.
 
     File systems use different keys, and seconds, a datetime or ISO-8601 text.
     """

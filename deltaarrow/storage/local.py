@@ -1,8 +1,8 @@
-"""The local file system as a `Store`: commits that are atomic and durable on POSIX semantics.
+"""The local file system as a `Store`: commits are atomic and durable under POSIX semantics.
 
-A file is put if absent in five steps: write a temporary file in the same folder, flush it to the disk,
-``link`` it under its name (which fails if the name is taken), flush the folder, unlink the temporary name.
-A crash between any two of them leaves at most a hidden ``.<random>.tmp``, which is no file of the log.
+Put-if-absent takes five steps: write a temporary file in the same folder, flush it to disk, ``link`` it to
+its name (which fails if the name is taken), flush the folder, unlink the temporary name. A crash between two
+steps leaves at most a hidden ``.<random>.tmp``, which is no file of the log.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class LocalStore:
 
     def __init__(self, root: str, storage_options: Mapping[str, Any] | None = None) -> None:
         if not root or "\0" in root:
-            raise StorageError(f"not a path: {root!r}")
+            raise StorageError(f"not a path: {root!r}; it is empty or holds a NUL character")
         self.uri = os.path.abspath(root)
         self._prefix = os.path.join(self.uri, "")
         self.storage_options = dict(storage_options or {})
@@ -63,7 +63,7 @@ class LocalStore:
         """Return the files directly in `folder` from `start` on, sorted by name."""
         prefix, path = _prefix(folder), self.location(folder)
         try:
-            # Names are had for next to nothing beside the status of their files, of which few are wanted.
+            # Listing names is cheap compared to the status of files, of which few are needed.
             with naming_failures(path):
                 names = sorted(name for name in os.listdir(path) if name >= start)
         except (FileNotFoundError, NotADirectoryError):
@@ -102,7 +102,7 @@ class LocalStore:
         ensure_range(name, offset, length)
         path = self.location(name)
         with naming_failures(path), _opened_to_read(path) as (descriptor, size):
-            # A table may say any offset and length: read no more than the file has.
+            # Offset and length may come from a hostile table: read no more than the file holds.
             os.lseek(descriptor, min(offset, size), os.SEEK_SET)
             return _read_bytes(descriptor, min(length, max(0, size - offset)))
 
@@ -111,7 +111,7 @@ class LocalStore:
         return self._status_of(name).st_size
 
     def identity(self, name: str) -> Hashable:
-        """Return the number of the file, its size, and when it was changed."""
+        """Return the device and inode numbers, the size and the times of the file."""
         status = self._status_of(name)
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -123,30 +123,30 @@ class LocalStore:
         return status
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether a file of this name exists."""
         status = _status(self.location(name))
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file with `data`, or raise `FileExistsError` and leave the present one as it is."""
+        """Create the file with `data`, or raise `FileExistsError` and leave the existing one as it is."""
         with _LocalOutput(self.location(name)) as output:
             output.write(data)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Create or replace the file; without `durable` the disk is not waited for."""
+        """Create or replace the file; without `durable` the call does not wait for the disk."""
         path = self.location(name)
         with naming_failures(path), _LocalOutput(path, replace=True, durable=durable) as output:
             output.write(data)
 
     def delete(self, name: str) -> None:
-        """Delete the file if it is there."""
+        """Delete the file if it exists."""
         path = self.location(name)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), naming_failures(path):
             os.unlink(path)
         _remove_checksum(path)
 
     def open_output(self, name: str) -> Output:
-        """Return a stream that becomes the new file `name`; `FileExistsError` at its end if there is one."""
+        """Return a stream that becomes the new file `name`; `FileExistsError` at its end if it exists."""
         path = self.location(name)
         with naming_failures(path):
             return _LocalOutput(path)
@@ -165,17 +165,17 @@ class LocalStore:
         """Return None: libraries take local paths as they are."""
 
     def reaching(self) -> contextlib.AbstractContextManager[None]:
-        """Return a block in which a failure of the system names the folder."""
+        """Return a block in which system failures raise errors that name the folder."""
         return naming_failures(self.uri)
 
     @property
     def filesystem_key(self) -> Hashable:
-        """The same for all local stores."""
+        """Equal for all local stores."""
         return "local"
 
 
 class _LocalOutput(Output):
-    """A hidden file beside its target, linked or moved there at its end."""
+    """A hidden file next to its target, linked or moved there at the end."""
 
     def __init__(self, path: str, *, replace: bool = False, durable: bool = True) -> None:
         self._path = path
@@ -186,7 +186,7 @@ class _LocalOutput(Output):
         super().__init__(self._create())
 
     def _create(self) -> BinaryIO:
-        # Mode 0666, so that the umask decides who may read the table, as for any file of the user's.
+        # Mode 0666, so that the umask decides who may read the table, as for any file of the user.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             descriptor = os.open(self._temporary, flags, 0o666)
@@ -210,7 +210,7 @@ class _LocalOutput(Output):
             os.fsync(self._raw.fileno())
         self._raw.close()
         if self._replace:
-            # Before the bytes change: without a checksum Hadoop reads them, with a wrong one it does not.
+            # Before the content changes: Hadoop reads a file without a checksum, but not with a wrong one.
             _remove_checksum(self._path)
             os.replace(self._temporary, self._path)
         else:
@@ -230,14 +230,15 @@ class _LocalOutput(Output):
         try:
             os.link(self._temporary, self._path)
         except FileExistsError:
-            # A network file system may repeat a request whose answer was lost, and report that the name
-            # is taken by the very file that has just been linked.
+            # A network file system may repeat a request whose answer was lost. Then it reports that the name
+            # is taken, by the very file that was just linked.
             if not os.path.samestat(os.stat(self._temporary), os.stat(self._path)):
                 raise
         except OSError as error:
             if error.errno in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
                 raise StorageError(
-                    f"the file system of {self._path!r} has no hard links, without which a commit is not safe"
+                    f"the file system of {self._path!r} has no hard links, without which a commit is not"
+                    " safe; keep the table on another file system"
                 ) from error
             raise
 
@@ -247,13 +248,13 @@ class _LocalOutput(Output):
         self._remove_temporary()
 
     def _remove_temporary(self) -> None:
-        # A hidden name left over harms nobody; to fail because of it would deny a commit that was made.
+        # A leftover hidden file is harmless; raising here would deny a commit that was made.
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
 
 def _remove_checksum(path: str) -> None:
-    """Remove the hidden file in which Hadoop, and so Spark, keeps a checksum of a local file of its own."""
+    """Remove the hidden file in which Hadoop, and so Spark, keeps the checksum of a local file."""
     folder, base = os.path.split(path)
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(folder, f".{base}.crc"))
@@ -268,7 +269,8 @@ def _make_folder(folder: str) -> None:
         try:
             os.mkdir(path)
         except FileExistsError:
-            # Made by another writer meanwhile; or a file, which must not read as "this commit exists".
+            # Another writer created it meanwhile; or it is a file, which must not read as "this commit
+            # exists".
             if not os.path.isdir(path):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
         _sync_folder(os.path.dirname(path))
@@ -279,7 +281,7 @@ def _sync_folder(folder: str) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems know no flushing of folders: there is nothing to wait for.
+        # Some network file systems cannot flush folders; then there is nothing to wait for.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -287,7 +289,7 @@ def _sync_folder(folder: str) -> None:
 
 
 _NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
-"""What the system answers for names, which may come from a table, that no file has."""
+"""System errors for names that no file can have; such names may come from a table."""
 
 
 _READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -342,7 +344,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """Return the status of a file; None for what is no file, or has gone since the folder was read."""
+    """Return the status of a file; None if it is no file, or was deleted after the folder was read."""
     try:
         return entry.stat() if entry.is_file() else None
     except OSError as error:

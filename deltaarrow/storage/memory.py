@@ -1,8 +1,7 @@
-"""fsspec's in-memory file system, made safe for many readers and writers at once.
+"""fsspec's in-memory file system, made safe for concurrent readers and writers.
 
-It is the process's one `fsspec.filesystem("memory")`, with two differences: every opened file has a
-position of its own (fsspec hands the same object to all readers), and a file can be put if absent as one
-event.
+It is the process's one `fsspec.filesystem("memory")`, with two differences: every opened file has its
+own position (fsspec hands the same object to all readers), and put-if-absent is atomic.
 """
 
 import functools
@@ -40,10 +39,10 @@ def memory_filesystem() -> "fsspec.AbstractFileSystem":
 
 
 def put_in_memory(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
-    """Create `path` with `data`; `FileExistsError` if it is there."""
+    """Create `path` with `data`; `FileExistsError` if it exists."""
     from fsspec.implementations.memory import MemoryFile
 
     file = MemoryFile(filesystem, path, data)
-    # setdefault is one event for all threads; fsspec's mode="create" looks first and then writes.
+    # setdefault is atomic between threads; fsspec's mode="create" checks first and then writes.
     if filesystem.store.setdefault(path, file) is not file:
         raise FileExistsError(path)

@@ -1,10 +1,10 @@
 """Paths as the log spells them and names as a `Store` takes them; chapter "Add File and Remove File".
 
 ``add.path`` is a URI: percent-encoded, relative to the table's root or absolute. A store takes the decoded
-form, which is also the key under which actions on one file meet in log replay:
+form, which is also the key by which log replay matches actions on one file:
 
 ======================================== ================================= ============================
-what is meant                            in the log                        name (decoded)
+meaning                                  in the log                        name (decoded)
 ======================================== ================================= ============================
 a file of the table                      ``part-0.parquet``                ``part-0.parquet``
 the folder ``p=a b%3A`` (Hive-escaped)   ``p=a%20b%253A/part-0.parquet``   ``p=a b%3A/part-0.parquet``
@@ -23,9 +23,9 @@ __all__ = ["canonical_path_sql", "decode_path", "encode_path", "ensure_inside", 
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://")
 
-# What java.net.URI escapes in a path: every ASCII character but its "pchar", ";" and "/", and of the rest
-# the control characters and the spaces. "%" itself is always escaped. (What is left alone would make a
-# shorter pattern, which takes six times as long to compile.)
+# What java.net.URI escapes in a path: every ASCII character except its "pchar", ";" and "/"; of all other
+# characters the control characters and the spaces. "%" itself is always escaped. (The opposite set would be a
+# shorter pattern, but takes six times as long to compile.)
 _ESCAPED = re.compile(
     r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
@@ -34,8 +34,8 @@ _ESCAPED = re.compile(
 def decode_path(log_path: str) -> str:
     """Return the store name of a path in the log; its canonical key.
 
-    An escape that is not two hexadecimal digits stays as it is, and so does the whole path where its
-    escapes are not UTF-8. ``file://host/...`` keeps its host, so that no store takes it for a local file.
+    An escape without two hexadecimal digits is kept, and a path whose escapes are not UTF-8 is kept whole.
+    ``file://host/...`` keeps its host, so that no store takes it for a local file.
 
     >>> decode_path("p=a%20b%253A/part-0.parquet")
     'p=a b%3A/part-0.parquet'
@@ -61,7 +61,7 @@ def decode_path(log_path: str) -> str:
 
 
 def encode_path(name: str) -> str:
-    """Return how Spark spells the store name `name` in the log: Hadoop's ``Path.toUri().toString()``.
+    """Return the store name `name` as Spark spells it in the log: Hadoop's ``Path.toUri().toString()``.
 
     ``decode_path(encode_path(name)) == name`` for every name that `decode_path` returns.
 
@@ -75,7 +75,7 @@ def encode_path(name: str) -> str:
     scheme = _SCHEME.match(name)
     if scheme and scheme[1] != "file":
         return scheme[0] + _escape(name[scheme.end() :])
-    # A colon in the first segment of a relative path would read as the end of a scheme.
+    # A colon in the first segment of a relative path would end a scheme.
     first, slash, rest = name.partition("/")
     return _escape(first).replace(":", "%3A") + slash + _escape(rest)
 
@@ -87,9 +87,9 @@ def _escape(text: str) -> str:
 def canonical_path_sql(expression: str) -> str:
     """Return DuckDB SQL whose value is `decode_path` of the VARCHAR `expression`, NULL for NULL.
 
-    `expression` is SQL text of the caller's, not a name: it goes into the result as it is.
+    `expression` is trusted SQL text, not a name: it is inserted unchanged.
     """
-    # Few functions: DuckDB binds this in each query over the log, which takes longer than a few paths do.
+    # Few functions: DuckDB binds this in each log query, which takes longer than evaluating a few paths.
     local = f"regexp_replace({expression}, '^file:(///|/([^/]|$))', '/\\2')"
     decoded = f"coalesce(TRY(url_decode({local})), {local})"
     is_local = f"starts_with({expression}, 'file:/')"

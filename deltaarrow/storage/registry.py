@@ -1,4 +1,4 @@
-"""From what a user calls a table's place to the `Store` that reaches it."""
+"""Choice of the `Store` for the location of a table."""
 
 import os
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ __all__ = ["open_store"]
 
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
-    """Return the store whose root is `uri`; nothing is read or made.
+    """Return the store whose root is `uri`; nothing is read or created.
 
-    `uri` is a local path (a relative one is taken from the current folder, ``~`` is a name like any other),
-    ``file:/p`` or ``file:///p`` (percent-encoded), or any URI of fsspec's: ``memory://x/t``,
-    ``s3://bucket/t`` (also ``s3a://``). `storage_options` go to the file system of fsspec; for S3 they may
-    also be deltalake's, ``AWS_ACCESS_KEY_ID`` and so on.
+    `uri` is a local path (relative to the current folder; ``~`` is a plain name), ``file:/p`` or
+    ``file:///p`` (percent-encoded), or any URI of fsspec's: ``memory://x/t``, ``s3://bucket/t`` (also
+    ``s3a://``). `storage_options` are passed to the fsspec file system; for S3 they may also be deltalake's,
+    such as ``AWS_ACCESS_KEY_ID``.
 
-    Raises `StorageError` for a place that cannot be understood and `MissingDependencyError` where a
-    library is missing, naming the ``pip install``.
+    Raises `StorageError` for an invalid location, and `MissingDependencyError` with the ``pip install``
+    command if a library is missing.
 
     >>> open_store("file:///data/my%20table").uri
     '/data/my table'
@@ -31,13 +31,13 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     """
     text = os.fspath(uri)
     if not isinstance(text, str):
-        raise TypeError(f"a location is text, not {type(text).__name__}")
+        raise TypeError(f"a location must be text or a path, not {type(text).__name__}")
     if isinstance(uri, os.PathLike):
         return LocalStore(text, storage_options)
     if text.startswith("file:/"):
         path = decode_path(text.replace("file://localhost/", "file:///", 1))
         if not path.startswith("/"):
-            raise StorageError(f"{text!r} is on another machine")
+            raise StorageError(f"{text!r} is on another machine; use file:///path, or mount the folder")
         return LocalStore(path, storage_options)
     if scheme_of(text) is None and "::" not in text.partition("://")[0]:
         return LocalStore(text, storage_options)

@@ -1,8 +1,8 @@
-"""Writing to S3: conditional puts, the proof that a server honours them, and streamed uploads.
+"""Writes to S3: conditional puts, the proof that a server honours them, and streamed uploads.
 
 S3 puts an object only if it is absent when the request says ``If-None-Match: *``. A server that does not
-know the condition ignores it without a word, and two writers would overwrite each other's commits, so
-none is believed unseen: an object of our own is put twice, and the second put has to fail.
+know the condition ignores it silently, and two writers would overwrite each other's commits. So no server is
+trusted untested: a test object is put twice, and the second put must fail.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
 _PAUSE_SECONDS = 0.05
 _MARK = "deltaarrow-upload"
-"""The metadata of an object that names the upload which made it."""
+"""The object metadata that identifies the upload."""
 
 
 def put_object_if_absent(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
     """Create the object, or raise `FileExistsError`.
 
-    Where several writers put it at once, S3 may answer all but one that there is a conflict and that
-    they may try again; whoever does finds it there.
+    If several writers put it at once, S3 may answer all but one with a conflict and ask them to try again;
+    the retry then finds the object.
     """
     bucket, key, _ = filesystem.split_path(path)
     request = {"Bucket": bucket, "Key": key, "Body": data, "IfNoneMatch": "*", **filesystem.req_kw}
@@ -54,10 +54,10 @@ def _code(error: BaseException) -> str | None:
 
 
 def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> bool:
-    """Put an object below `folder` twice, and tell whether the second put failed as it has to.
+    """Put an object below `folder` twice, and return whether the second put failed as it must.
 
-    The object has a name of its own, which nobody reads, and is deleted again. Where the answer to the first
-    put is lost, the client repeats it, and that one fails.
+    The object has a unique name that nobody reads, and is deleted again. If the answer to the first put is
+    lost, the client repeats it, and that repetition fails.
     """
     path = f"{folder.rstrip('/')}/_put_if_absent_{uuid.uuid4()}"
     try:
@@ -71,11 +71,11 @@ def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> 
 
 
 class S3Output(Output):
-    """Parts that become an object at the end; the parts of an upload that is given up are deleted.
+    """Parts that become an object at the end; the parts of an abandoned upload are deleted.
 
-    The object is marked with its upload. Where the answer to the last request is lost, and the client's
-    repetition of it finds the object there, the mark tells that it is this one. `reaching` turns what the
-    libraries beneath raise into errors of the store.
+    The object's metadata identifies its upload. If the answer to the last request is lost, and the client's
+    repetition finds the object there, the metadata shows that it is this upload's. `reaching` converts errors
+    of the libraries below to those of the store.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class S3Output(Output):
         super().__init__(self._file)
 
     def write(self, data: Any) -> int:
-        """Append bytes or any buffer, sending a part when it is full; return their number."""
+        """Append bytes or any buffer, sending each full part; return their number."""
         with self._reaching():
             return super().write(data)
 
@@ -104,7 +104,7 @@ class S3Output(Output):
                     raise
 
     def _is_there(self) -> bool:
-        """Whether the object is the one of this upload; False where that cannot be asked."""
+        """Whether the object is the one of this upload; False if that cannot be found out."""
         bucket, key, _ = self._filesystem.split_path(self._path)
         request = {"Bucket": bucket, "Key": key, **self._filesystem.req_kw}
         with contextlib.suppress(Exception):
@@ -115,6 +115,6 @@ class S3Output(Output):
     def _abandon(self) -> None:
         # s3fs would complete the upload of a file that is dropped unclosed.
         self._file.closed = True
-        # Parts that cannot be deleted harm nobody; to fail because of them would hide why they are left.
+        # Leftover parts are harmless; raising here would hide why the upload was abandoned.
         with contextlib.suppress(Exception):
             self._file.discard()

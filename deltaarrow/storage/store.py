@@ -1,7 +1,7 @@
-"""What a place that holds tables can do, whatever it is: `Store`; and a file that is being written: `Output`.
+"""The interface of places that hold tables, `Store`, and of files being written, `Output`.
 
-The engine asks a store for bytes by name and for one guarantee, the one on which the protocol's mutual
-exclusion between writers rests: a file is put only if it is absent, whole or not at all.
+The engine needs from a store bytes by name and one guarantee, on which the protocol's mutual
+exclusion between writers rests: put-if-absent creates a file only if it is absent, whole or not at all.
 """
 
 import abc
@@ -23,9 +23,9 @@ class FileEntry(NamedTuple):
     """A file in a listing."""
 
     name: str
-    """The name by which the other methods of the store take it."""
+    """The name that the other methods of the store take."""
     size: int
-    """In bytes."""
+    """Size in bytes."""
     modified_ms: int
     """Milliseconds since the Unix epoch."""
 
@@ -33,9 +33,9 @@ class FileEntry(NamedTuple):
 class Store(Protocol):
     """A folder of files, on a disk or in an object store.
 
-    Names are decoded (see `deltaarrow.storage.paths`). They are relative to the root `uri`, or absolute and
-    then on the same file system; `StorageError` is raised for an absolute name elsewhere, and for a
-    relative one that leaves the root. Stores pickle, and work in threads and after a fork.
+    Names are decoded (see `deltaarrow.storage.paths`). They are relative to the root `uri`, or absolute on
+    the same file system. Raises `StorageError` for an absolute name on another file system, and for a
+    relative name that leaves the root. Stores can be pickled, and work in threads and after a fork.
     """
 
     uri: str
@@ -43,16 +43,16 @@ class Store(Protocol):
     is_local: bool
     """Whether names are paths of this machine's file system."""
     storage_options: dict[str, Any]
-    """What the caller gave to `open_store`; may hold credentials."""
+    """The options given to `open_store`; may hold credentials."""
 
     @property
     def can_put_if_absent(self) -> bool:
-        """Whether `put_if_absent` is proven here. A store without it is read, and refuses all writing."""
+        """Whether `put_if_absent` is proven to be safe; a store without it can only be read."""
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` whose base name is `start` or after it, sorted by name.
 
-        The listing is never a cached one. A missing folder is empty; one that may not be read is an error.
+        The listing is never cached. A missing folder is empty; an unreadable one is an error.
         """
 
     def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
@@ -62,40 +62,41 @@ class Store(Protocol):
         """Return the whole file; `FileNotFoundError` if there is none."""
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset`, fewer where the file ends before."""
+        """Return `length` bytes from `offset`, fewer at the end of the file."""
 
     def size(self, name: str) -> int:
         """Return the size in bytes; `FileNotFoundError` if there is no such file."""
 
     def identity(self, name: str) -> Hashable | None:
-        """Return what is another once the file is replaced; None where the store does not tell.
+        """Return a value that changes when the file is replaced; None if the store has none.
 
-        `FileNotFoundError` if there is no such file.
+        Raises `FileNotFoundError` if the file does not exist.
         """
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file (not a folder) of this name."""
+        """Whether a file (not a folder) of this name exists."""
 
     def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file with `data`, durably, as one event: a reader sees all of it or nothing.
+        """Create the file with `data`, durably and atomically: a reader sees all of it or nothing.
 
-        Of any number of callers one succeeds; the others get `FileExistsError`.
+        Of several concurrent callers one succeeds; the others get `FileExistsError`.
         """
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Create or replace the file with `data` as one event.
+        """Create or replace the file with `data` atomically.
 
-        What is not `durable` may be lost or torn when the machine fails: for files that nobody relies on.
+        Without `durable` the file may be lost or torn if the machine fails: only for files that nobody relies
+        on.
         """
 
     def delete(self, name: str) -> None:
         """Delete the file; nothing happens if it is absent."""
 
     def open_output(self, name: str) -> "Output":
-        """Return a stream whose bytes become the new file `name` when it ends well."""
+        """Return a stream whose bytes become the new file `name` when it ends without an error."""
 
     def location(self, name: str) -> str:
-        """Return the absolute name: a path for a local store, ``s3://bucket/t/f`` and the like."""
+        """Return the absolute name: a path for a local store, else a URI such as ``s3://bucket/t/f``."""
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
         """Return the file system for pyarrow; `arrow_path` gives the names inside it."""
@@ -107,7 +108,7 @@ class Store(Protocol):
         """Return the fsspec file system behind the store, None for a local one."""
 
     def reaching(self) -> contextlib.AbstractContextManager[None]:
-        """Return a block in which the errors of `fsspec_filesystem` become those of the store."""
+        """Return a block in which errors of `fsspec_filesystem` become those of the store."""
 
     @property
     def filesystem_key(self) -> Hashable:
@@ -117,8 +118,8 @@ class Store(Protocol):
 class Output(abc.ABC):
     """A file being written. It appears under its name when it is complete, or never.
 
-    In a ``with`` block it appears when the block ends without an exception, even if a library has closed
-    the stream before; otherwise when it is closed. An output that is dropped unclosed leaves nothing.
+    In a ``with`` block it appears when the block ends without an exception, even if a library closed the
+    stream earlier; otherwise it appears when it is closed. An output that is dropped unclosed leaves nothing.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -146,7 +147,7 @@ class Output(abc.ABC):
         return self._raw.write(data)
 
     def flush(self) -> None:
-        """Hand buffered bytes to the store; nothing becomes visible by it."""
+        """Hand buffered bytes to the store; they do not become visible."""
         self._ensure_open()
         self._raw.flush()
 
@@ -156,7 +157,7 @@ class Output(abc.ABC):
         return self._raw.tell()
 
     def readable(self) -> bool:
-        """Return False: an output is written only."""
+        """Return False: an output can only be written."""
         return False
 
     def writable(self) -> bool:
@@ -168,14 +169,14 @@ class Output(abc.ABC):
         return False
 
     def close(self) -> None:
-        """Take no more bytes and, outside a ``with`` block, publish the file."""
+        """Accept no more bytes and, outside a ``with`` block, publish the file."""
         if not self._closed:
             self._closed = True
             if not self._in_block:
                 self._end(keep=True)
 
     def discard(self) -> None:
-        """Give the file up."""
+        """Discard the file."""
         self._closed = True
         self._end(keep=False)
 
@@ -211,12 +212,12 @@ class Output(abc.ABC):
         self._end(keep=kind is None)
 
     def __del__(self) -> None:
-        # Not `close`: half a file must not be published because its writer went away.
+        # Not `close`: half a file must not be published because its writer vanished.
         if not getattr(self, "_ended", True):
             self.discard()
 
 
 def ensure_range(name: str, offset: int, length: int) -> None:
-    """Raise `StorageError` unless `offset` and `length`, which may come from a table, can be a range."""
+    """Raise `StorageError` unless `offset` and `length`, which may come from a table, are a valid range."""
     if offset < 0 or length < 0:
         raise StorageError(f"no such range of {name!r}: offset {offset}, length {length}")

@@ -66,7 +66,7 @@ def test_invalid_certificates() -> None:
         ({"AWS_ACESS_KEY_ID": "a"}, "unknown storage option 'AWS_ACESS_KEY_ID'"),
         ({"AWS_ACCESS_KEY_ID": "a", "aws_access_key_id": "b"}, "disagrees"),
         ({"AWS_ACCESS_KEY_ID": "a", "key": "b"}, "given twice"),
-        ({"AWS_SKIP_SIGNATURE": "perhaps"}, "is true or false, and has neither value"),
+        ({"AWS_SKIP_SIGNATURE": "perhaps"}, "must be true or false, and has neither value"),
         ({"AWS_ALLOW_HTTP": "false", "AWS_ENDPOINT_URL": "HTTP://x"}, "allow_http forbids"),
     ],
 )
