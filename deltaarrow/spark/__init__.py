@@ -1,7 +1,7 @@
-"""Delta tables as a data source of PySpark's, without a jar: `register`, then ``format("deltaarrow")``.
+"""A PySpark data source for Delta tables, without a jar: `register`, then ``format("deltaarrow")``.
 
-The driver plans and commits; executors read and write files with the very tasks that one node runs.
-Needs PySpark, and on executors `deltaarrow` itself.
+The driver plans and commits; executors read and write files with the same tasks that run on one node.
+Needs PySpark, and `deltaarrow` on the executors.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How much of a table one batch of a stream takes: `BatchLimit`."""
+"""The size limit of one batch of a stream: `BatchLimit`."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ __all__ = ["BatchLimit"]
 
 
 class BatchLimit:
-    """Files and bytes that a batch has left, counted as delta-spark counts them.
+    """Files and bytes that a batch may still take, counted as delta-spark counts them.
 
-    A limit is soft: a file is taken as long as there is room for any, so that one file is always, and what
-    cannot be divided is, where nothing was before.
+    The limit is soft: a file is taken while there is any room, so a batch always takes one file. An
+    indivisible group of files is taken whole by an empty batch.
     """
 
     def __init__(self, files: int | None = None, size: int | None = None) -> None:
@@ -20,11 +20,11 @@ class BatchLimit:
 
     @property
     def is_full(self) -> bool:
-        """Whether no file has room any more."""
+        """Whether there is no room for another file."""
         return self._files <= 0 or self._size <= 0
 
     def take(self, sizes: Sequence[int], *, divisible: bool) -> int:
-        """Return how many of the next files, given by their bytes, the batch takes."""
+        """Return how many of the next files, given by their sizes in bytes, the batch takes."""
         if not divisible:
             fits = len(sizes) <= self._files and sum(sizes) <= self._size
             return self._taken(sizes) if fits or not self._is_used else 0

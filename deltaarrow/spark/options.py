@@ -1,4 +1,4 @@
-"""What ``option(...)`` says to a read or a write, parsed: `ReadOptions` and `SinkOptions`."""
+"""Options of batch reads and of writes, parsed: `ReadOptions` and `SinkOptions`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,11 +37,11 @@ SHARED_OPTIONS = ("path", "storageOptions")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """What is read of which table.
+    """The options of a read.
 
-    `version` is a version or the text of a time, None for the newest; the other versions and times are the
-    range of a change feed, where `is_feed` says that it is one. `partition_bytes` are the bytes of files in
-    one partition, None for what `TableScan.splits` takes for good.
+    `version` is a version or the text of a time, None for the newest. The other versions and times are the
+    range of a change feed, if `is_feed`. `partition_bytes` are the bytes of files in one partition; None for
+    the default of `TableScan.splits`.
     """
 
     path: str
@@ -60,7 +60,7 @@ class ReadOptions:
     def parse(cls, options: Mapping[str, str]) -> Self:
         """Parse the options of a read.
 
-        Raises `ValueError` for one that is not known, means nothing, or does not go with another.
+        Raises `ValueError` for an option that is unknown, invalid or conflicts with another one.
         """
         given = known_options(options, (*SHARED_OPTIONS, *_READ_OPTIONS))
         for first, second in (
@@ -73,11 +73,13 @@ class ReadOptions:
         if is_feed:
             for name in ("versionAsOf", "timestampAsOf"):
                 if name in given:
-                    raise ValueError(f"{name} does not go with readChangeFeed; startingVersion does")
+                    raise ValueError(f"{name} cannot be combined with readChangeFeed; use startingVersion")
             if "startingVersion" not in given and "startingTimestamp" not in given:
                 raise ValueError("readChangeFeed needs startingVersion or startingTimestamp")
         elif unfit := [name for name in _RANGE_OPTIONS if name in given]:
-            raise ValueError(f"{unfit[0]} is for readChangeFeed; versionAsOf names the version of a table")
+            raise ValueError(
+                f"{unfit[0]} requires readChangeFeed; to read a version of the table, use versionAsOf"
+            )
         version = parse_number(given, "versionAsOf")
         return cls(
             path=table_path(given),
@@ -96,7 +98,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SinkOptions:
-    """How rows are written to which table."""
+    """The options of a write."""
 
     path: str
     write: WriteOptions

@@ -1,4 +1,4 @@
-"""Reading splits of a table on executors: `SplitReader`."""
+"""The reader of a table's splits on executors: `SplitReader`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,9 +11,9 @@ __all__ = ["SplitReader"]
 
 
 class SplitReader(DataSourceReader):
-    """Hands its splits to Spark, which has executors read them; to them it travels without the splits.
+    """Passes its splits to Spark, which has executors read them; the pickled reader leaves the splits out.
 
-    Filters are not taken over from Spark: it keeps those of one query for others on the same frame.
+    Spark's filters are not used: Spark would keep those of one query for other queries on the same frame.
     """
 
     def __init__(self, scan: SplitScan, splits: Sequence[InputPartition]) -> None:
@@ -21,7 +21,7 @@ class SplitReader(DataSourceReader):
         self._splits = splits
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what executors need."""
+        """Pickle only what executors need."""
         return SplitReader, (self._scan, ())
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -29,5 +29,5 @@ class SplitReader(DataSourceReader):
         return list(self._splits)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a split; what Spark makes up where there is none has no rows."""
+        """Yield the rows of a split; the split that Spark adds if there is none has no rows."""
         return self._scan.read(partition.value or ())

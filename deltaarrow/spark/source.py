@@ -1,8 +1,8 @@
-"""The data source itself: what Spark makes for ``format("deltaarrow")``.
+"""The data source class that Spark creates for ``format("deltaarrow")``.
 
-Spark calls each method in a Python process of its own on the driver, and pickles the source in between. The
-first that opens the table pins its version: what a read shows, and the columns of a stream. What writes is
-imported where it is asked for, as most of these processes plan a read.
+Spark calls each method in a separate Python process on the driver and pickles the source in between. The
+first method that opens the table pins its version: the one that a read shows, or whose columns a stream has.
+The writer modules are imported only when needed, because most of these processes plan a read.
 """
 
 from collections.abc import MutableMapping
@@ -39,7 +39,7 @@ _load = lazy_attributes(
 
 
 class DeltaSource(DataSource):
-    """Delta tables for Spark; `deltaarrow.spark.register` says what the options are."""
+    """Delta tables for Spark; `deltaarrow.spark.register` documents the options."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -48,25 +48,25 @@ class DeltaSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format."""
+        """The name of the format."""
         return "deltaarrow"
 
     def schema(self) -> StructType:
-        """The columns that a read of these options has, or a stream."""
+        """The columns of a read, or a stream, with these options."""
         scan = self._open_stream() if StreamOptions.are_meant(self.options) else self._open()
         return scan.columns.spark_schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan reading the table.
 
-        Raises `SchemaMismatchError` for a schema of the caller's own that is not the one of the read.
+        Raises `SchemaMismatchError` if the caller gives a schema that differs from the table's.
         """
         scan = self._open()
         _ensure_own_columns(scan.columns, schema)
         return SplitReader(scan.split_scan, [InputPartition(tasks) for tasks in scan.splits()])
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Plan writing rows of a schema to the table; the table is left alone."""
+        """Plan writing rows of a schema to the table; the table is not changed yet."""
         options = SinkOptions.parse(self.options, "overwrite" if overwrite else "append")
         writer: DataSourceWriter = _load("FrameWriter").plan(options, FrameColumns.of_frame(schema))
         return writer
@@ -83,13 +83,13 @@ class DeltaSource(DataSource):
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
-        """Plan writing a batch of a stream to the table; the table is left alone.
+        """Plan writing a batch of a stream to the table; the table is not changed yet.
 
         Raises `UnsupportedFeatureError` for the output mode ``complete``.
         """
         if overwrite:
             raise UnsupportedFeatureError(
-                'a stream is written to format("deltaarrow") in the output mode append, not complete',
+                'format("deltaarrow") writes a stream in the output mode append, not complete',
                 feature="output mode complete",
             )
         options = StreamSinkOptions.parse(self.options, "append")
@@ -111,4 +111,4 @@ class DeltaSource(DataSource):
 def _ensure_own_columns(columns: FrameColumns, schema: StructType) -> None:
     own, asked = columns.spark_schema.simpleString(), schema.simpleString()
     if asked != own:
-        raise SchemaMismatchError(f"the columns of the table are {own}, and not {asked}; name no schema")
+        raise SchemaMismatchError(f"the columns of the table are {own}, not {asked}; leave out schema(...)")

@@ -1,7 +1,7 @@
-"""The part of a read that executors do: `SplitScan`, and the splits of bounded size that it reads.
+"""The part of a read that executors do, `SplitScan`, and the division of files into splits.
 
-Spark plans each read in fresh processes of Python on the driver, so what reads files is imported where that
-is done.
+Spark plans each read in a new Python process on the driver, so modules that read files are imported only
+where files are read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["SplitScan", "needed_columns", "split_tasks"]
 
 _OPEN_BYTES = 4 << 20
-"""What opening a file counts for, as ``spark.sql.files.openCostInBytes`` has it."""
+"""Cost of opening a file, in bytes, like ``spark.sql.files.openCostInBytes``."""
 
 _LEAST_BYTES, _MOST_BYTES = 16 << 20, 128 << 20
 _WANTED_SPLITS = 16
 _LEAST_PART = 1 << 20
-"""No smaller part of a file is worth opening it once more."""
+"""A smaller part of a file is not worth opening the file again."""
 
 
 @dataclass(frozen=True)
 class SplitScan:
-    """Reads the rows of some files as Spark takes them; small and picklable.
+    """Reads the rows of some files in the form that Spark takes; small and picklable.
 
-    `plan` has the columns of `needed_columns`, and no files: those come with the splits.
+    `plan` has the columns of `needed_columns` and no files: the splits carry the files.
     """
 
     plan: ScanPlan | ChangePlan
@@ -44,9 +44,9 @@ class SplitScan:
     def of(
         cls, plan: ScanPlan | ChangePlan, columns: FrameColumns, conditions: tuple[RowCondition, ...]
     ) -> Self:
-        """Return what reads any files of a plan.
+        """Return the scan for all files of a plan.
 
-        Raises the exceptions of pyarrow for a condition that it cannot evaluate.
+        Raises pyarrow's exceptions for a condition that pyarrow cannot evaluate.
         """
         if isinstance(plan, ScanPlan):  # `empty_table` would import pandas
             plan = replace(plan, files=pa.Table.from_batches([], plan.files.schema))
@@ -68,21 +68,21 @@ class SplitScan:
         return engines.DeltaScanner(plan, reader, self.columns.schema.names, self.conditions)
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that the read asks for."""
+        """Yield the rows of the read in some files."""
         return map(self.columns.to_spark, self._scanner.read(tasks))
 
 
 def needed_columns(columns: FrameColumns, conditions: Sequence[RowCondition]) -> tuple[str, ...]:
-    """The names of the columns to read from files: those of a frame, and then those of its conditions."""
+    """The names of the columns to read from files: first those of a frame, then those of its conditions."""
     asked = {path for each in conditions for path in columns_of(each.predicate)}
     return tuple(dict.fromkeys([*columns.schema.names, *(path[0] for path in sorted(asked))]))
 
 
 def split_tasks(tasks: Sequence[FileTask], partition_bytes: int | None) -> list[tuple[FileTask, ...]]:
-    """Put tasks into splits of about `partition_bytes`, but of a row group at least.
+    """Group tasks into splits of about `partition_bytes`, but at least one row group.
 
-    If None, there are 16 splits, as long as each is of 16 to 128 MiB. No split holds a file twice: a reader
-    takes the deletion vectors of its files by their paths.
+    If None, there are 16 splits, as long as each has 16 to 128 MiB. No split has a file twice, because a
+    reader finds the deletion vectors of its files by path.
     """
     limit = partition_bytes
     if limit is None:

@@ -1,4 +1,4 @@
-"""What ``option(...)`` says to a stream, parsed: `StreamOptions` to read, `StreamSinkOptions` to write."""
+"""Options of streams, parsed: `StreamOptions` to read, `StreamSinkOptions` to write."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -38,18 +38,18 @@ _STREAM_ONLY_OPTIONS = (
 )
 _CHANGE_OPTIONS = ("skipChangeCommits", "ignoreDeletes", "ignoreChanges")
 _FILES_PER_TRIGGER = 1000
-"""What delta-spark has where neither files nor bytes are given."""
+"""delta-spark's default if neither files nor bytes are given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
-    """What a stream shows of which table.
+    """The options of a stream that reads a table.
 
-    It begins with the files of the newest version; or with the commit of `starting_version`, ``latest`` for
-    the one that is yet to come, or with the first one at `starting_timestamp` or after. `max_files` and
-    `max_bytes` are those of one batch, None for any number. Of the commits that delete or change rows, each
-    of which stops a stream, the last three let all pass without their rows, those that only delete, or all
-    with whatever rows their new files hold.
+    The stream begins with the files of the newest version; or with the commit `starting_version`, where
+    ``latest`` is the next commit; or with the first commit at `starting_timestamp` or later. `max_files` and
+    `max_bytes` limit one batch, None for no limit. A commit that deletes or changes rows stops the stream.
+    The last three fields change that: skip all such commits, skip those that only delete, or show all new
+    files of such commits with all rows in them.
     """
 
     path: str
@@ -77,7 +77,9 @@ class StreamOptions:
         is_feed = is_true(given, "readChangeFeed")
         skips, deletes, changes = (is_true(given, name) for name in _CHANGE_OPTIONS)
         if is_feed and (unfit := [name for name in _CHANGE_OPTIONS if name in given]):
-            raise ValueError(f"{unfit[0]} does not go with readChangeFeed, which shows all changes")
+            raise ValueError(
+                f"{unfit[0]} cannot be combined with readChangeFeed, which shows all changes; leave it out"
+            )
         is_latest = given.get("startingVersion", "").lower() == "latest"
         max_bytes = parse_bytes(given, "maxBytesPerTrigger")
         max_files = parse_number(given, "maxFilesPerTrigger", least=1)
@@ -101,7 +103,7 @@ class StreamOptions:
 
     @staticmethod
     def are_meant(options: Mapping[str, str]) -> bool:
-        """Tell whether a stream takes the options and a read does not, as Spark does not say which it is."""
+        """Tell whether the options are those of a stream and not of a read; Spark does not tell."""
         only = {name.lower() for name in _STREAM_ONLY_OPTIONS}
         if any(name.lower() in only for name in options):
             return True
@@ -116,7 +118,7 @@ class StreamOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSinkOptions:
-    """How the batches of a stream are written; the progress of `application` is the number of the batch."""
+    """The options of a stream that writes to a table; the batch number is the version of `application`."""
 
     sink: SinkOptions
     application: str
@@ -131,7 +133,7 @@ class StreamSinkOptions:
         named = [text for name, text in options.items() if name.lower() == "txnappid"]
         if not named:
             raise ValueError(
-                "a stream needs txnAppId, a name of its own: by it, and by the number of a batch, the table"
-                " tells what it has already"
+                "a stream needs the option txnAppId, a unique name: the table uses it and the number of a"
+                " batch to know which batches it already has"
             )
         return cls(sink=SinkOptions.parse(given, mode), application=named[0])

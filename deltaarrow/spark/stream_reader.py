@@ -1,7 +1,7 @@
-"""Reading a table as a stream: offsets on the driver, splits on executors: `StreamReader`.
+"""The reader of a table as a stream, with offsets on the driver and splits on executors: `StreamReader`.
 
-Spark keeps one reader for offsets and partitions in a Python process of its own for as long as the stream
-runs, and hands what another one pickles to all executors.
+While a stream runs, Spark keeps one reader in a separate Python process for offsets and partitions. It sends
+the pickled form of another reader to all executors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,19 +26,19 @@ __all__ = ["StreamReader"]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Tells Spark what is new in a table, and has executors read it; to them it travels without the table."""
+    """Tells Spark what is new in a table and has executors read it; pickling leaves the table out."""
 
     def __init__(self, split_scan: SplitScan, scan: StreamScan | None) -> None:
         self._split_scan = split_scan
         self._table = None if scan is None else TableStream(scan)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what executors need."""
+        """Pickle only what executors need."""
         return StreamReader, (self._split_scan, None)
 
     @property
     def _stream(self) -> TableStream:
-        assert self._table is not None  # as offsets are asked for on the driver alone
+        assert self._table is not None  # offsets are only asked for on the driver
         return self._table
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
@@ -46,10 +46,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._stream.beginning().render()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the limit of the options.
+        """Return the limit given by the options.
 
-        Spark knows none of files and bytes at once; `latestOffset` takes both from the options, whichever
-        of them comes.
+        Spark has no limit for both files and bytes; `latestOffset` takes both from the options, whichever
+        limit Spark passes.
         """
         options = self._stream.options
         if options.max_files is not None:
@@ -58,11 +58,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxBytes(options.max_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Let the stream end with the version that is the newest now."""
+        """Let the stream end with the version that is newest now."""
         self._stream.end_with_newest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return where the next batch ends, as the text that `start` is if there is nothing new."""
+        """Return where the next batch ends; exactly `start` if there is nothing new."""
         begin = StreamOffset.parse(start)
         end = self._stream.next_offset(begin, is_limited=not isinstance(limit, ReadAllAvailable))
         return start if end == begin else end.render()

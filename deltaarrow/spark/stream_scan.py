@@ -1,7 +1,7 @@
-"""What a stream shows of a table, whichever files its batches bring: `StreamScan`.
+"""The columns and the filter of a stream, for files of any batch: `StreamScan`.
 
-The columns are those of the table when the stream was loaded. Files of other versions are read with them as
-long as those versions had the same columns, or fewer.
+The columns are those of the table when the stream was loaded. Files of other versions are read with them if
+those versions had the same columns, or fewer.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ __all__ = ["StreamScan"]
 
 @dataclass(frozen=True)
 class StreamScan:
-    """The columns and the condition of a stream, at the version of a table whose schema it has."""
+    """The columns and the filter of a stream, and the version whose schema it has."""
 
     options: StreamOptions
     snapshot: Snapshot
@@ -48,8 +48,8 @@ class StreamScan:
     def open(cls, options: StreamOptions, version: int | None = None) -> "StreamScan":
         """Open the table at a version, or at its newest one.
 
-        Raises what `deltaarrow.DeltaTable` raises, `InvalidPredicateError` for a filter that is not
-        understood, and `SchemaMismatchError` for a column that is not there.
+        Raises the errors of `deltaarrow.DeltaTable`, `InvalidPredicateError` for a filter that is not
+        understood, and `SchemaMismatchError` for an unknown column.
         """
         snapshot = Snapshot.load(open_store(options.path, dict(options.storage_options)), version)
         layout = table_layout(snapshot)
@@ -63,12 +63,12 @@ class StreamScan:
 
     @property
     def version(self) -> int:
-        """The version whose columns it has."""
+        """The version whose columns the stream has."""
         return self.snapshot.version
 
     @cached_property
     def split_scan(self) -> SplitScan:
-        """What executors do."""
+        """The part that executors do."""
         needed = needed_columns(self.columns, self.conditions)
         plan: ScanPlan | ChangePlan
         if self.options.is_feed:
@@ -79,7 +79,7 @@ class StreamScan:
         return SplitScan.of(plan, self.columns, self.conditions)
 
     def splits(self, tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
-        """Put the tasks whose files may hold rows of the stream into splits."""
+        """Group the tasks whose files may hold rows of the stream into splits."""
         predicate = joined_predicate(self.conditions)
         if predicate is not None:
             if self.options.is_feed:

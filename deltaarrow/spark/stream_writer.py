@@ -1,8 +1,8 @@
-"""Writing a stream: its batches on executors, and one commit a batch on the driver: `StreamWriter`.
+"""The writer of a stream, with tasks on executors and one commit per batch on the driver: `StreamWriter`.
 
-Spark plans each batch anew, and makes another writer for its commit, so that what tasks return has the plan
-that they followed. The commit has the number of the batch as the progress of an application: a batch that
-Spark repeats, because it was stopped before it noted that the batch was committed, is in the table already.
+Spark plans each batch again and creates another writer for its commit, so tasks return the plan that they
+followed. The commit records the number of the batch as the version of an application. So the table recognises
+a batch that Spark repeats because it was stopped before it noted the commit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ __all__ = ["StreamWriter"]
 
 @dataclass
 class _WrittenPart(WriterCommitMessage):
-    """What one task has written, and the plan that it followed."""
+    """The files that one task has written, and the plan that it followed."""
 
     rows: WrittenRows
     write: DistributedWrite
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Carries out a planned write for a batch of a stream."""
+    """Carries out a planned write for one batch of a stream."""
 
     def __init__(self, write: DistributedWrite, columns: FrameColumns, application: str) -> None:
         self._write = write
@@ -42,12 +42,12 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return cls(plan_write(options.sink, columns), columns, options.application)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of one task as files; on an error none of them stays."""
-        assert self._write.task is not None  # as there is no application in the plan
+        """Write the rows of one task as files; after an error none of them stays."""
+        assert self._write.task is not None  # because the plan has no application
         return _WrittenPart(write_rows(self._write.task, self._columns, iterator), self._write)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Commit a batch, unless the table has it already."""
+        """Commit a batch, unless the table already has it."""
         parts = _parts(messages)
         if not parts:
             return
@@ -60,7 +60,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         again.commit(part.rows for part in parts)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Delete what tasks have written for a job that failed; after a commit, that has done so."""
+        """Delete the files of a failed job's tasks; after a failed commit, the commit has done so."""
         if any(message is None for message in messages):
             self._write.discard(part.rows for part in _parts(messages))
 

@@ -1,4 +1,4 @@
-"""What a read asks for, opened on the driver: `TableScan`."""
+"""The scan of a batch read, opened on the driver: `TableScan`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ __all__ = ["TableScan", "frame_columns"]
 
 @dataclass(frozen=True)
 class TableScan:
-    """What a read shows; `pinned` are the options that repeat it when the table has changed.
+    """The scan of a batch read; `pinned` are the options that repeat it after the table has changed.
 
-    `version` is the one whose columns it has. No file is listed before the plan is asked for.
+    `version` is the version whose columns it has. Files are listed only when the plan is asked for.
     """
 
     pinned: ReadOptions
@@ -47,17 +47,17 @@ class TableScan:
 
     @classmethod
     def open(cls, options: ReadOptions) -> "TableScan":
-        """Open the table, or what changed in it.
+        """Open the table, or its change feed.
 
-        Raises what `deltaarrow.DeltaTable`, its `to_pyarrow_table` and its `load_cdf` raise.
+        Raises the errors of `deltaarrow.DeltaTable`, its `to_pyarrow_table` and its `load_cdf`.
         """
         return _feed_scan(options) if options.is_feed else _table_scan(options)
 
     @cached_property
     def plan(self) -> ScanPlan | ChangePlan:
-        """All files that may hold rows of the read.
+        """Return a plan of all files that may hold rows of the read.
 
-        Raises what `DeltaTable.change_data_feed` raises for versions that cannot be read together.
+        Raises the errors of `DeltaTable.change_data_feed` for versions that cannot be read together.
         """
         return self.open_plan(
             joined_predicate(self.conditions), needed_columns(self.columns, self.conditions)
@@ -65,11 +65,11 @@ class TableScan:
 
     @property
     def split_scan(self) -> SplitScan:
-        """What executors do."""
+        """The part that executors do."""
         return SplitScan.of(self.plan, self.columns, self.conditions)
 
     def splits(self) -> list[tuple[FileTask, ...]]:
-        """The files in parts of about as many bytes as the options say."""
+        """The files, grouped into parts of about as many bytes as the options say."""
         return split_tasks(self.plan.tasks, self.pinned.partition_bytes)
 
 
@@ -117,10 +117,10 @@ def _feed_scan(options: ReadOptions) -> TableScan:
 
 
 def frame_columns(schema: Schema, wanted: Sequence[str]) -> FrameColumns:
-    """Return the columns of a frame that shows those of a schema by the wanted names.
+    """Return the columns of a frame that shows the wanted columns of a schema.
 
-    Raises `SchemaMismatchError` for a name that is not there or comes twice.
+    Raises `SchemaMismatchError` for a name that does not exist or comes twice.
     """
     if len(set(wanted)) < len(wanted):
-        raise SchemaMismatchError(f"a column is asked for twice: {', '.join(wanted)}")
+        raise SchemaMismatchError(f"a column is asked for twice: {', '.join(wanted)}; name each column once")
     return FrameColumns.of_table(Schema([schema.field(name) for name in wanted]))

@@ -1,9 +1,9 @@
-"""What of a table comes after an offset of a stream: `TableStream`.
+"""The files of a table after an offset of a stream: `TableStream`.
 
-A stream is all files of one version, the oldest first, and then what commits add, commit by commit; or it
-begins with a commit. As in delta-spark a commit that deletes or changes rows stops it, and so does one that
-changes the schema: what came before is delivered first, and then the error says how to go on. A change feed
-shows all changes, those of the first version as inserts.
+A stream shows all files of one version, the oldest first, and then what each commit adds; or it begins with a
+commit. As in delta-spark, a commit that deletes or changes rows stops the stream, and so does one that
+changes the schema: earlier files are delivered first, then an error says how to continue. A change feed
+shows all changes; those of the first version are inserts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,9 +48,9 @@ _ANEW = "begin a new stream, with a checkpoint of its own"
 
 @dataclass(frozen=True)
 class _Part:
-    """All files of a commit, or of the initial snapshot, in the order of their numbers, given by their bytes.
+    """All files of a commit or of the initial snapshot, in order of their numbers, given by their bytes.
 
-    Tasks are made for those alone that a batch takes: a snapshot may have a million.
+    Tasks are created only for the files that a batch takes, because a snapshot may have a million.
     """
 
     version: int
@@ -64,12 +64,12 @@ class _Part:
         return cls(version, [task.size for task in tasks], tasks.__getitem__, is_divisible)
 
     def holds(self, offset: StreamOffset) -> bool:
-        """Whether an offset is between these files."""
+        """Whether an offset lies between these files."""
         return (self.version, self.is_initial_snapshot) == (offset.version, offset.is_initial_snapshot)
 
 
 class TableStream:
-    """The files of a table as a stream; it keeps up with the table."""
+    """The files of a table as a stream; new commits are read as they come."""
 
     def __init__(self, scan: StreamScan) -> None:
         self._scan = scan
@@ -81,7 +81,7 @@ class TableStream:
 
     @property
     def options(self) -> StreamOptions:
-        """What the stream shows."""
+        """The options of the stream."""
         return self._scan.options
 
     # --- offsets ----------------------------------------------------------------------------------
@@ -89,7 +89,8 @@ class TableStream:
     def beginning(self) -> StreamOffset:
         """Return where a new stream begins.
 
-        Raises `VersionNotFoundError` where there is no such version yet, or none as new as the time.
+        Raises `VersionNotFoundError` if the starting version does not exist yet, or no version is as new as
+        the starting time.
         """
         newest = self._newest_version()
         version, moment = self.options.starting_version, self.options.starting_timestamp
@@ -107,21 +108,21 @@ class TableStream:
         return StreamOffset.beginning(table_id, version, with_snapshot=with_snapshot)
 
     def end_with_newest(self) -> None:
-        """Take nothing in from now on that comes after the newest version."""
+        """Ignore all versions after the one that is newest now."""
         self._end_version = self._newest_version()
 
     def next_offset(self, start: StreamOffset, *, is_limited: bool) -> StreamOffset:
-        """Return the end of a batch that begins at `start`; `start` itself where there is nothing after it.
+        """Return the end of a batch that begins at `start`; `start` itself if nothing follows it.
 
         Args:
-            start: the end of the batch before.
-            is_limited: whether the limits of the options hold.
+            start: the end of the previous batch.
+            is_limited: whether the limits of the options apply.
 
         Raises:
-            TableNotFoundError: there is another table where that of `start` was.
+            TableNotFoundError: another table is now at the place of the table of `start`.
             VersionNotFoundError: the log no longer has the next commit.
-            UnsupportedFeatureError: the next commit deletes or changes rows, or needs what this release
-                cannot read.
+            UnsupportedFeatureError: the next commit deletes or changes rows, or needs a feature that this
+                release cannot read.
             SchemaMismatchError: the next commit changes the schema.
             ChangeDataNotRecordedError: the change feed is off in the next commit.
         """
@@ -140,7 +141,7 @@ class TableStream:
                     if taken:
                         end = _between(start, part, first + taken - 1)
                     break
-                # What has no files is looked at again: a commit of that kind alone makes no batch.
+                # Commits without files are looked at again: such commits alone make no batch.
                 is_done = part.is_initial_snapshot or bool(part.sizes)
                 end = start.at(part.version + 1 if is_done else part.version)
                 if limit.is_full:
@@ -154,7 +155,7 @@ class TableStream:
     def splits(self, start: StreamOffset, end: StreamOffset) -> list[tuple[FileTask, ...]]:
         """Return the files between two offsets in splits.
 
-        Raises what `next_offset` raises.
+        Raises the errors of `next_offset`.
         """
         self._newest_version()
         self._ensure_same_table(end)
@@ -167,7 +168,10 @@ class TableStream:
             first = begin.index + 1 if part.holds(begin) else 0
             stop = end.index + 1 if part.holds(end) else len(part.sizes)
             if stop > len(part.sizes):
-                raise CorruptLogError(f"version {part.version} has no file {stop - 1}, as a checkpoint says")
+                raise CorruptLogError(
+                    f"version {part.version} has no file {stop - 1}, which the stream's checkpoint names;"
+                    f" {_ANEW}"
+                )
             tasks += part.tasks(slice(first, stop))
         return self._scan.splits(tasks)
 
@@ -182,17 +186,17 @@ class TableStream:
         uri, table_id = self._newest.store.uri, self._newest.metadata.id
         if not offset.table_id == table_id == self._scan.snapshot.metadata.id:
             raise TableNotFoundError(
-                f"the stream is of the table {offset.table_id}, and at {uri} there is now another one,"
+                f"the stream reads the table {offset.table_id}, but at {uri} is now another table,"
                 f" {table_id}; {_ANEW}"
             )
         if offset.version > self._newest.version + 1:
             raise VersionNotFoundError(
-                f"the stream has come to version {offset.version}, and the newest version of {uri} is"
+                f"the stream has reached version {offset.version}, but the newest version of {uri} is"
                 f" {self._newest.version}: the table was set back; {_ANEW}"
             )
 
     def _parts(self, start: StreamOffset, last: int) -> Iterator[_Part]:
-        """Yield what there is from the version of an offset on, up to a version."""
+        """Yield the parts from the version of an offset up to version `last`."""
         version = start.version
         if start.is_initial_snapshot:
             yield self._initial_snapshot(version)
@@ -222,12 +226,12 @@ class TableStream:
 
     def _commits(self, first: int, last: int) -> Iterator[_Part]:
         is_feed = self.options.is_feed
-        # A feed shows times of commits, which follow from one another.
+        # A feed shows the times of commits, and each time depends on the one before.
         times = CommitTimes.load(self._newest.store, self._newest.configuration, 0 if is_feed else first)
         if not times.commits or times.commits[0].version > first:
             raise VersionNotFoundError(
-                f"the stream goes on with version {first}, and the log no longer has that commit: what it"
-                f" changed is lost to the stream; {_ANEW}"
+                f"the stream continues with version {first}, but the log no longer has that commit, so its"
+                f" changes are lost to the stream; {_ANEW}"
             )
         if not self._is_begin_checked:
             state = self._snapshot(first)
@@ -245,7 +249,7 @@ class TableStream:
             yield self._feed_part(commit, times) if is_feed else self._part(commit)
 
     def _feed_part(self, commit: CommitChanges, times: CommitTimes) -> _Part:
-        # Both images of an update, and both sides of a deletion vector, are to come together.
+        # Both images of an update, and both sides of a deletion vector, must come in one batch.
         is_divisible = all(
             change.change_type is not None and change.deletion_vector is None and change.only_in is None
             for change in commit.files
@@ -262,8 +266,8 @@ class TableStream:
         if not options.ignores_changes and (commit.files or not options.ignores_deletes):
             raise UnsupportedFeatureError(
                 f"version {commit.version} {'changes' if commit.files else 'deletes'} rows: it removes"
-                f" {commit.removed}. A stream shows rows that were added; with the option skipChangeCommits"
-                " it leaves out such versions, and with readChangeFeed it shows all changes",
+                f" {commit.removed}. A stream shows only added rows; set the option skipChangeCommits to"
+                " skip such versions, or readChangeFeed to show all changes",
                 feature="skipChangeCommits",
             )
         return _Part.of_commit(commit.version, commit_tasks(commit, self._scan.layout))
@@ -275,12 +279,12 @@ class TableStream:
         return Snapshot.load(self._newest.store, version)
 
     def _ensure_fits(self, protocol: Protocol, metadata: Metadata, version: int) -> None:
-        """Raise unless files of a version can be read with the columns of the stream, and are all of it."""
+        """Raise unless files of a version can be read with the stream's columns, and have no others."""
         ensure_readable(protocol, metadata)
         if self.options.is_feed and not ENABLE_CHANGE_DATA_FEED.parse(metadata.configuration):
             raise ChangeDataNotRecordedError(
-                f"the change data feed was off in version {version} (delta.enableChangeDataFeed): what"
-                f" changed then is not recorded; {_ANEW}"
+                f"the change data feed was off in version {version} (delta.enableChangeDataFeed), so its"
+                f" changes are not recorded; {_ANEW}"
             )
         loaded = self._scan.snapshot
         own = TableShape(loaded.schema, loaded.partition_columns, loaded.mapping_mode)
@@ -292,13 +296,13 @@ class TableStream:
             reason = incompatibility(own, there)
             if reason is None:
                 raise SchemaMismatchError(
-                    f"version {version} adds to the schema of the table, and the stream has the columns of"
-                    f" version {loaded.version}: load it again and start it with the same checkpoint, and it"
-                    " goes on with the new ones"
+                    f"version {version} adds columns to the table, but the stream has the columns of"
+                    f" version {loaded.version}: load the stream again and start it with the same"
+                    " checkpoint to continue with the new columns"
                 )
         raise SchemaMismatchError(
-            f"the schema of version {version} is not that of version {loaded.version}, which the stream has,"
-            f" nor a part of it: {reason}; {_ANEW}"
+            f"the schema of version {version} does not extend that of version {loaded.version}, which the"
+            f" stream has: {reason}; {_ANEW}"
         )
 
 

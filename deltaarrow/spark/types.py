@@ -1,8 +1,8 @@
-"""Delta schemas as Spark's and back, and Arrow batches in the form that each side wants.
+"""Conversion between Delta's and Spark's schemas, and between the Arrow batches of both sides.
 
-Both spell schemas in the same JSON. To Spark every column is nullable, as with its own file sources: it
-would take a NULL that a file holds against the schema for a value. Batches differ in one thing: the parts of
-a variant are ``value, metadata`` there and ``metadata, value`` here.
+Both spell schemas in the same JSON. Every column is nullable for Spark, as in its own file sources: otherwise
+it would take a NULL that a file holds against the schema for a value. Batches differ in one thing: Spark
+orders the parts of a variant ``value, metadata``, this package ``metadata, value``.
 """
 
 from collections.abc import Sequence
@@ -27,20 +27,20 @@ _DELTA_ORDER = ("metadata", "value")
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """The columns of a data frame, in Delta's types; picklable."""
+    """The columns of a data frame, as Delta types; picklable."""
 
     schema: Schema
 
     @classmethod
     def of_table(cls, schema: Schema) -> Self:
-        """The columns of a frame that shows those of a table."""
+        """The columns of a frame that shows a table of this schema."""
         return cls(as_nullable(without_table_metadata(schema)))
 
     @classmethod
     def of_frame(cls, schema: StructType) -> Self:
-        """The columns of a frame by its own schema.
+        """The columns of a frame with this Spark schema.
 
-        Raises `UnsupportedFeatureError` for types that Delta has not, such as intervals.
+        Raises `UnsupportedFeatureError` for types that Delta lacks, such as intervals.
         """
         return cls.of_table(Schema.from_json(schema.json()))
 
@@ -51,7 +51,7 @@ class FrameColumns:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The schema of the batches that `from_spark` returns: that of the table, all of it nullable."""
+        """The schema of the batches that `from_spark` returns: the table's, with all columns nullable."""
         return self.schema.to_arrow()
 
     @cached_property
@@ -59,15 +59,15 @@ class FrameColumns:
         return to_arrow_schema(self.spark_schema, timezone="UTC")
 
     def to_spark(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of the table as Spark takes them over from a source."""
+        """Convert rows of the table to the form that Spark takes from a source."""
         return relabel(self._reordered(batch, _SPARK_ORDER), self._spark_arrow_schema)
 
     def from_spark(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows that Spark hands to a sink; variants are marked, and not yet known to be well-formed."""
+        """Convert rows that Spark passes to a sink; variants are marked but not yet validated."""
         return self._reordered(batch, _DELTA_ORDER).cast(self.arrow_schema)
 
     def _reordered(self, batch: pa.RecordBatch, order: Sequence[str]) -> pa.RecordBatch:
-        """The same with the parts of all variants in an order."""
+        """The batch with the parts of all variants in the given order."""
         arrays = [
             convert_variants(array, field.type, lambda variants: _variants(variants, order))
             for array, field in zip(batch.columns, self.schema.fields, strict=True)

@@ -1,7 +1,7 @@
-"""Writing the rows of a data frame on executors, and one commit on the driver: `FrameWriter`.
+"""The writer of a data frame, with tasks on executors and one commit on the driver: `FrameWriter`.
 
-Only what the tasks return that Spark counts is committed. Files of others, of speculative tasks or of
-executors that died, are no part of the table: VACUUM deletes them.
+Only files of tasks that Spark counts are committed. Files of other tasks, such as speculative ones or those
+of dead executors, never become part of the table. Spark's VACUUM deletes them; this package has none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ __all__ = ["FrameWriter", "plan_write", "write_rows"]
 
 @dataclass
 class _WrittenPart(WriterCommitMessage):
-    """What one task has written."""
+    """The files that one task has written."""
 
     rows: WrittenRows
 
@@ -40,29 +40,29 @@ class FrameWriter(DataSourceArrowWriter):
         return cls(plan_write(options, columns), columns)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of one task as files; on an error none of them stays."""
+        """Write the rows of one task as files; after an error none of them stays."""
         if self._write.task is None:
             return _WrittenPart(WrittenRows())
         return _WrittenPart(write_rows(self._write.task, self._columns, iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Commit what the tasks have written; where that fails, the files are deleted."""
+        """Commit the files of the tasks; if that fails, the files are deleted."""
         self._write.commit(_parts(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Delete what tasks have written for a job that failed.
+        """Delete the files of a failed job's tasks.
 
-        After a commit that failed Spark calls this too, with the messages of all tasks. Then the commit has
-        dealt with the files, and only it knows whether it may be made after all.
+        Spark also calls this after a failed commit, with the messages of all tasks. Then the commit has
+        already dealt with the files, and only the commit knows whether it may yet become part of the table.
         """
         if any(message is None for message in messages):
             self._write.discard(_parts(messages))
 
 
 def plan_write(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
-    """Plan writing rows of some columns to a table; the table is left alone.
+    """Plan writing rows of some columns to a table; the table is not changed yet.
 
-    Raises what `deltaarrow.write_deltalake` raises before it looks at rows.
+    Raises the errors that `deltaarrow.write_deltalake` raises before it looks at rows.
     """
     store = open_store(options.path, dict(options.storage_options))
     return DistributedWrite.plan(
@@ -71,7 +71,7 @@ def plan_write(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
 
 
 def write_rows(task: WriteTask, columns: FrameColumns, batches: Iterator[pa.RecordBatch]) -> WrittenRows:
-    """Write batches that Spark hands over."""
+    """Write the batches that Spark passes."""
     data = pa.RecordBatchReader.from_batches(columns.arrow_schema, map(columns.from_spark, batches))
     return task.write(read_variants(data, None))
 
