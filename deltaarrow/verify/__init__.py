@@ -1,7 +1,7 @@
-"""Verifying a table: its log against itself, its log against storage, its statistics against its data.
+"""Verification of a table: its log against itself and against storage, its statistics against its data.
 
-`deltaarrow.verify.report.Check` says what is checked and in which chapter of the protocol it stands.
-Everything is reported and nothing repaired.
+`deltaarrow.verify.report.Check` lists the checks and their chapters of the protocol.
+All findings are reported; nothing is repaired.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How two accounts of one version differ: that of replay, and that of a checkpoint or a version checksum."""
+"""Differences between two accounts of one version: replay, and a checkpoint or a version checksum."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ def _names(values: object) -> str:
 
 def _differ(name: str, said: object, found: object) -> Iterator[str]:
     if said != found:
-        yield f"{name} is {_names(said)}, by the commits it is {_names(found)}"
+        yield f"{name} is {_names(said)}, but the commits say {_names(found)}"
 
 
 def protocol_differences(said: Protocol, found: Protocol) -> Iterator[str]:
-    """Yield what an account says of the protocol otherwise than `found`."""
+    """Yield how an account of the protocol differs from `found`."""
     yield from _differ("minReaderVersion", said.min_reader_version, found.min_reader_version)
     yield from _differ("minWriterVersion", said.min_writer_version, found.min_writer_version)
     for name, one, other in (
@@ -39,7 +39,7 @@ def _parsed(text: str) -> Any:
 
 
 def metadata_differences(said: Metadata, found: Metadata) -> Iterator[str]:
-    """Yield what an account says of the metadata otherwise than `found`."""
+    """Yield how an account of the metadata differs from `found`."""
     yield from _differ("id", said.id, found.id)
     yield from _differ("name", said.name, found.name)
     yield from _differ("description", said.description, found.description)
@@ -56,7 +56,7 @@ def transaction_differences(
     found: Mapping[str, SetTransaction],
     configuration: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield how the versions of applications differ; an expired transaction may be left out of either."""
+    """Yield how the versions of applications differ; either account may omit expired transactions."""
     applications = {*said, *found}
     if properties.SET_TRANSACTION_RETENTION.name in configuration:
         applications = {*said} & {*found}

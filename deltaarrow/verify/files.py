@@ -1,4 +1,4 @@
-"""What the log says of each file: its partition values, row ids and number of records."""
+"""Checks of what the log says about each file: partition values, row ids and record counts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ _HIGH_WATER_MARK = "rowIdHighWaterMark"
 
 
 def examine_partition_values(found: Examination, layout: TableLayout, tasks: Sequence[FileTask]) -> None:
-    """Check that there is a value for every partition column, and that it is one of the column's type."""
+    """Check that every partition column has a value, and that it is valid for the column's type."""
     columns = layout.partition_fields
     if not columns:
         return
@@ -42,7 +42,7 @@ def examine_partition_values(found: Examination, layout: TableLayout, tasks: Seq
 
 
 def _fault(text: str | None, data_type: object, column: str) -> str | None:
-    """Why a text is no partition value; None when it is one."""
+    """Why a text is not a valid partition value; None if it is one."""
     if not isinstance(data_type, PrimitiveType):
         return f"the partition column {column!r} is of type {data_type!r}"
     try:
@@ -53,16 +53,16 @@ def _fault(text: str | None, data_type: object, column: str) -> str | None:
 
 
 def examine_num_records(found: Examination, tasks: Sequence[FileTask], rows: Mapping[str, int]) -> None:
-    """Check that statistics can be parsed and count the rows that footers do."""
+    """Check that statistics can be parsed and count as many rows as the footers do."""
     for task in tasks:
         if task.stats is None:
             continue
         found.checked[Check.STATISTICS] += 1
         if task.num_records is None:
             if not _is_object(task.stats):
-                found.warning(Check.STATISTICS, "the statistics are no JSON object", task.path)
+                found.warning(Check.STATISTICS, "the statistics are not a JSON object", task.path)
         elif task.path in rows and task.num_records != rows[task.path]:
-            what = f"numRecords is {task.num_records}, the file has {rows[task.path]} rows"
+            what = f"numRecords is {task.num_records}, but the file has {rows[task.path]} rows"
             found.error(Check.STATISTICS, what, task.path)
 
 
@@ -80,9 +80,9 @@ def examine_row_ids(
     bases: Sequence[int | None],
     rows: Mapping[str, int],
 ) -> None:
-    """Check that row ids are there, below the high-water mark and given once.
+    """Check that row ids exist, lie below the high-water mark and are assigned once.
 
-    `bases` are the base row ids of `tasks`, `rows` the numbers of rows by path, where known.
+    `bases` are the base row ids of `tasks`, `rows` the row counts by path, where known.
     """
     if not is_supported(snapshot.protocol, "rowTracking"):
         return
@@ -90,7 +90,9 @@ def examine_row_ids(
     if properties.ENABLE_ROW_TRACKING.parse(snapshot.configuration):
         for task, base in zip(tasks, bases, strict=True):
             if base is None:
-                found.error(Check.ROW_IDS, "the file has no base row id, and row tracking is on", task.path)
+                found.error(
+                    Check.ROW_IDS, "the file has no base row id, but row tracking is enabled", task.path
+                )
     numbered = [
         (base, count, task.path)
         for task, base in zip(tasks, bases, strict=True)
@@ -107,7 +109,7 @@ def examine_row_ids(
             found.error(Check.ROW_IDS, what, numbered[i][2])
     order = np.lexsort((end, first))
     order = order[end[order] > first[order]]
-    # The furthest end of all files that begin before, and the file that has it.
+    # The greatest end of all files that begin earlier, and the file that has it.
     reached = np.maximum.accumulate(end[order])
     for i in np.flatnonzero(first[order][1:] < reached[:-1]) + 1:
         other = order[np.argmax(end[order][:i] == reached[i - 1])]

@@ -1,4 +1,4 @@
-"""The log against itself: the hint, the checkpoints and the version checksum against the commits."""
+"""Checks of the log against itself: hint, checkpoints and version checksum against the commits."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["examine_checkpoints", "examine_checksum", "examine_commit_infos", "examine_hint"]
 
 _EXAMPLES = 3
-# Deleted rows of the files that each bin of the protocol begins with.
+# The deleted-row count at which each bin of the protocol's histogram begins.
 _DELETED_BINS = np.array([0, 1, *(10**n for n in range(1, 8)), 2**31 - 1])
 
 
@@ -59,14 +59,14 @@ def examine_hint(found: Examination, snapshot: Snapshot) -> None:
     found.checked[Check.LAST_CHECKPOINT] += 1
     hint = read_hint(snapshot.store, checked=True)
     if hint is None:
-        found.warning(Check.LAST_CHECKPOINT, "it is no JSON object with a good checksum", LAST_CHECKPOINT)
+        found.warning(Check.LAST_CHECKPOINT, "it is not a JSON object with a valid checksum", LAST_CHECKPOINT)
         return
     versions = {checkpoint.version for checkpoint in complete_checkpoints(list_log(snapshot.store))}
     if hint not in versions:
-        what = f"it names a checkpoint of version {hint}, and there is none that is complete"
+        what = f"it names a checkpoint of version {hint}, but no complete one exists"
         found.warning(Check.LAST_CHECKPOINT, what, LAST_CHECKPOINT)
     elif hint < max(versions):
-        what = f"it names the checkpoint of version {hint}, and there is one of version {max(versions)}"
+        what = f"it names the checkpoint of version {hint}, but one of version {max(versions)} exists"
         found.warning(Check.LAST_CHECKPOINT, what, LAST_CHECKPOINT)
 
 
@@ -74,7 +74,7 @@ def examine_hint(found: Examination, snapshot: Snapshot) -> None:
 
 
 def examine_commit_infos(found: Examination, snapshot: Snapshot) -> None:
-    """Check of every commit that is left whether delta-spark can parse what it says of itself."""
+    """Check for every remaining commit whether delta-spark can parse its `commitInfo`."""
     for file in list_log(snapshot.store):
         if file.kind is not LogFileKind.COMMIT or file.version > snapshot.version:
             continue
@@ -90,7 +90,7 @@ def examine_commit_infos(found: Examination, snapshot: Snapshot) -> None:
                 what = "the table" if fault.hides_table else "its history"
                 told(
                     Check.COMMIT_INFO,
-                    f"{fault.key} is not {fault.wanted}, so that delta-spark cannot read {what}",
+                    f"{fault.key} is not {fault.wanted}, so delta-spark cannot read {what}",
                     file.name,
                 )
 
@@ -99,10 +99,10 @@ def examine_commit_infos(found: Examination, snapshot: Snapshot) -> None:
 
 
 def examine_checkpoints(found: Examination, snapshot: Snapshot, *, deep: bool) -> None:
-    """Compare checkpoints with the commits up to them, where those are there."""
+    """Compare checkpoints with the commits up to them, if those commits exist."""
     files = list_log(snapshot.store)
     known: LogState | None = None
-    # Newer ones than the one that was read are broken.
+    # Newer checkpoints than the one that was read are broken.
     read = snapshot.segment.checkpoint
     for checkpoint in complete_checkpoints(files):
         is_wanted = deep or read is None or checkpoint.version >= read.version
@@ -126,9 +126,10 @@ def examine_checkpoints(found: Examination, snapshot: Snapshot, *, deep: bool) -
 
 
 def _commits_up_to(version: int, files: Sequence[LogFile]) -> LogSegment | None:
-    """The commits that make a version, on top of the oldest checkpoint that they lead on from.
+    """The commits that make a version, on top of the oldest checkpoint from which they continue.
 
-    Log compactions are left out: they are no witness against a checkpoint. None where commits are gone.
+    Log compactions are left out, because they cannot testify against a checkpoint. None if commits are
+    missing.
     """
     commits = {file.version: file for file in files if file.kind is LogFileKind.COMMIT}
     first = version + 1
@@ -161,7 +162,7 @@ _FILE_COLUMNS = (
     "base_row_id",
     "default_row_commit_version",
 )
-# Maps are compared by their entries, which have no order that means anything.
+# Maps are compared as sorted entries, because the order of entries has no meaning.
 _FILES_SQL = """
     SELECT path, size, list_sort(map_entries(partition_values)), deletion_vector, base_row_id,
         default_row_commit_version
@@ -174,8 +175,8 @@ def _file_differences(said: LogState, expected: LogState) -> Iterator[str]:
         cursor.register("said", list_files(said, _FILE_COLUMNS))
         cursor.register("expected", list_files(expected, _FILE_COLUMNS))
         for one, other, what in (
-            ("said", "expected", "it lists files that the commits do not, or not so"),
-            ("expected", "said", "it does not list files of the commits, or not so"),
+            ("said", "expected", "it lists files that the commits do not list, or list differently"),
+            ("expected", "said", "it lacks files that the commits list, or lists them differently"),
         ):
             paths = _paths_apart(cursor, one, other)
             if paths:
@@ -199,7 +200,7 @@ def examine_checksum(found: Examination, snapshot: Snapshot, files: pa.Table) ->
     if checksum is None:
         if snapshot.store.exists(name):
             found.checked[Check.VERSION_CHECKSUM] += 1
-            found.warning(Check.VERSION_CHECKSUM, "it is no version checksum that can be understood", name)
+            found.warning(Check.VERSION_CHECKSUM, "it is not a valid version checksum", name)
         return
     found.checked[Check.VERSION_CHECKSUM] += 1
     for what in _checksum_differences(checksum, snapshot, files):
@@ -232,14 +233,14 @@ def _checksum_differences(checksum: VersionChecksum, snapshot: Snapshot, files: 
         ("inCommitTimestampOpt", checksum.in_commit_timestamp, in_commit_timestamp),
     ):
         if said is not None and actual is not None and said != actual:
-            yield f"{key} is {said}, by the log it is {actual}"
+            yield f"{key} is {said}, but the log says {actual}"
     if checksum.deleted_record_counts is not None:
         bins = np.searchsorted(_DELETED_BINS, deleted, side="right") - 1
         counts = np.bincount(bins, minlength=len(_DELETED_BINS))
         if checksum.deleted_record_counts != tuple(counts.tolist()):
-            yield "the histogram of deleted rows is not that of the files in the log"
+            yield "the histogram of deleted rows differs from that of the files in the log"
     if checksum.file_size_histogram is not None and not _is_histogram_of(checksum.file_size_histogram, sizes):
-        yield "the histogram of file sizes is not that of the files in the log"
+        yield "the histogram of file sizes differs from that of the files in the log"
     if checksum.all_files is not None:
         yield from _listed_differences(checksum, files)
 
@@ -250,7 +251,7 @@ def _is_histogram_of(histogram: FileSizeHistogram, sizes: np.ndarray) -> bool:
     if len(bins) and bins.min() < 0:
         return False
     counts = np.bincount(bins, minlength=len(boundaries))
-    # Summed as integers: weights would make doubles of them.
+    # Summed as integers: weights would turn them into doubles.
     totals = np.zeros(len(boundaries), np.int64)
     np.add.at(totals, bins, sizes)
     return histogram.file_counts == tuple(counts.tolist()) and histogram.total_bytes == tuple(totals.tolist())
@@ -271,7 +272,7 @@ def _listed_differences(checksum: VersionChecksum, files: pa.Table) -> Iterator[
     }
     different = sorted(key[0] for key in {*said, *found} if said.get(key) != found.get(key))
     if different:
-        yield f"allFiles and the log do not agree on {', '.join(map(repr, different[:_EXAMPLES]))}"
+        yield f"allFiles and the log disagree on {', '.join(map(repr, different[:_EXAMPLES]))}"
 
 
 def _vector_id(vector: dict[str, Any] | None) -> str:

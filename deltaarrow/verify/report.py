@@ -1,4 +1,4 @@
-"""What verifying a table finds: `Finding`s of the `Check`s, gathered in a `VerifyReport`."""
+"""Results of verifying a table: `Finding`s of `Check`s, collected in a `VerifyReport`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,44 +14,43 @@ _SHOWN = 100
 
 
 class Severity(StrEnum):
-    """How bad a finding is: an `ERROR` may cost rows, readers cope with what is a `WARNING`."""
+    """The severity of a finding: an `ERROR` may cost rows, readers can cope with a `WARNING`."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Check(StrEnum):
-    """What is checked, each against its chapter of the protocol.
+    """The checks, each against its chapter of the protocol.
 
     ======================  ========================================================================
-    ``last_checkpoint``     ``_last_checkpoint`` can be read, names a checkpoint that is there, and the
-                            newest one (Last Checkpoint File). Readers that find it wrong list the log,
+    ``last_checkpoint``     ``_last_checkpoint`` can be read, and names the newest existing checkpoint
+                            (Last Checkpoint File). Readers that find it wrong list the log,
                             so it is never an error.
-    ``commit_info``         What commits say of themselves has the types by which delta-spark parses it;
-                            where it cannot, it reads the table no more, or not its history (Commit
+    ``commit_info``         The `commitInfo` of each commit has types that delta-spark can parse;
+                            otherwise delta-spark cannot read the table, or its history (Commit
                             Provenance Information).
-    ``checkpoint``          The checkpoint says what the commits say, from version 0 on or, where those are
+    ``checkpoint``          The checkpoint agrees with the commits, from version 0 on or, if those are
                             gone, from an older checkpoint on: protocol, metadata, transactions, domains
                             and files (Checkpoints, Action Reconciliation). Without commits there is
-                            nothing to compare. A deep run takes every checkpoint, others the one that
-                            the version is read from.
-    ``version_checksum``    The version checksum says what replay says (Version Checksum File): protocol,
+                            nothing to compare. A deep run takes every checkpoint, other runs the one
+                            from which the version is read.
+    ``version_checksum``    The version checksum agrees with replay (Version Checksum File): protocol,
                             metadata, transactions, domains, in-commit timestamp, files, bytes, deletion
                             vectors and both histograms.
-    ``data_file``           Every live file is in storage, is as long as the log says, and is a Parquet
-                            file that can be read; no file is live twice (Add File and Remove File).
-    ``deletion_vector``     Every deletion vector is there, agrees with its checksum, size and
-                            cardinality, and deletes no row that its file does not have; the file's
-                            statistics say how many it has (Deletion Vectors).
+    ``data_file``           Every live file is in storage, has the size that the log says, and is a
+                            readable Parquet file; no file is live twice (Add File and Remove File).
+    ``deletion_vector``     Every deletion vector exists, agrees with its checksum, size and
+                            cardinality, and deletes no row that its file lacks; the file's
+                            statistics hold its row count (Deletion Vectors).
     ``partition_values``    Every file has a value for every partition column, and each is the text of a
                             value of the column's type (Partition Value Serialization).
-    ``row_ids``             No two files have a base row id that gives two rows the same id, none is
-                            above the high-water mark, and none is missing where row tracking is enabled
-                            (Row Tracking).
+    ``row_ids``             No two rows share a row id, none is above the high-water mark, and no base row
+                            id is missing if row tracking is enabled (Row Tracking).
     ``statistics``          Statistics can be parsed and ``numRecords`` is the number of rows of the file.
-                            A deep run reads all rows: none that is not deleted lies beyond the bounds of
-                            its column, as readers understand them, and the counts of NULLs are those of
-                            the data, where they say something (Per-file Statistics).
+                            A deep run reads all rows: no live row lies beyond the bounds of
+                            its column, as readers understand them, and the NULL counts are those of
+                            the data, where they are defined (Per-file Statistics).
     ======================  ========================================================================
     """
 
@@ -68,7 +67,7 @@ class Check(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be: `what` it is, and the file, as a store name, `where` it is."""
+    """One fault: `what` is wrong, and `where`, the store name of the file."""
 
     severity: Severity
     check: Check
@@ -81,10 +80,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What was found wrong with a table at a version; iterating gives the findings.
+    """The faults of a table at a version; iterating gives the findings.
 
-    `checked` says how many files, checkpoints and so on each check looked at; a check that had nothing
-    to look at is not in it. `deep` says whether the rows were read too.
+    `checked` counts the files, checkpoints and so on that each check examined; a check with nothing to
+    examine is not in it. `deep` says whether the rows were read too.
     """
 
     table: str
@@ -95,7 +94,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found that is an error; there may be warnings."""
+        """Whether there is no error; there may be warnings."""
         return not self.errors
 
     @property

@@ -1,6 +1,6 @@
-"""Statistics against the data: whether a row lies where the statistics of its file say that none is.
+"""Checks of statistics against the data: whether a row lies outside the bounds of its file.
 
-A bound counts as readers take it (`deltaarrow.statistics.bounds`), with all the allowance they make for
+A bound means what it means to readers (`deltaarrow.statistics.bounds`), with all tolerance that they grant to
 writers that cut, round or drop digits. So an error here is a row that skipping may lose.
 """
 
@@ -24,7 +24,7 @@ _FILES_AT_A_TIME = 256
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A column without members: the fields that lead to it, and their names in the data files."""
+    """A leaf column: the fields that lead to it, and their names in the data files."""
 
     fields: tuple[Field, ...]
     physical: tuple[str, ...]
@@ -68,9 +68,9 @@ def _leaves(
 
 
 def examine_statistics(found: Examination, layout: TableLayout, tasks: Sequence[FileTask]) -> None:
-    """Read every row of the files and compare them with the statistics.
+    """Read every row of the files and compare the rows with the statistics.
 
-    Files that were found to be broken are to be left out; what cannot be read is an error of the file.
+    The caller leaves out files that were found to be broken; an unreadable file is an error.
     """
     data = {field.name for field in layout.data_fields}
     physical = layout.physical_schema.fields
@@ -93,7 +93,7 @@ def examine_statistics(found: Examination, layout: TableLayout, tasks: Sequence[
 def _summarise(
     found: Examination, reader: BatchReader, leaves: Sequence[_Leaf], task: FileTask
 ) -> pa.Table | None:
-    """Return one row: how many live rows a file has and, by leaf, their extremes and NULLs."""
+    """Return one row: the count of live rows of a file and, by leaf, the extremes and NULL counts."""
     import duckdb
 
     errors: list[Exception] = []
@@ -102,14 +102,14 @@ def _summarise(
         try:
             yield from reader.read([task])
         except Exception as error:
-            errors.append(error)  # DuckDB passes on no more than its text
+            errors.append(error)  # DuckDB passes on only its text
             raise
 
     asked = ["count(*) AS n"]
     for i, leaf in enumerate(leaves):
         asked.append(f"count(*) FILTER (({leaf.sql}) IS NULL) AS nulls{i}")
         if leaf.has_bounds:
-            # NaN is outside the order that bounds are about.
+            # NaN is outside the order of bounds.
             known = f" FILTER (NOT isnan({leaf.sql}))" if leaf.is_float else ""
             asked += [f"min({leaf.sql}){known} AS least{i}", f"max({leaf.sql}){known} AS greatest{i}"]
     with sandbox_cursor() as cursor:
@@ -129,7 +129,7 @@ def _summarise(
 def _compare(
     found: Examination, leaves: Sequence[_Leaf], tasks: Sequence[FileTask], summaries: pa.Table
 ) -> None:
-    """Hold what was found in files, a row each, against their statistics."""
+    """Compare the results of files, one row each, with their statistics."""
     texts = pa.array([task.stats for task in tasks], pa.string())
     with sandbox_cursor() as cursor:
         cursor.register("files", summaries.append_column("stats", texts))
@@ -150,10 +150,10 @@ def _compare(
 
 
 def _comparison_sql(leaves: Sequence[_Leaf]) -> str:
-    """The SQL of a row for each of ``files``: live rows, numRecords, tightBounds, by leaf eight columns.
+    """The SQL for each row of ``files``: live rows, numRecords, tightBounds, and eight columns per leaf.
 
-    These are its extremes and its bounds as texts, whether one is beyond the other, and the NULLs that are
-    there and that the statistics count.
+    The eight columns are the extremes and the bounds as texts, whether each extreme exceeds its bound, and
+    the NULL counts of the data and of the statistics.
     """
     statistics = FileStatisticsSql("stats")
     said = [f"{statistics.num_records()} AS records", f"{statistics.text('tightBounds')} AS tight"]
@@ -175,10 +175,10 @@ def _comparison_sql(leaves: Sequence[_Leaf]) -> str:
 def _is_false_count(
     leaf: _Leaf, said: int, nulls: int, count: int, records: int | None, *, exact: bool
 ) -> bool:
-    """Whether a count of NULLs says what is not so.
+    """Whether a NULL count is wrong.
 
-    With deletion vectors, or wide bounds, only 0 and the number of records say anything. Of a field in
-    a struct, writers do not agree whether a NULL struct counts, so there 0 says nothing.
+    With deletion vectors or wide bounds, only 0 and the number of records have a meaning. For a struct field,
+    writers disagree on whether a NULL struct counts, so there 0 has none.
     """
     if said == records and nulls < count:
         return True

@@ -1,4 +1,4 @@
-"""The log against storage: data files, their footers and their deletion vectors."""
+"""Checks of the log against storage: data files, their footers and their deletion vectors."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ def _chunks(items: Sequence[T], length: int) -> Iterator[Sequence[T]]:
 
 
 def _stored_sizes(store: Store, names: Iterable[str]) -> dict[str, int | StorageError | None]:
-    """The size of every file, None where there is none, or the error that tells why it cannot be there."""
+    """The size of every file, None if it does not exist, or the error that explains why it cannot exist."""
 
     def size(name: str) -> int | StorageError | None:
         try:
@@ -40,7 +40,7 @@ def _stored_sizes(store: Store, names: Iterable[str]) -> dict[str, int | Storage
 
     listed = {e.name: e.size for e in store.list_recursive() if not e.name.startswith(f"{LOG_FOLDER}/")}
     sizes: dict[str, int | StorageError | None] = {name: listed.get(name) for name in names}
-    # Not in the listing: elsewhere, behind a link, or missing.
+    # Not in the listing: stored elsewhere, behind a link, or missing.
     unlisted = [name for name, listed_size in sizes.items() if listed_size is None]
     with ThreadPoolExecutor(_REQUESTS) as pool:
         sizes.update(zip(unlisted, pool.map(size, unlisted), strict=True))
@@ -48,7 +48,7 @@ def _stored_sizes(store: Store, names: Iterable[str]) -> dict[str, int | Storage
 
 
 def examine_data_files(found: Examination, store: Store, tasks: Sequence[FileTask]) -> dict[str, int]:
-    """Check that files are there, whole and readable; return how many rows each good one has, by path."""
+    """Check that files exist, are whole and readable; return the row count of each good one, by path."""
     sizes = _stored_sizes(store, (task.path for task in tasks))
     good: dict[str, None] = {}
     seen: set[str] = set()
@@ -58,11 +58,11 @@ def examine_data_files(found: Examination, store: Store, tasks: Sequence[FileTas
         if task.path in seen:
             found.error(Check.DATA_FILE, "the file is live twice, with different deletion vectors", task.path)
         elif size is None:
-            found.error(Check.DATA_FILE, "the file is in the log and not in storage", task.path)
+            found.error(Check.DATA_FILE, "the file is in the log but not in storage", task.path)
         elif isinstance(size, StorageError):
             found.error(Check.DATA_FILE, f"the file cannot be reached: {size}", task.path)
         elif size != task.size:
-            what = f"the file has {size} bytes, by the log it has {task.size}"
+            what = f"the file has {size} bytes, but the log says {task.size}"
             found.error(Check.DATA_FILE, what, task.path)
         else:
             good[task.path] = None
@@ -72,7 +72,7 @@ def examine_data_files(found: Examination, store: Store, tasks: Sequence[FileTas
         try:
             counts |= read_row_counts(store, paths)
         except DeltaError:
-            # One of them is broken: asking for each finds it, and all the others.
+            # One of them is broken: asking for each alone finds it, and all other broken ones.
             for path in paths:
                 try:
                     counts |= read_row_counts(store, [path])
@@ -103,7 +103,7 @@ def _contradictory(found: Examination, store: Store, paths: Sequence[str]) -> li
 def examine_deletion_vectors(
     found: Examination, store: Store, tasks: Sequence[FileTask], rows: dict[str, int]
 ) -> None:
-    """Check every deletion vector by itself and against the number of rows of its file, where known."""
+    """Check every deletion vector by itself and against the row count of its file, where known."""
     masked = [task for task in tasks if task.deletion_vector is not None]
     for some in _chunks(masked, _VECTORS_AT_A_TIME):
         found.checked[Check.DELETION_VECTOR] += len(some)

@@ -1,4 +1,4 @@
-"""Verifying a snapshot: every check in turn, from the log to the rows."""
+"""Verification of a snapshot: every check in turn, from the log to the rows."""
 
 from deltaarrow.scan import file_tasks, table_layout
 from deltaarrow.snapshot import Snapshot
@@ -13,14 +13,14 @@ __all__ = ["verify_snapshot"]
 _COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector", "base_row_id")
 
 _OF_FILES = (Check.DATA_FILE, Check.DELETION_VECTOR)
-"""What has no rows to examine once it has a finding of these."""
+"""After a finding of these checks a file has no rows to examine."""
 
 
 def verify_snapshot(snapshot: Snapshot, *, deep: bool = False) -> VerifyReport:
-    """Check a snapshot and report what is wrong with it; nothing is changed.
+    """Check a snapshot and report the faults; nothing is changed.
 
-    It costs a listing of the whole table and the footer of every data file; with `deep` every checkpoint
-    and every row are read too. `deltaarrow.verify.Check` says what is checked.
+    This lists the whole table and reads the footer of every data file; with `deep` it also reads every
+    checkpoint and every row. `deltaarrow.verify.Check` lists the checks.
     """
     snapshot = snapshot.replayed()
     found = Examination()

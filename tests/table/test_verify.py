@@ -159,10 +159,10 @@ def test_an_empty_table_is_healthy(tmp_path):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("torn", "no JSON object"),
-        ('{"version":1,"size":3,"checksum":"0"}', "no JSON object"),
-        ('{"version":0,"size":3}', "names a checkpoint of version 0, and there is none"),
-        ('{"version":9,"size":3}', "names a checkpoint of version 9, and there is none"),
+        ("torn", "not a JSON object"),
+        ('{"version":1,"size":3,"checksum":"0"}', "not a JSON object"),
+        ('{"version":0,"size":3}', "names a checkpoint of version 0, but no complete one exists"),
+        ('{"version":9,"size":3}', "names a checkpoint of version 9, but no complete one exists"),
     ],
 )
 def test_a_broken_hint_is_a_warning(case, text, what):
@@ -175,14 +175,14 @@ def test_a_broken_hint_is_a_warning(case, text, what):
 
 def test_a_stale_hint_is_a_warning(case):
     case.table.checkpoint(2, hint=False)
-    assert "there is one of version 2" in case.finding(Check.LAST_CHECKPOINT).what
+    assert "but one of version 2 exists" in case.finding(Check.LAST_CHECKPOINT).what
 
 
 @pytest.mark.parametrize(
     ("action", "what"),
     [
-        (lambda t: t.txn("etl", 4), "'etl' is 4, by the commits it is 3"),
-        (lambda t: t.txn("other", 4), "'other' is 4, by the commits it is None"),
+        (lambda t: t.txn("etl", 4), "'etl' is 4, but the commits say 3"),
+        (lambda t: t.txn("other", 4), "'other' is 4, but the commits say None"),
         (lambda t: t.domain("delta.rowTracking", "{}"), "'delta.rowTracking'"),
         (lambda t: t.add_file(1, {"p": "1"}, name="z"), "lists files that the commits do not.*'z'"),
     ],
@@ -204,7 +204,8 @@ def test_a_checkpoint_without_a_file_of_the_commits_is_an_error(case):
     table.commits[1] = [line for line in table.commits[1] if line != case.one]
     table.checkpoint(1)
     found = [f.what for f in case.verify() if f.check is Check.CHECKPOINT]
-    assert found == [f"it does not list files of the commits, or not so: {case.one['add']['path']!r}"]
+    what = "it lacks files that the commits list, or lists them differently"
+    assert found == [f"{what}: {case.one['add']['path']!r}"]
 
 
 def test_a_checkpoint_with_another_schema_is_an_error(case):
@@ -248,7 +249,7 @@ def test_a_checkpoint_is_compared_from_an_older_one_on_where_commits_are_gone(ca
     table.delete_commits(0)
     findings = list(case.verify(deep=True))
     assert [f.what for f in findings if f.check is Check.CHECKPOINT] == [
-        "the transaction version of 'etl' is 5, by the commits it is 3 (from the checkpoint of version 0 on)"
+        "the transaction version of 'etl' is 5, but the commits say 3 (from the checkpoint of version 0 on)"
     ]
 
 
@@ -262,15 +263,15 @@ def test_a_checkpoint_whose_commits_are_gone_has_nothing_to_be_compared_with(cas
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"numFiles": 3}, "numFiles is 3, by the log it is 2"),
+        ({"numFiles": 3}, "numFiles is 3, but the log says 2"),
         ({"tableSizeBytes": 1}, "tableSizeBytes is 1"),
         ({"numProtocol": 2}, "numProtocol is 2"),
         ({"numMetadata": 0}, "numMetadata is 0"),
-        ({"numDeletedRecordsOpt": 0}, "numDeletedRecordsOpt is 0, by the log it is 1"),
+        ({"numDeletedRecordsOpt": 0}, "numDeletedRecordsOpt is 0, but the log says 1"),
         ({"numDeletionVectorsOpt": 2}, "numDeletionVectorsOpt is 2"),
-        ({"setTransactions": []}, "'etl' is None, by the commits it is 3"),
+        ({"setTransactions": []}, "'etl' is None, but the commits say 3"),
         ({"domainMetadata": []}, "'delta.rowTracking' is None"),
-        ({"allFiles": []}, "allFiles and the log do not agree on"),
+        ({"allFiles": []}, "allFiles and the log disagree on"),
         (
             {
                 "fileSizeHistogram": {
@@ -320,7 +321,7 @@ def test_the_in_commit_timestamp_of_a_checksum_is_that_of_the_commit(tmp_path):
     file.write_text(json.dumps(counts | {"inCommitTimestampOpt": 5}))
     assert list(DeltaTable(tmp_path).verify()) == []
     file.write_text(json.dumps(counts | {"inCommitTimestampOpt": 6}))
-    assert "inCommitTimestampOpt is 6, by the log it is 5" in str(next(iter(DeltaTable(tmp_path).verify())))
+    assert "inCommitTimestampOpt is 6, but the log says 5" in str(next(iter(DeltaTable(tmp_path).verify())))
 
 
 # --- data files and deletion vectors ---------------------------------------------------------------
@@ -336,7 +337,7 @@ def test_a_missing_data_file_is_an_error(case):
 def test_a_data_file_of_another_size_is_an_error(case):
     with case.file(case.one).open("ab") as file:
         file.write(b"x")
-    assert "bytes, by the log it has" in case.finding(Check.DATA_FILE, deep=True).what
+    assert "bytes, but the log says" in case.finding(Check.DATA_FILE, deep=True).what
 
 
 def test_a_data_file_that_is_no_parquet_is_an_error(case):
@@ -476,7 +477,7 @@ def stats_of(case: Case) -> dict:
 def test_num_records_that_is_not_that_of_the_footer_is_an_error(case):
     finding = case.add(stats=json.dumps(stats_of(case) | {"numRecords": 5}), baseRowId=20)
     findings = {f.check: f.what for f in finding.verify()}
-    assert findings[Check.STATISTICS] == "numRecords is 5, the file has 4 rows"
+    assert findings[Check.STATISTICS] == "numRecords is 5, but the file has 4 rows"
 
 
 def test_statistics_that_are_no_json_are_a_warning(case):
