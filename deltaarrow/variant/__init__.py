@@ -1,7 +1,7 @@
-"""Variants: their binary form, written and read, and columns of them, shredded or not.
+"""Variants: reading and writing of their binary form, and columns of variants, shredded or not.
 
 Implements Parquet's VariantEncoding.md and VariantShredding.md, on which *Variant Data Type* and
-*Variant Shredding* of PROTOCOL.md rest. A column of variants is ``struct<metadata: binary, value: binary>``.
+*Variant Shredding* of PROTOCOL.md build. A column of variants is ``struct<metadata: binary, value: binary>``.
 """
 
 from typing import TYPE_CHECKING

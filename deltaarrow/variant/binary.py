@@ -1,6 +1,6 @@
-"""One variant, from its bytes to Python: Parquet's VariantEncoding.md.
+"""Decoding of one variant from bytes to Python: Parquet's VariantEncoding.md.
 
-Everything is checked on the way: no number, name or value may reach outside of the bytes it stands in.
+Everything is checked: no number, name or value may reach beyond the bytes that contain it.
 
 ====================================  ==============================================================
 variant                               Python
@@ -11,7 +11,7 @@ float, double                         float
 decimal4 .. decimal16                 `decimal.Decimal` of the scale that is stored
 date, time                            `datetime.date`, `datetime.time`
 timestamp, timestamp without zone     `datetime.datetime`, in UTC or naive
-the same in nanoseconds               `Moment`, as is any date or time that `datetime` cannot hold
+the same in nanoseconds               `Moment`, like any date or time that `datetime` cannot hold
 array, object                         list, dict in the order of the names
 ====================================  ==============================================================
 """
@@ -53,10 +53,10 @@ _SIGNED = {
 
 @dataclass(frozen=True, order=True)
 class Moment:
-    """A date or time that Python's `datetime` cannot hold, as its kind and the number that is stored.
+    """A date or time that Python's `datetime` cannot hold, as its kind and the stored number.
 
-    `count` is in days for a date, else in microseconds or, for the kinds that say so, nanoseconds;
-    since 1970-01-01, for a time since midnight.
+    `count` is in days for a date, otherwise in microseconds or, for the nanosecond kinds, nanoseconds. It
+    counts from 1970-01-01, for a time from midnight.
     """
 
     kind: Primitive
@@ -82,15 +82,15 @@ def visit(
     array: Callable[[list[_T]], _T],
     mapping: Callable[[list[tuple[str, _T]]], _T],
 ) -> _T:
-    """Make something of a variant from its parts, innermost first.
+    """Build a value from the parts of a variant, innermost first.
 
     Args:
         metadata: the dictionary of names.
         value: the value.
         leaf: called with the kind of a primitive and its plain content: a number for dates and times,
-            a `Decimal`, `UUID`, str or bytes for what is called so.
-        array: called with what was made of the elements.
-        mapping: called with the names of an object and what was made of its fields, in stored order.
+            otherwise a `Decimal`, `UUID`, str or bytes.
+        array: called with the results for the elements.
+        mapping: called with the names of an object and the results for its fields, in stored order.
 
     Raises:
         CorruptDataFileError: the bytes are not a variant.
@@ -103,7 +103,7 @@ def visit(
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    r"""The metadata and the value of a variant that stand one after the other.
+    r"""Split metadata and value that are stored one after the other.
 
     Raises:
         CorruptDataFileError: the bytes do not begin with a dictionary.

@@ -1,7 +1,7 @@
-"""One variant, from Python to its bytes: Parquet's VariantEncoding.md.
+"""Encoding of one variant from Python to bytes: Parquet's VariantEncoding.md.
 
-The inverse of `deltaarrow.variant.binary`. Numbers take the narrowest type that holds them, the names of
-all objects stand once, sorted, in the dictionary, and the fields of an object are sorted by name.
+The inverse of `deltaarrow.variant.binary`. Numbers take the narrowest type that holds them. The dictionary
+has the names of all objects once, sorted, and the fields of an object are sorted by name.
 """
 
 import datetime
@@ -48,9 +48,9 @@ def build(value: object) -> Variant:
     An int beyond 64 bits becomes a decimal, a `numpy.float32` a float, any other float a double.
 
     Raises:
-        SchemaMismatchError: no type of variants holds the value.
-        TypeError: the value, or one in it, is of another type, or an object has a key that is no text.
-
+        SchemaMismatchError: no variant type holds the value.
+        TypeError: the value, or a nested one, has an unsupported type, or an object has a key that is no
+            text.
     >>> build({"b": [1, "x"], "a": None}).metadata
     b'\x11\x02\x00\x01\x02ab'
     """
@@ -59,7 +59,7 @@ def build(value: object) -> Variant:
 
 
 def variant_array(values: Iterable[object]) -> pa.StructArray:
-    """A column of the variants of Python values; None is a NULL, inside of a value the variant null.
+    """A column of variants from Python values; None becomes NULL, a nested None the variant null.
 
     >>> variant_array([1, None]).is_null().to_pylist()
     [False, True]
@@ -72,7 +72,7 @@ def _names(value: object) -> set[str]:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise TypeError(f"a field of a variant is named by text, not by {name!r}")
+                raise TypeError(f"the name of a variant's field must be text, not {name!r}")
         return set(value).union(*map(_names, value.values()))
     if isinstance(value, list | tuple):
         return set().union(*map(_names, value))
@@ -96,7 +96,7 @@ def _offsets(parts: list[bytes], width: int) -> bytes:
 
 
 def encode(value: Any, ids: Mapping[str, int]) -> bytes:
-    """The value bytes of a Python value, under a dictionary that has the id of every name in it."""
+    """The value bytes of a Python value, with a dictionary that has the ids of all its names."""
     if isinstance(value, Mapping):
         fields = sorted(value.items(), key=lambda field: field[0].encode())
         return _container([ids[name] for name, _ in fields], [encode(each, ids) for _, each in fields])

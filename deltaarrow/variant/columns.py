@@ -1,4 +1,4 @@
-"""Where in a column variants stand: at the top, in structs, in arrays, in maps; all of them at once."""
+"""Variant columns nested in structs, arrays and maps: their detection and conversion."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ _VARIANT = PrimitiveType("variant")
 
 
 def holds_variant(data_type: DataType) -> bool:
-    """Whether a type is, or has in it, a variant."""
+    """Whether a type is a variant or contains one."""
     if isinstance(data_type, StructType):
         return any(holds_variant(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):
@@ -25,11 +25,11 @@ def holds_variant(data_type: DataType) -> bool:
 def convert_variants(
     array: pa.Array, data_type: DataType, convert: Callable[[pa.Array], pa.Array]
 ) -> pa.Array:
-    """A column with every column of variants in it replaced by what `convert` makes of that.
+    """A column with every variant column in it replaced by the result of `convert`.
 
     Args:
-        array: structs, lists and maps as the Delta type `data_type` has them.
-        data_type: says where the variants are.
+        array: structs, lists and maps that match the Delta type `data_type`.
+        data_type: shows where the variants are.
         convert: returns as many rows as it gets.
     """
     if not holds_variant(data_type):
@@ -55,7 +55,7 @@ def convert_variants(
 
 
 def _with_child(array: pa.Array, arrow_type: pa.DataType, child: pa.Array) -> pa.Array:
-    """The lists or maps of `array` over other elements, of which there are as many."""
+    """The lists or maps of `array` with new elements, as many as before."""
     return pa.Array.from_buffers(
         arrow_type, len(array), array.buffers()[:2], array.null_count, array.offset, [child]
     )

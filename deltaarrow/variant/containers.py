@@ -1,7 +1,7 @@
-"""Objects and arrays of many rows at once, read and written: Parquet's VariantEncoding.md.
+"""Reading and writing of objects and arrays for many rows at once: Parquet's VariantEncoding.md.
 
-A container is a head (header byte, number of elements, ids of the names of an object, offsets) and the
-values that the offsets point into.
+A container has a head (header byte, number of elements, for objects the ids of the names, offsets) and the
+values that the offsets point to.
 """
 
 from typing import NamedTuple
@@ -28,9 +28,9 @@ __all__ = ["Elements", "basic_types", "read_containers", "write_arrays", "write_
 
 
 class Elements(NamedTuple):
-    """The elements of containers, those of one container together and in their order in it.
+    """The elements of containers, grouped by container and in order.
 
-    `owners` says which of the containers an element is in, `ids` the name of an object's field.
+    `owners` says which container an element belongs to, `ids` which name an object's field has.
     """
 
     owners: Ints
@@ -51,10 +51,10 @@ def basic_types(values: Spans) -> Ints:
 
 
 def read_containers(containers: Spans, basic: Basic) -> Elements:
-    """The elements of values that are all objects, or all arrays, in which case ids are 0.
+    """The elements of values that are all objects, or all arrays; ids are 0 for arrays.
 
     Raises:
-        CorruptDataFileError: a container reaches outside of itself.
+        CorruptDataFileError: a container reaches beyond its bytes.
     """
     data, starts, ends = containers
     is_object = basic == Basic.OBJECT
@@ -75,7 +75,7 @@ def read_containers(containers: Spans, basic: Basic) -> Elements:
     widths = offset_widths[owners]
     elements = values_at[owners] + read_unsigned(data, offsets_at[owners] + place * widths, widths)
     _ensure_inside(elements + 1, lasts[owners])
-    # The fields of an object may lie in any order: each ends where the next one, or the object, does.
+    # The fields of an object may be stored in any order: each ends where the next one, or the object, does.
     bounds = distinct(np.concatenate([elements, lasts]))
     after = bounds[np.searchsorted(bounds, elements, side="right")] if len(elements) else elements
     return Elements(owners, ids, Spans(data, elements, after))
@@ -84,15 +84,15 @@ def read_containers(containers: Spans, basic: Basic) -> Elements:
 def write_objects(
     owners: Ints, ids: Ints, values: pa.Array, rows: int, listing: Ints | None = None
 ) -> pa.Array:
-    """Objects, one a row, of `values` sorted by row.
+    """Objects, one per row, from `values` sorted by row.
 
-    `listing` has them in the order of the names as well; without it that is the order they are in.
+    `listing` gives the order of the names; without it, the values are in that order already.
     """
     return _write(owners, ids, values, rows, listing)
 
 
 def write_arrays(owners: Ints, values: pa.Array, rows: int) -> pa.Array:
-    """Arrays, one a row, of `values` sorted by row."""
+    """Arrays, one per row, from `values` sorted by row."""
     return _write(owners, None, values, rows)
 
 

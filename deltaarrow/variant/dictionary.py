@@ -1,6 +1,6 @@
 """The dictionaries of a column of variants: chapter "Metadata encoding" of Parquet's VariantEncoding.md.
 
-Rows mostly share a few dictionaries, so each distinct one is read once. A name is known by its *rank*
+Most rows share a few dictionaries, so each distinct one is read once. A name is identified by its *rank*
 among all names of the column, in the order of their bytes, which is the order of fields in an object.
 """
 
@@ -30,11 +30,11 @@ class Dictionaries:
     """The names that the objects of each row may have.
 
     Raises:
-        CorruptDataFileError: a row has bytes that are no dictionary of version 1.
+        CorruptDataFileError: the bytes of a row are not a dictionary of version 1.
     """
 
     def __init__(self, metadata: pa.Array) -> None:
-        """Read the binary array `metadata`; a NULL counts as a dictionary without names."""
+        """Read the binary array `metadata`; NULL counts as a dictionary without names."""
         distinct = pc.fill_null(metadata, pa.scalar(EMPTY_METADATA, metadata.type)).dictionary_encode()
         self._of_row: Ints = distinct.indices.to_numpy().astype(np.int64)
         self._counts, names = _read(distinct.dictionary)
@@ -52,11 +52,11 @@ class Dictionaries:
         return self._names
 
     def rank(self, name: str) -> int:
-        """The rank of a name, or -1 where no dictionary has it."""
+        """The rank of a name, or -1 if no dictionary has it."""
         return int(pc.index(self._names, pa.scalar(name.encode(), self._names.type)).as_py())
 
     def ids(self, name: str, rows: Ints) -> Ints:
-        """The id of a name in the dictionary of each row, or -1 where it is not in there."""
+        """The id of a name in the dictionary of each row, or -1 if it is not in there."""
         found = np.full(len(self._counts), -1, np.int64)
         entries = np.flatnonzero(self._ranks == self.rank(name))[::-1]
         dictionaries = np.searchsorted(self._base, entries, side="right") - 1
@@ -65,7 +65,7 @@ class Dictionaries:
         return chosen
 
     def ranks(self, rows: Ints, ids: Ints) -> Ints:
-        """The rank of the name with an id in the dictionary of each row."""
+        """The rank of the name that has the given id in the dictionary of each row."""
         dictionaries = self._of_row[rows]
         if (ids >= self._counts[dictionaries]).any():
             raise CorruptDataFileError("an object in a variant has a field that its metadata does not name")
@@ -74,9 +74,9 @@ class Dictionaries:
 
 
 def order_of_names(names: pa.Array) -> Ints:
-    """The place of each of some distinct names, in UTF-8, among them in the order that Spark lists fields in.
+    """The position of each distinct UTF-8 name in the order in which Spark lists fields.
 
-    That is the order of UTF-16 units, which is that of bytes but for characters beyond U+FFFF.
+    Spark sorts by UTF-16 units. That is the order of bytes except for characters beyond U+FFFF.
     """
     if (bounds_of(names)[0] >= 0xF0).any():
         texts = [name.decode() for name in names.to_pylist()]
@@ -89,7 +89,7 @@ def order_of_names(names: pa.Array) -> Ints:
 
 
 def write_dictionaries(owners: Ints, names: pa.Array, rows: int) -> pa.Array:
-    """Dictionaries, one a row, of `names` sorted by row; of no order that a reader could rely on."""
+    """Dictionaries, one per row, from `names` sorted by row; marked as not sorted."""
     _, bounds = bounds_of(names)
     counts = np.bincount(owners, minlength=rows)
     firsts = np.cumsum(counts) - counts
@@ -124,7 +124,7 @@ def _read(metadata: pa.Array) -> tuple[Ints, pa.Array]:
     bounds = texts[rows] + offsets
     inside = (bounds <= ends[rows]).all() and (np.diff(bounds)[np.diff(rows) == 0] >= 0).all()
     _ensure(bool(inside), "the metadata of a variant has names outside of it")
-    # One more bound, so that there is a piece, if a useless one, behind the last name of each.
+    # One more bound, so that a piece, though unused, follows the last name of each dictionary.
     names = pieces(data, np.append(bounds, len(data))).take(integers(np.flatnonzero(place < counts[rows])))
     try:
         names.cast(pa.large_string())

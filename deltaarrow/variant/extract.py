@@ -1,7 +1,7 @@
 """Parts of variants by path, and their values as plain Arrow columns.
 
-A path is written as in Spark: ``$`` for the whole, ``.name`` or ``['any name']`` for a field, ``[0]`` for
-an element, counted from 0. A part that is not there is NULL. Nothing loops over rows.
+Paths have Spark's notation: ``$`` for the whole, ``.name`` or ``['any name']`` for a field, ``[0]`` for
+an element, counted from 0. A missing part is NULL. Nothing loops over rows.
 """
 
 import re
@@ -32,16 +32,15 @@ def variant_get(
     Args:
         variants: a ``struct<metadata, value>`` column.
         path: such as ``$.a[0]['b c']``.
-        data_type: any primitive Arrow type. A value is converted where that loses nothing, between
+        data_type: any primitive Arrow type. A value is converted if that loses nothing, between
             numbers of all kinds, and between dates and timestamps; text is not parsed.
-        strict: whether a value that is not of the type, or does not fit, is an error rather than NULL.
+        strict: whether a value of another type, or one that does not fit, is an error rather than NULL.
 
     Returns:
-        The column; NULL where the variant is NULL, where there is nothing at the path, and where there is
-        a variant null.
+        The column; NULL where the variant is NULL, nothing is at the path, or a variant null is.
 
     Raises:
-        SchemaMismatchError: a value cannot be converted, or the path is ill-formed.
+        SchemaMismatchError: with `strict`, a value cannot be converted; or the path is ill-formed.
         CorruptDataFileError: a row is not a variant.
 
     >>> from deltaarrow.variant import variant_array
@@ -54,7 +53,7 @@ def variant_get(
 
 
 def variant_extract(variants: pa.Array | pa.ChunkedArray, path: str) -> pa.StructArray:
-    """The parts of variants at a path, which are variants themselves; NULL where there is none.
+    """The parts of variants at a path, as variants; NULL where the path leads to nothing.
 
     Raises:
         SchemaMismatchError: the path is ill-formed.
@@ -83,7 +82,7 @@ def variant_extract(variants: pa.Array | pa.ChunkedArray, path: str) -> pa.Struc
 
 
 def _placed(metadata: pa.Array, rows: np.ndarray, found: Spans) -> pa.StructArray:
-    # Where nothing is found, the NULL in front of all values stays.
+    # Where nothing is found, the NULL at index 0 stays.
     sources = np.zeros(len(metadata), np.int64)
     sources[rows] = 1 + np.arange(len(rows))
     there = sources > 0
@@ -96,7 +95,7 @@ def _placed(metadata: pa.Array, rows: np.ndarray, found: Spans) -> pa.StructArra
 
 
 def parse_path(path: str) -> list[str | int]:
-    """The names and places of a path.
+    """The names and indices of a path.
 
     Raises:
         SchemaMismatchError: the path is ill-formed.

@@ -1,9 +1,9 @@
-"""Variants as JSON text, as Spark's ``to_json`` writes them.
+"""Conversion of variants to JSON text, as Spark's ``to_json`` writes it.
 
-No spaces; the fields of an object in the order of their names; decimals without zeros at the end;
-floating-point numbers as Java spells them; in quotes, NaN and the infinities, binaries in Base64, and dates
-and times as in ``2024-02-29 12:30:00.5``, those in UTC with ``+00:00``. Spark has no text for times of day
-and for nanoseconds: they are written alike, with as many digits as there are.
+The text has no spaces. Fields are in the order of their names. Decimals have no trailing zeros, and
+floating-point numbers have Java's spelling. NaN and infinities, binaries (in Base64), dates and times are in
+quotes, such as ``2024-02-29 12:30:00.5``, with ``+00:00`` for UTC. Spark has no text for times of day and for
+nanoseconds: they are written in the same way, with as many digits as they have.
 """
 
 import base64
@@ -101,7 +101,7 @@ def _date(day: int) -> str:
     >>> [_date(day) for day in (0, 11_016, -719_529, 2_932_897)]
     ['1970-01-01', '2000-02-29', '-0001-12-31', '+10000-01-01']
     """
-    # Counted in years that begin in March, in eras of 400 years.
+    # Counted in years that begin in March, and in eras of 400 years.
     era, day_of_era = divmod(day + 719_468, 146_097)
     year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year + year // 4 - year // 100)

@@ -1,4 +1,4 @@
-"""The numbers of the Variant encoding: kinds of values and what their header bytes hold.
+"""Numbers of the Variant encoding: kinds of values and the contents of their header bytes.
 
 Chapter "Value encoding" of Parquet's VariantEncoding.md. The lowest two bits of a header are the basic
 type; the six above them are a `Primitive`, the length of a short string, or the widths of the numbers in
@@ -79,10 +79,10 @@ FIXED_SIZES = {
     Primitive.TIMESTAMP_NTZ_NANOS: 8,
     Primitive.UUID: 16,
 }
-"""Bytes after the header, of decimals with the scale; strings and binaries hold their size instead."""
+"""Bytes after the header, including a decimal's scale; strings and binaries store their size instead."""
 
 DECIMAL_DIGITS = {Primitive.DECIMAL4: 9, Primitive.DECIMAL8: 18, Primitive.DECIMAL16: 38}
-"""The digits that a decimal of each width may have."""
+"""The most digits of a decimal of each width."""
 
 SHORT_STRING_LIMIT = 64
 """Strings of fewer bytes have their length in the header."""
@@ -91,7 +91,7 @@ EMPTY_METADATA = b"\x01\x00\x00"
 """A dictionary without names."""
 
 VARIANT_NULL = b"\x00"
-"""The value null, which is not the same as no value."""
+"""The variant null, which differs from a missing value."""
 
 VARIANT_TYPE = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
 """The Arrow type of a column of variants; a NULL variant is a NULL struct."""

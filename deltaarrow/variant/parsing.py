@@ -1,19 +1,19 @@
-"""JSON texts as variants, with the bytes that Spark's ``parse_json`` makes of them.
+"""Conversion of JSON texts to variants, with the same bytes as Spark's ``parse_json``.
 
 ===================================================  ==================================================
 JSON                                                 variant
 ===================================================  ==================================================
-null, true, false, text                              the same; null is a variant, NULL is none
+null, true, false, text                              the same; null becomes a variant, NULL stays NULL
 a whole number                                       the narrowest of int8 to int64, or a decimal
-a number without exponent, up to 38 digits           the narrowest decimal, of the scale that is written
-any other number                                     double, infinite where it is too large for one
+a number without exponent, up to 38 digits           the narrowest decimal, with the written scale
+any other number                                     double, infinite if it is too large for one
 array                                                array
-object                                               object, its values as they stand in the text, its fields
-                                                     by name; the dictionary as names come up, not sorted
+object                                               object: values in text order, fields sorted by name,
+                                                     the dictionary in the order in which names occur
 ===================================================  ==================================================
 
-Refused are duplicate names, as in Spark, and what Spark's parser lets pass and loses: text behind the
-value, halves of surrogate pairs. Nothing loops over rows; texts with escapes and numbers of more than 38
+Refused are duplicate names, as in Spark, and what Spark's parser silently drops: text after the value, and
+halves of surrogate pairs. Nothing loops over rows, except that texts with escapes and numbers of more than 38
 digits are read one by one.
 """
 
@@ -37,11 +37,11 @@ from deltaarrow.variant.tokens import Token, Tokens, read_tokens
 __all__ = ["MAX_VARIANT_SIZE", "parse_json"]
 
 MAX_VARIANT_SIZE = 128 << 20
-"""Bytes that the dictionary or the value of a variant may have; Spark reads no more."""
+"""The most bytes of a variant's dictionary or value; Spark reads no more."""
 
 _LARGE = pa.large_binary()
 _BATCH_BYTES = 1 << 18
-"""Little enough that what is made of a batch stays in the caches of a processor."""
+"""Small enough that everything derived from a batch stays in the processor's caches."""
 
 _MAX_NUMBER = 1000
 _SHOWN = 80
@@ -57,7 +57,7 @@ _INTEGER_TAGS = np.array(
 
 
 def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
-    """The variants that JSON texts stand for; NULL for NULL.
+    """The variants of JSON texts; NULL for NULL.
 
     Args:
         texts: a column of strings of any kind.
@@ -104,7 +104,7 @@ def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
 
 
 def _parse(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The metadata and the values of some texts; of an error, the text that makes it."""
+    """The metadata and values of some texts; an error shows the text at fault."""
     try:
         tokens = read_tokens(texts)
         metadata, ids, ranks = _dictionaries(tokens, len(texts))
@@ -124,7 +124,7 @@ def _parse(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _dictionaries(tokens: Tokens, rows: int) -> tuple[pa.Array, Ints, Ints]:
-    """The dictionary of each row; of each name, its id there, and its place in the order of fields."""
+    """The dictionary of each row; for each name, its id there and its rank in field order."""
     named = np.flatnonzero(tokens.is_name)
     encoded = _strings(tokens, named).dictionary_encode()
     names = encoded.dictionary
@@ -144,13 +144,13 @@ def _dictionaries(tokens: Tokens, rows: int) -> tuple[pa.Array, Ints, Ints]:
 
 
 def _values(tokens: Tokens, ids: Ints, ranks: Ints) -> pa.Array:
-    """The encoded values of the texts, from the innermost out."""
+    """The encoded values of the texts, built from the innermost outwards."""
     is_value = ~tokens.is_name
     leaves = np.flatnonzero(is_value & (tokens.kinds <= Token.STRING))
     primitives = _primitives(tokens, leaves)
     place = np.empty(len(tokens.kinds), np.int64)
     place[leaves] = np.arange(len(leaves))
-    # A value in an object comes right behind its name.
+    # A value in an object directly follows its name.
     name_of = np.cumsum(tokens.is_name) - 1
     by_level = np.argsort(np.where(is_value, tokens.levels, -1).astype(np.int16), kind="stable")
     by_level = by_level[len(tokens.kinds) - int(is_value.sum()) :]
@@ -187,7 +187,7 @@ def _values(tokens: Tokens, ids: Ints, ranks: Ints) -> pa.Array:
 
 
 def _strings(tokens: Tokens, chosen: Ints) -> pa.Array:
-    """The contents of strings, in UTF-8."""
+    """The contents of strings, as UTF-8."""
     plain = gather(Spans(tokens.data, tokens.starts[chosen], tokens.ends[chosen]))
     escaped = np.flatnonzero(tokens.is_escaped[chosen])
     if not len(escaped):
@@ -197,7 +197,7 @@ def _strings(tokens: Tokens, chosen: Ints) -> pa.Array:
     try:
         read = orjson.loads(b"[" + b",".join(data[start - 1 : end + 1] for start, end in bounds) + b"]")
     except orjson.JSONDecodeError as error:
-        raise SchemaMismatchError(f"a text is not JSON: an escape means nothing: {error}") from error
+        raise SchemaMismatchError(f"a text is not JSON: invalid escape: {error}") from error
     sources = np.arange(len(chosen))
     sources[escaped] = len(chosen) + np.arange(len(escaped))
     return pc.take(
@@ -206,7 +206,7 @@ def _strings(tokens: Tokens, chosen: Ints) -> pa.Array:
 
 
 def _primitives(tokens: Tokens, leaves: Ints) -> pa.Array:
-    """The encoded scalars, in their order."""
+    """The encoded scalars, in order."""
     is_string = tokens.kinds[leaves] == Token.STRING
     strings = np.flatnonzero(is_string)
     others = np.flatnonzero(~is_string)
@@ -227,7 +227,7 @@ def _primitives(tokens: Tokens, leaves: Ints) -> pa.Array:
 
 
 def _scalars(texts: pa.Array) -> list[tuple[Ints, pa.Array]]:
-    """Literals and numbers, encoded: which, and as what."""
+    """Literals and numbers, encoded: their positions and their bytes."""
     found = []
     data, bounds = bounds_of(texts)
     is_letter = (data[bounds[:-1]] >= ord("a")) & (data[bounds[:-1]] <= ord("z"))
@@ -285,7 +285,7 @@ def _numbers(texts: pa.Array) -> list[tuple[Ints, pa.Array]]:
 
 
 def _longest(text: str) -> bytes:
-    """A number of more than 38 digits, of which those in front may be zeros."""
+    """Encode a number of more than 38 digits; leading ones may be zeros."""
     number = Decimal(text)
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
@@ -303,7 +303,7 @@ def _integers(numbers: Ints) -> pa.Array:
 
 
 def _decimals(unscaled: Bytes, scales: Ints) -> pa.Array:
-    """Decimals of the digits in 16 bytes each."""
+    """Decimals from unscaled numbers of 16 bytes each."""
     halves = unscaled.view(np.int64)
     low, is_long = halves[:, 0], halves[:, 1] == halves[:, 0] >> 63
     kinds = np.full(len(scales), Primitive.DECIMAL16, np.int64)

@@ -1,4 +1,4 @@
-"""Arrow columns as Variant primitives: table "Shredded Value Types" of Parquet's VariantShredding.md.
+"""Encoding of Arrow columns as Variant primitives: "Shredded Value Types" of Parquet's VariantShredding.md.
 
 ==============================  ================================================
 Arrow                           variant
@@ -41,7 +41,7 @@ _OTHER = {pa.bool_(), pa.string(), pa.binary()}
 
 
 def primitive_type(found: pa.DataType) -> pa.DataType | None:
-    """The Arrow type of the table above with the values of `found`, or None where there is none."""
+    """The Arrow type of the table above that holds the values of `found`, or None."""
     types = pa.types
     if isinstance(found, pa.BaseExtensionType):
         found = found.storage_type
@@ -60,7 +60,7 @@ def primitive_type(found: pa.DataType) -> pa.DataType | None:
 
 
 def encode_primitives(array: pa.Array) -> pa.Array:
-    """The values of an array, of a type of the table above, as binary variants; of NULLs, anything."""
+    """Encode an array, of a type of the table above, as binary variants; NULLs give arbitrary bytes."""
     data_type = array.type
     if data_type == pa.bool_():
         flags = array.fill_null(False).to_numpy(zero_copy_only=False)
@@ -97,7 +97,7 @@ def _fixed(prefix: bytes, raw: Bytes) -> pa.Array:
 
 
 def _raw(array: pa.Array, size: int) -> Bytes:
-    """The little-endian bytes of the values, a row each."""
+    """The little-endian bytes of the values, one row per value."""
     data = array.buffers()[1]
     if not len(array):
         return np.empty((0, size), np.uint8)

@@ -1,7 +1,7 @@
-"""Byte strings of many rows at once: one buffer, and where in it each string stands.
+"""Byte strings of many rows at once: one buffer and the position of each string in it.
 
-The means by which columns of variants are read and written without a loop over rows. Arrow's kernels
-copy bytes (take, join), numpy does the arithmetic of places and widths.
+Columns of variants are read and written with these functions, without a loop over rows. Arrow's kernels
+copy bytes (take, join), numpy computes positions and widths.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -47,12 +47,12 @@ class Spans(NamedTuple):
     ends: Ints
 
     def where(self, chosen: Any) -> "Spans":
-        """The spans of a numpy selection."""
+        """The spans that a numpy index or mask selects."""
         return Spans(self.data, self.starts[chosen], self.ends[chosen])
 
 
 def bounds_of(array: pa.Array) -> tuple[Bytes, Ints]:
-    """The buffer of a binary array, and the n + 1 places between its strings; nothing is copied."""
+    """The buffer of a binary array, and the n + 1 bounds of its strings; nothing is copied."""
     array = array.cast(_LARGE)
     if not len(array):
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
@@ -62,20 +62,20 @@ def bounds_of(array: pa.Array) -> tuple[Bytes, Ints]:
 
 
 def spans(array: pa.Array) -> Spans:
-    """The strings of a binary array, those of NULLs too."""
+    """The strings of a binary array, including those under NULLs."""
     data, bounds = bounds_of(array)
     return Spans(data, bounds[:-1], bounds[1:])
 
 
 def pieces(data: Bytes, bounds: Ints) -> pa.Array:
-    """A buffer cut at ascending places, without a copy."""
+    """Cut a buffer at ascending positions, without a copy."""
     cuts = np.ascontiguousarray(bounds, np.int64)
     buffers = [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(_LARGE, len(bounds) - 1, buffers, 0)
 
 
 def distinct(numbers: _Numbers) -> _Numbers:
-    """Each number once, ascending; a sort is quicker than the hash table of `numpy.unique`."""
+    """Each number once, ascending; sorting is faster than the hash table of `numpy.unique`."""
     ordered = np.sort(numbers)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
@@ -83,7 +83,7 @@ def distinct(numbers: _Numbers) -> _Numbers:
 def gather(parts: Spans) -> pa.Array:
     """The strings of spans that do not overlap, in any order."""
     if len(parts.starts) and (parts.ends[:-1] <= parts.starts[1:]).all():
-        # One behind the other: every second piece is what is between two of them.
+        # Cut the buffer at all bounds: every second piece is a gap between two strings.
         bounds = np.column_stack([parts.starts, parts.ends]).ravel()
         return pieces(parts.data, bounds).take(integers(np.arange(0, len(bounds), 2)))
     filled = parts.starts < parts.ends
@@ -96,12 +96,12 @@ def gather(parts: Spans) -> pa.Array:
 
 
 def joined(*parts: pa.Array) -> pa.Array:
-    """The strings of several arrays, row by row one after the other."""
+    """The strings of several arrays, concatenated row by row."""
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", _LARGE))
 
 
 def numbered(counts: Ints) -> tuple[Ints, Ints]:
-    """For ``counts[row]`` items of each row, in order: the row, and the place of the item in the row.
+    """The row of each item and its index in the row, for ``counts[row]`` items per row.
 
     >>> [part.tolist() for part in numbered(np.array([2, 0, 1]))]
     [[0, 0, 2], [0, 1, 0]]
@@ -121,13 +121,13 @@ def read_unsigned(data: Bytes, places: Ints, widths: Ints) -> Ints:
 
 
 def widths_of(numbers: Ints) -> Ints:
-    """The bytes, 1 to 4, of each unsigned number."""
+    """The width in bytes, 1 to 4, of each unsigned number."""
     widths: Ints = 1 + (numbers > 0xFF) + (numbers > 0xFFFF) + (numbers > 0xFFFFFF).astype(np.int64)
     return widths
 
 
 def pack(numbers: Ints, widths: Ints) -> Bytes:
-    """Numbers written one after the other, little-endian, in 0 to 4 bytes each."""
+    """Write numbers one after the other, little-endian, in 0 to 4 bytes each."""
     raw = numbers.astype("<u4").view(np.uint8).reshape(-1, 4)
     packed: Bytes = raw[np.arange(4) < widths[:, None]]
     return packed

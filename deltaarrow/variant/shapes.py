@@ -1,22 +1,22 @@
-"""Which parts of some variants are worth a column of their own: Parquet's VariantShredding.md, for writers.
+"""Choice of the parts of variants that get their own columns: Parquet's VariantShredding.md, for writers.
 
-Decided from the first rows of a file, much as Spark decides it. A field gets a column if a tenth of the
-variants has it and, nulls aside, all its values there are of one of these types:
+The first rows of a file decide, much as in Spark. A field gets a column if a tenth of the
+variants have it and all its values, except nulls, are of one of these types:
 
 ====================================  ===========================================================
 values                                typed_value
 ====================================  ===========================================================
-objects                               a group of the fields that are worth it in turn
+objects                               a group of those fields that get a column in turn
 int8 .. int64                         int64
-decimals, with integers among them    decimal of 18 digits, or of 38 where these do not suffice
+decimals, with integers among them    decimal of 18 digits, or of 38 if needed
 boolean, float, double, string,       the same
 binary, date, timestamp with or
 without time zone
 ====================================  ===========================================================
 
-All else stays in ``value``: arrays, mixed types, what is deeper than `MAX_DEPTH` or beyond `MAX_COLUMNS`,
-types that Spark does not read, fields whose names would be taken for a path. Whatever is chosen, the variants
-are the same when they are put together again: a later value that does not fit stays in ``value`` too.
+Everything else stays in ``value``: arrays, mixed types, values deeper than `MAX_DEPTH` or beyond
+`MAX_COLUMNS`, types that Spark does not read, and fields whose names look like paths. Whatever is chosen, the
+reassembled variants are the same: a later value that does not fit stays in ``value`` too.
 """
 
 from collections.abc import Mapping
@@ -35,13 +35,13 @@ from deltaarrow.variant.values import decode
 __all__ = ["MAX_COLUMNS", "MAX_DEPTH", "SAMPLE_ROWS", "Shape", "infer_shape"]
 
 MAX_COLUMNS = 300
-"""How many columns a file may have for the parts of one column of variants, at most; as in Spark."""
+"""The most columns of a file for the parts of one variant column; as in Spark."""
 
 MAX_DEPTH = 8
-"""How many objects around a value may be shredded."""
+"""The most objects around a value that are shredded."""
 
 SAMPLE_ROWS = 4096
-"""By how many variants a shape is chosen; as in Spark."""
+"""The number of variants from which a shape is inferred; as in Spark."""
 
 _COMMON = 10
 _INTEGERS = frozenset((Primitive.INT8, Primitive.INT16, Primitive.INT32, Primitive.INT64))
@@ -76,11 +76,11 @@ class Shape:
 
 
 def infer_shape(variants: pa.StructArray, columns: int = MAX_COLUMNS) -> Shape | None:
-    """How to shred a ``struct<metadata, value>`` column, by its rows; None for not at all.
+    """Infer how to shred a ``struct<metadata, value>`` column from its rows; None for not at all.
 
     Args:
         variants: some rows of the column.
-        columns: how many columns there may be.
+        columns: the most columns allowed.
 
     Raises:
         CorruptDataFileError: a row is not a variant.
@@ -103,7 +103,7 @@ class _Inference:
         self._columns = columns
 
     def shape(self, rows: Ints, values: Spans, depth: int) -> Shape | None:
-        """The shape of values that are in variants of `rows`."""
+        """The shape of values that belong to the variants of `rows`."""
         basic = basic_types(values)
         filled = np.flatnonzero((basic != Basic.PRIMITIVE) | (values.data[values.starts] != VARIANT_NULL[0]))
         rows, values, basic = rows[filled], values.where(filled), basic[filled]
@@ -133,7 +133,7 @@ class _Inference:
         counts = np.bincount(ranks)
         bounds = np.append(0, np.cumsum(counts))
         common = np.flatnonzero(counts >= self._needed)
-        # The most common first, for as long as there is room.
+        # The most common fields first, while columns are left.
         fields: dict[int, tuple[str, Shape]] = {}
         self._columns -= 1
         for rank in common[np.argsort(-counts[common], kind="stable")].tolist():
@@ -148,12 +148,12 @@ class _Inference:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether Parquet libraries tell a column of this name from every other: they join names with dots."""
+    """Whether Parquet libraries can tell this column from all others: they join names with dots."""
     return bool(name) and "." not in name and "\0" not in name
 
 
 def _decimal_type(values: Spans) -> pa.DataType | None:
-    """The decimal that holds all decimals among some numbers."""
+    """The decimal type that holds all decimals among the numbers."""
     whole = scale = 0
     for _, array in decode(values):
         if pa.types.is_decimal(array.type):

@@ -1,8 +1,8 @@
-"""Variants taken apart into the columns of a shape: Parquet's VariantShredding.md, for writers.
+"""Shredding of variants into the columns of a shape: Parquet's VariantShredding.md, for writers.
 
 The inverse of `deltaarrow.variant.shredding`, whose table says what ``value`` and ``typed_value`` hold. A
-value goes into ``typed_value`` only if it comes out the same: as a number of the same worth, an integer as an
-integer, a decimal as a decimal, anything else as it was. Nothing loops over rows.
+value goes into ``typed_value`` only if it can be read back the same: a number with the same value, an integer
+as an integer, a decimal as a decimal, anything else unchanged. Nothing loops over rows.
 """
 
 from collections.abc import Mapping
@@ -50,13 +50,13 @@ def shred(variants: pa.StructArray, shape: Shape) -> pa.StructArray:
 
 
 class _Shredding:
-    """The work on one column."""
+    """The shredding of one column."""
 
     def __init__(self, metadata: pa.Array) -> None:
         self._names = Dictionaries(metadata)
 
     def parts(self, values: pa.Array, shape: Shape) -> tuple[pa.Array, pa.Array]:
-        """The ``value`` and the ``typed_value`` of encoded values, one a row, NULL where there is none."""
+        """The ``value`` and ``typed_value`` of encoded values, one per row, NULL for no value."""
         rows = np.flatnonzero(is_valid(values))
         if isinstance(shape.typed, Mapping):
             rest, typed = self._objects(values, rows, shape.typed)
@@ -111,12 +111,12 @@ def _scalars(values: pa.Array, rows: Ints, wanted: pa.DataType) -> tuple[pa.Arra
 
 
 def _fitting(array: pa.Array, wanted: pa.DataType) -> tuple[Ints, pa.Array]:
-    """Which values are the same in the wanted type, and these in it."""
+    """The positions of values that are unchanged by a cast to the wanted type, and the cast values."""
     types = pa.types
     if types.is_integer(wanted) and types.is_integer(array.type):
         array = array.cast(wanted)
     elif types.is_decimal(wanted) and types.is_decimal(array.type):
-        # Wide enough for any digits at any scale.
+        # Wide enough for all digits at any scale.
         wide = array.cast(pa.decimal256(76, 38))
         limit = pa.scalar(10 ** (wanted.precision - wanted.scale), pa.decimal256(76, 38))
         fits = pc.and_(pc.less(pc.abs(wide), limit), _keeps_scale(array, wanted.scale))
@@ -139,7 +139,7 @@ def _keeps_scale(array: pa.Array, scale: int) -> pa.Array:
 
 
 def _placed(count: int, rows: Ints, values: pa.Array) -> pa.Array:
-    """The values at their rows among `count`, NULL elsewhere."""
+    """Put the values at their rows among `count`, with NULL elsewhere."""
     sources = np.zeros(count, np.int64)
     sources[rows] = 1 + np.arange(len(rows))
     return pc.take(pa.concat_arrays([pa.nulls(1, values.type), values]), integers(sources))

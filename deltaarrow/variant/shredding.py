@@ -1,19 +1,19 @@
-"""Variants put together from the columns they were shredded into: Parquet's VariantShredding.md.
+"""Reassembly of variants from shredded columns: Parquet's VariantShredding.md.
 
-A variant, the element of an array and the field of an object are each a group of `value`, the encoded
-rest, and `typed_value`, the part that has a type:
+A variant, an array element and an object field are each a group of `value`, the encoded
+rest, and `typed_value`, the typed part:
 
 ==========  ===============  ====================================================================
 value       typed_value
 ==========  ===============  ====================================================================
-NULL        NULL             a field is absent; anything else, which must exist, is variant null
+NULL        NULL             an absent field; a variant or an element, which must exist, is variant null
 not NULL    NULL             `value`
 NULL        not NULL         `typed_value`
 not NULL    not NULL         the fields of both, if both are objects with different fields
 ==========  ===============  ====================================================================
 
-Either column may be left out. The values come out with the types they were shredded as, under the
-metadata of the file; nothing loops over rows.
+Either column may be missing. Values keep the types they were shredded as, under the
+metadata of the file. Nothing loops over rows.
 """
 
 import numpy as np
@@ -35,13 +35,13 @@ _LARGE = pa.large_binary()
 
 
 def shredded_type(found: pa.DataType) -> pa.DataType:
-    """The Arrow type in which to read a column of variants that a file holds as `found`.
+    """The Arrow type in which to read a column of variants that a file stores as `found`.
 
     Large, view and dictionary types become plain ones; names and nesting stay.
 
     Raises:
-        CorruptDataFileError: the columns are not those of a variant, or one is of a type that a variant
-            cannot be shredded into.
+        CorruptDataFileError: the columns are not those of a variant, or one has a type into which a variant
+            cannot be shredded.
     """
     if isinstance(found, pa.BaseExtensionType):
         found = found.storage_type
@@ -80,7 +80,7 @@ def _typed(found: pa.DataType, path: str) -> pa.DataType:
         return pa.list_(pa.field("element", _group(found.value_type, f"{path}.element.")))
     primitive = primitive_type(found)
     if primitive is None:
-        raise CorruptDataFileError(f"{path} is shredded as {found}, of which no variant can be")
+        raise CorruptDataFileError(f"{path} is shredded as {found}, which is no type for variants")
     return primitive
 
 
@@ -91,13 +91,13 @@ def _binary(found: pa.DataType, path: str) -> pa.DataType:
 
 
 def reassemble(array: pa.StructArray) -> pa.StructArray:
-    """Variants in binary form, ``struct<metadata, value>``, of a column of a `shredded_type`.
+    """Convert a column of a `shredded_type` to variants in binary form, ``struct<metadata, value>``.
 
     A NULL struct is a NULL variant and stays one.
 
     Raises:
-        CorruptDataFileError: a value is there twice, a field is not named in the metadata, or bytes
-            that have to be read are not a variant.
+        CorruptDataFileError: a value is stored twice, a field is not named in the metadata, or bytes
+            that must be read are not a variant.
     """
     parts = _parts(array)
     metadata = parts["metadata"]
@@ -118,12 +118,12 @@ def reassemble(array: pa.StructArray) -> pa.StructArray:
 
 
 def _parts(array: pa.StructArray) -> dict[str, pa.Array]:
-    """The members of a struct by name, NULL where the struct is."""
+    """The fields of a struct by name, NULL where the struct is NULL."""
     return dict(zip((field.name for field in array.type), array.flatten(), strict=True))
 
 
 class _Reassembly:
-    """The work on one column. Everywhere `rows` are those of the column, whose metadata holds."""
+    """The reassembly of one column. `rows` are always row numbers of the column, whose metadata applies."""
 
     def __init__(self, metadata: pa.Array) -> None:
         self._metadata = metadata
@@ -133,7 +133,7 @@ class _Reassembly:
         return Dictionaries(self._metadata)
 
     def value(self, group: pa.StructArray, rows: Ints) -> pa.Array:
-        """The encoded values of a group; NULL where there is none."""
+        """The encoded values of a group; NULL where it has none."""
         parts = _parts(group)
         value = parts.get("value")
         if value is not None:
@@ -164,7 +164,7 @@ class _Reassembly:
         return write_arrays(owners, elements.fill_null(VARIANT_NULL), len(typed))
 
     def _objects(self, typed: pa.StructArray, value: pa.Array | None, rows: Ints) -> pa.Array:
-        """Objects of the shredded fields and of those in `value`."""
+        """Objects from the shredded fields and the fields in `value`."""
         groups = _parts(typed)
         names = sorted(groups, key=str.encode)
         blocks = [self.value(groups[name], rows) for name in names]
@@ -201,7 +201,7 @@ class _Reassembly:
 
 
 def _merged(owners: Ints, ranks: Ints, more: Ints, more_ranks: Ints) -> tuple[Ints, Ints]:
-    """The order by owner and rank of two lots of fields, and the owners in it."""
+    """Merge two sets of fields by owner and rank: the order, and the owners in it."""
     owners, ranks = np.concatenate([owners, more]), np.concatenate([ranks, more_ranks])
     order = np.lexsort((ranks, owners))
     owners, ranks = owners[order], ranks[order]

@@ -1,7 +1,7 @@
-"""JSON texts of many rows as tokens: RFC 8259, told without a loop over rows.
+"""Tokens of JSON texts in many rows: RFC 8259, without a loop over rows.
 
-Whether a character stands in a string follows from the quotes before it, its depth from the brackets
-before it; whether the whole is JSON, from each pair of neighbours and the bracket around them.
+The quotes before a character decide whether it is in a string; the brackets before it give its depth. Each
+pair of neighbouring tokens and the bracket around them decide whether the whole is JSON.
 """
 
 from enum import IntEnum
@@ -16,11 +16,11 @@ from deltaarrow.variant.ragged import Bytes, Ints, Mask, joined, spans
 __all__ = ["MAX_DEPTH", "Token", "Tokens", "read_tokens"]
 
 MAX_DEPTH = 1000
-"""How deep a text may be nested; Spark's parser has the same limit."""
+"""The greatest nesting depth of a text; Spark's parser has the same limit."""
 
 
 class Token(IntEnum):
-    """What begins at a place in a text."""
+    """The kind of token that begins at a position."""
 
     SCALAR = 1
     STRING = 2
@@ -33,10 +33,10 @@ class Token(IntEnum):
 
 
 class Tokens(NamedTuple):
-    """The values and names in the texts, in order; structure beyond them is gone.
+    """The values and names in the texts, in order, without other structure.
 
-    Strings span their content without quotes. `parents` are the numbers of the objects and arrays that values
-    and names are in, -1 outside of any; `levels` count them.
+    Strings span their content without quotes. `parents` are the indices of the objects and arrays that
+    contain the values and names, -1 for none; `levels` are the nesting depths.
     """
 
     data: Bytes
@@ -59,7 +59,7 @@ for _character in ' \t\n\r"':
     _CLASSES[ord(_character)] = 0
 
 _AFTER = np.zeros((9, 9), np.bool_)
-"""What may come after what, but for names, commas and what is around them."""
+"""Which token may follow which, regardless of names, commas and the enclosing bracket."""
 _BEGINNINGS = (Token.SCALAR, Token.STRING, Token.OPEN_OBJECT, Token.OPEN_ARRAY)
 _ENDINGS = (Token.SCALAR, Token.STRING, Token.CLOSE_OBJECT, Token.CLOSE_ARRAY)
 _AFTER[np.ix_((0, Token.OPEN_ARRAY, Token.COMMA, Token.COLON), _BEGINNINGS)] = True
@@ -72,7 +72,8 @@ def read_tokens(texts: pa.Array) -> Tokens:
     """The tokens of a large_string array without NULLs.
 
     Raises:
-        SchemaMismatchError: a text is not JSON, but for the spelling of scalars, or nested too deeply.
+        SchemaMismatchError: a text is not JSON (the spelling of scalars is not checked here), or is nested
+            too deeply.
     """
     lines = joined(texts.cast(pa.large_binary()), pa.repeat(pa.scalar(b"\n", pa.large_binary()), len(texts)))
     data, row_starts, row_ends = spans(lines)
@@ -122,11 +123,11 @@ def read_tokens(texts: pa.Array) -> Tokens:
 
 
 def _strings(data: Bytes) -> tuple[Ints, Ints, Ints]:
-    """The quotes that open strings, those that close them, and all backslashes."""
+    """The opening quotes of strings, their closing quotes, and all backslashes."""
     quotes = data == _QUOTE
     backslashes = np.flatnonzero(data == _BACKSLASH)
     if len(backslashes):
-        # In a run of them every other one, from the first, escapes what is behind it.
+        # In a run of backslashes every other one, from the first, escapes the next character.
         is_first = np.append(True, np.diff(backslashes) > 1)
         first = backslashes[np.maximum.accumulate(np.where(is_first, np.arange(len(is_first)), 0))]
         quotes[backslashes[(backslashes - first) % 2 == 0] + 1] = False
@@ -136,7 +137,7 @@ def _strings(data: Bytes) -> tuple[Ints, Ints, Ints]:
 
 
 def _nesting(kinds: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """How many brackets are around each token (of a pair, around both), and the innermost of them."""
+    """The number of brackets around each token (for a bracket, around its pair), and the innermost one."""
     opens = (kinds == Token.OPEN_OBJECT) | (kinds == Token.OPEN_ARRAY)
     closes = (kinds == Token.CLOSE_OBJECT) | (kinds == Token.CLOSE_ARRAY)
     depths = np.cumsum(opens.astype(np.int64) - closes)
@@ -163,7 +164,7 @@ def _nesting(kinds: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def _names(kinds: Ints, rows: Ints, parents: Ints) -> Mask:
-    """Which tokens are names of fields; what is between brackets is checked on the way."""
+    """Which tokens are field names; also checks the tokens between brackets."""
     around = np.where(parents < 0, 0, kinds[parents])
     before = np.append(0, kinds[:-1])
     before[np.append(True, np.diff(rows) > 0)] = 0
@@ -175,7 +176,7 @@ def _names(kinds: Ints, rows: Ints, parents: Ints) -> Mask:
     holds &= ~expects_name | is_name | ((before == Token.OPEN_OBJECT) & (kinds == Token.CLOSE_OBJECT))
     holds &= (kinds == Token.COLON) == after_name
     holds &= (around > 0) | ((kinds != Token.COMMA) & (kinds != Token.COLON))
-    _ensure(bool(holds.all()), "commas, colons, names and values do not stand as they should")
+    _ensure(bool(holds.all()), "commas, colons, names or values are in the wrong places")
     return is_name
 
 

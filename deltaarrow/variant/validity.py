@@ -1,6 +1,6 @@
-"""Whether a column holds well-formed variants: Parquet's VariantEncoding.md, level by level.
+"""Checks that a column holds well-formed variants: Parquet's VariantEncoding.md, level by level.
 
-Asked of what others have encoded before it is written to a table, where every reader would stumble on it.
+Run on variants that others encoded, before they are written to a table where every reader would fail on them.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def ensure_variants(variants: pa.StructArray) -> None:
     """Raise unless every row of a ``struct<metadata, value>`` column is NULL or a variant.
 
     Raises:
-        SchemaMismatchError: there is one that is not; the message says why.
+        SchemaMismatchError: a row is not a variant; the message says why.
     """
     metadata, value = variants.flatten()
     present = is_valid(variants)
@@ -60,7 +60,7 @@ def _ensure_well_formed(metadata: pa.Array, value: pa.Array, rows: Ints) -> None
 
 
 def _ensure_sorted(names: Dictionaries, owners: Ints, ranks: Ints) -> None:
-    """Readers search for a field by halves: by the order of bytes, or that of UTF-16 as Spark."""
+    """Readers search fields by bisection, in the order of bytes or, in Spark, of UTF-16 units."""
     within = np.diff(owners) == 0
     if (np.diff(ranks)[within] > 0).all():
         return

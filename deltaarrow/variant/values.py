@@ -1,6 +1,6 @@
-"""The values of a column of variants as one Arrow type.
+"""Decoding of a column of variants to one Arrow type.
 
-The inverse of `deltaarrow.variant.primitives`, for values that need not be of one type.
+The inverse of `deltaarrow.variant.primitives`, for values that may have different types.
 """
 
 from collections.abc import Iterator
@@ -39,11 +39,11 @@ def read_values(value: pa.Array, data_type: pa.DataType, *, strict: bool) -> pa.
     """Decode and convert the primitives in a binary array; variant nulls become NULL.
 
     Raises:
-        SchemaMismatchError: with `strict`, a value is not of the type or does not fit it.
+        SchemaMismatchError: with `strict`, a value has another type or does not fit the type.
         CorruptDataFileError: a value is cut off, or of an unknown type.
     """
     rows = np.flatnonzero(is_valid(value))
-    # Where no value is placed, the NULL in front of all values stays.
+    # Where no value is placed, the NULL at index 0 stays.
     sources = np.zeros(len(value), np.int64)
     blocks, filled = [pa.nulls(1, data_type)], 1
     for chosen, decoded in decode(spans(value).where(rows)):
@@ -54,15 +54,15 @@ def read_values(value: pa.Array, data_type: pa.DataType, *, strict: bool) -> pa.
 
 
 def ensure_primitives(values: Spans) -> None:
-    """Raise `CorruptDataFileError` unless all of some scalars can be decoded."""
+    """Raise `CorruptDataFileError` unless all scalars can be decoded."""
     for _ in decode(values):
         pass
 
 
 def decode(values: Spans) -> Iterator[tuple[Ints, pa.Array]]:
-    """The values, but for variant nulls, by kind: which they are, and as what Arrow has for the kind.
+    """The values except variant nulls, by kind: their positions, and the values in Arrow's type for the kind.
 
-    Objects and arrays come as NULLs of an empty struct.
+    Objects and arrays are returned as NULLs of an empty struct.
     """
     basic = basic_types(values)
     containers = np.flatnonzero(basic >= Basic.OBJECT)
@@ -112,7 +112,7 @@ def _decimals(raw: Bytes) -> Iterator[tuple[int, Ints, pa.Array]]:
 
 
 def _payload(values: Spans, size: int) -> Bytes:
-    """The `size` bytes behind the header of each value, a row each."""
+    """The `size` bytes after the header of each value, one row per value."""
     if (values.starts + 1 + size > values.ends).any():
         raise CorruptDataFileError("a variant is cut off")
     payload: Bytes = values.data[values.starts[:, None] + np.arange(1, size + 1)]
@@ -141,7 +141,7 @@ def _converted(array: pa.Array, wanted: pa.DataType, *, strict: bool) -> pa.Arra
     if _family(array.type) == _family(wanted):
         try:
             cast = array.cast(wanted)
-            # These two round without a word.
+            # These two casts round silently.
             rounds = pa.types.is_floating(array.type) and pa.types.is_decimal(wanted)
             rounds |= pa.types.is_timestamp(array.type) and pa.types.is_date(wanted)
             if not rounds or cast.cast(array.type, safe=False).equals(array):
@@ -149,18 +149,21 @@ def _converted(array: pa.Array, wanted: pa.DataType, *, strict: bool) -> pa.Arra
         except pa.ArrowInvalid:
             pass
         if not strict and len(array) > 1:
-            # Halves, until those that do not fit are alone.
+            # Bisect until the values that do not fit are alone.
             half = len(array) // 2
             parts = [_converted(part, wanted, strict=False) for part in (array[:half], array[half:])]
             return pa.concat_arrays(parts)
     if strict:
         found = "object or array" if pa.types.is_struct(array.type) else array.type
-        raise SchemaMismatchError(f"a variant holds a value, {found}, that does not fit {wanted}")
+        raise SchemaMismatchError(
+            f"a variant holds a value of type {found} that does not fit {wanted}; read it as another type,"
+            " or not strictly"
+        )
     return pa.nulls(len(array), wanted)
 
 
 def _family(data_type: pa.DataType) -> str:
-    """What types can hold the same values."""
+    """The group of types that can hold the same values."""
     types = pa.types
     if types.is_integer(data_type) or types.is_floating(data_type) or types.is_decimal(data_type):
         return "number"
