@@ -1,1 +1,1 @@
-"""Benchmarks of deltaarrow against ``deltalake`` and the bare engines; see README.md beside this file."""
+"""Benchmarks of deltaarrow against ``deltalake`` and the bare engines; see README.md in this folder."""

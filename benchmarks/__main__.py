@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks run start_up snapshot_load scan arrow_dataset tpch``."""
+"""The benchmark command line: ``python -m benchmarks run start_up snapshot_load scan arrow_dataset tpch``."""
 
 import argparse
 import importlib.util
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(chosen: dict[str, list[Case]], options: argparse.Namespace) -> int:
-    """Run the cases, a suite after the other, and show and keep what each has come to."""
+    """Run the cases, suite after suite; print and save the results of each."""
     options.data.mkdir(parents=True, exist_ok=True)
     settings = Settings(options.scale, options.data.resolve(), options.rounds, options.repeats)
     paths = [path for path in (options.json, _RECORD if options.record else None) if path is not None]
@@ -87,7 +87,7 @@ def _run(chosen: dict[str, list[Case]], options: argparse.Namespace) -> int:
 
 
 def recorded_results() -> list[CaseResult]:
-    """Return what is kept beside this module, by suites and cases as they are now, and their targets."""
+    """Return the saved results in the present order of suites and cases, with their present targets."""
     kept = {(each.suite, each.case, each.conditions.scale): each for each in ResultsFile(_RECORD).results}
     return [
         replace(kept[key], targets=case.targets)
@@ -105,7 +105,7 @@ def _renew_readme() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("report", help="write the results that are kept into the README and the plot anew")
+    commands.add_parser("report", help="rewrite the README and the plot from the saved results")
     for name, text in (("list", "show the cases"), ("run", "check and time cases")):
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument(
@@ -115,10 +115,12 @@ def _parser() -> argparse.ArgumentParser:
             metavar="SUITE",
             help=f"{', '.join(SUITES)}; default all",
         )
-        command.add_argument("--scale", choices=SCALES, default="normal", help="how large the data are")
-        command.add_argument("--match", default="", metavar="TEXT", help="only cases with this in their name")
+        command.add_argument("--scale", choices=SCALES, default="normal", help="size of the data")
         command.add_argument(
-            "--without", default="", metavar="TEXT", help="leave out engines with this in their name"
+            "--match", default="", metavar="TEXT", help="only cases whose name contains this"
+        )
+        command.add_argument(
+            "--without", default="", metavar="TEXT", help="leave out engines whose name contains this"
         )
     command.add_argument(
         "--rounds", type=_positive, default=5, help="paired runs, a process each (default 5)"
@@ -129,20 +131,20 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path(tempfile.gettempdir()) / "deltaarrow-benchmarks",
         metavar="FOLDER",
-        help="where the data are kept (default %(default)s)",
+        help="folder for the data (default %(default)s)",
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="add the measurements to a file")
     command.add_argument(
         "--record",
         action="store_true",
-        help="add them to benchmarks/results.json, and write benchmarks/README.md and its plot anew",
+        help="add them to benchmarks/results.json, and rewrite benchmarks/README.md and its plot",
     )
     return parser
 
 
 def _suite(text: str) -> str:
     if text not in SUITES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(SUITES)}")
+        raise argparse.ArgumentTypeError(f"unknown suite {text!r}; choose from {', '.join(SUITES)}")
     return text
 
 
@@ -160,7 +162,7 @@ def _perform(task: Task) -> Any:
 
 
 def _tell(text: str) -> None:
-    """Print a line on standard error, in place of what shows the progress."""
+    """Print a line on standard error, over the progress line."""
     print(f"\r\x1b[2K{text}" if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
 
 

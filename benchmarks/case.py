@@ -1,6 +1,6 @@
-"""What a benchmark case is: a dataset, several engines that do the same with it, and what must come out.
+"""Benchmark cases: a dataset, several engines that do the same work, and the expected answer.
 
-This module and those of `benchmarks.cases` import nothing but the standard library when they are loaded:
+This module and those of `benchmarks.cases` import only the standard library when they are loaded:
 a process that measures one engine must not hold the libraries of another.
 """
 
@@ -15,49 +15,49 @@ from typing import Any, Literal, Self
 __all__ = ["OURS", "READY", "SCALES", "Case", "Dataset", "Engine", "Quantity", "Scale", "Target", "short"]
 
 OURS = "deltaarrow"
-"""The engine of every case that the others are compared with."""
+"""The engine with which all others of a case are compared."""
 
 READY = object()
-"""What an engine yields before a run when it has prepared something that is not to be timed."""
+"""Yielded by an engine before a run, after preparation that is not timed."""
 
 Engine = Callable[[Path, Path], Iterator[Any]]
-"""A generator function over the folders of the dataset and of what may be written.
+"""A generator function over the dataset's folder and a scratch folder.
 
-Up to its first ``yield`` nothing is timed: imports, inputs. From there to the second is the *cold* run, in
-a process that has done nothing else. Every further one is a *warm* run. What is yielded is the result. An
-engine that yields `READY` before its result is timed from there.
+Nothing is timed up to its first ``yield``: imports, inputs. From there to the second ``yield`` is the *cold*
+run, in a process that has done nothing else. Every later one is a *warm* run. An engine yields its result; if
+it yields `READY` before that, the time counts from there.
 """
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Files that `write` puts into a folder; made once and kept under `name`."""
+    """Files that `write` puts into a folder; written once and kept under `name`."""
 
     name: str
     write: Callable[[Path], None]
 
     def folder(self, root: Path) -> Path:
-        """Return where the files are below `root`; elsewhere once the module that writes them changes."""
+        """Return the dataset's folder below `root`; its name changes with the module that writes it."""
         write = self.write.func if isinstance(self.write, partial) else self.write
         code = Path(inspect.getfile(write)).read_bytes()
         return root / f"{self.name}-{zlib.crc32(code):08x}"
 
 
 Quantity = Literal["cold", "warm", "peak"]
-"""What is measured of an engine: seconds of the first run, of later ones; bytes."""
+"""Measured quantities: seconds of the first run and of later runs; peak bytes."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What deltaarrow is held to in a case: a limit made of what another engine needs, or one of its own.
+    """A limit for deltaarrow in a case, relative to another engine or absolute.
 
     Args:
-        beside: the engine whose median counts; none where the limit is `plus` alone.
-        times: how many times that median may be needed.
-        plus: what may be needed beyond that, in seconds or bytes.
-        mean: how large the geometric mean of the ratios to that engine may be, over all cases of the suite
-            with an equal target. `times` then holds for each of them, if it is not `None`.
-        of: which measurement.
+        beside: the engine whose median counts; none if the limit is `plus` alone.
+        times: the allowed multiple of that median.
+        plus: the allowed amount beyond that, in seconds or bytes.
+        mean: the greatest geometric mean of the ratios to that engine, over all cases of the suite
+            with an equal target. `times` then applies to each of them, unless it is `None`.
+        of: the measured quantity.
     """
 
     beside: str = ""
@@ -76,15 +76,14 @@ class Case:
     """The same work for several engines.
 
     Args:
-        name: the shape of the data and what is asked of it.
-        dataset: what the engines are given.
-        engines: by name; `OURS` and those that it is compared with.
-        answer: makes of a result what must be equal for all engines, as JSON has it. An engine may leave
-            out keys of an object that it cannot tell.
-        figures: what else is to be known of a result, by the heading of its column. The process is not
-            timed any more when it is asked.
-        targets: what is to be reached.
-        yardsticks: engines that are asked something else, on purpose: their answers are not compared.
+        name: the shape of the data and the question.
+        dataset: the input of the engines.
+        engines: by name; `OURS` and its peers.
+        answer: converts a result to JSON values that must be equal for all engines. An engine may leave
+            out keys of an object that it cannot report.
+        figures: further figures of a result, by column heading; computed after the timing.
+        targets: the limits for deltaarrow.
+        yardsticks: engines that do other work on purpose; their answers are not compared.
     """
 
     name: str
@@ -96,7 +95,7 @@ class Case:
     yardsticks: frozenset[str] = frozenset()
 
     def without(self, text: str) -> Self:
-        """Return the case without the engines that have a text in their names; ours stays."""
+        """Return the case without the engines whose names contain a text; ours stays."""
         kept = {
             name: run for name, run in self.engines.items() if name == OURS or not text or text not in name
         }
@@ -105,19 +104,19 @@ class Case:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the datasets are.
+    """The sizes of the datasets.
 
     Args:
-        checkpoint_adds: files in the checkpoints of the tables that are logs alone, a table each.
-        planned_adds: the same of the table of which few files are wanted.
+        checkpoint_adds: files in the checkpoints of tables without data files, one table each.
+        planned_adds: files in the checkpoint of the table of which few files are wanted.
         tail_adds: files in the log of 200 commits without a checkpoint.
-        rows: rows of the table that is scanned.
-        written_rows: rows that are written from memory and from a stream.
+        rows: rows of the scanned table.
+        written_rows: rows written from memory and from a stream.
         streamed_rows: further lengths of streams.
         small_files: files of the table with two files in each partition.
-        appends: how many small appends.
+        appends: number of small appends.
         merged_rows: rows of sources that are merged into tables ten times as large.
-        deleted_percents: how much of a table is deleted.
+        deleted_percents: deleted shares of a table.
         tpch: the scale factor of TPC-H.
     """
 
@@ -156,7 +155,7 @@ SCALES = {
 
 
 def short(count: int) -> str:
-    """Return a count as it stands in names.
+    """Return a count as names spell it.
 
     >>> short(2_000_000), short(100_000), short(200)
     ('2m', '100k', '200')

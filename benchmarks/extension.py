@@ -1,7 +1,7 @@
-"""The Delta extension of DuckDB as a peer, in an environment of its own: it exists for DuckDB 1.5.5 at most.
+"""DuckDB's Delta extension as a peer, in a separate environment: it exists for DuckDB up to 1.5.5.
 
-Engines of the name `EXTENSION` run in it. `python_of_extension` makes it where it is missing; they load the
-extension, which is a file in a package, by `connect`.
+Engines named `EXTENSION` run in that environment, which `python_of_extension` creates if it is missing. They
+load the extension, a file in a package, through `connect`.
 """
 
 import shutil
@@ -23,7 +23,7 @@ _PACKAGES = (f"duckdb=={_VERSION}", f"duckdb-extension-delta=={_VERSION}")
 
 
 def python_of_extension(root: Path) -> Path:
-    """Return the interpreter of the environment in folder `root`; it is made there if it is missing."""
+    """Return the interpreter of the environment in folder `root`, which is created if it is missing."""
     folder = root / f"environment-duckdb-{_VERSION}-delta"
     if not folder.exists():
         draft = Path(tempfile.mkdtemp(dir=root, prefix="draft-"))
@@ -42,9 +42,9 @@ def _interpreter(folder: Path) -> Path:
 
 
 def connect(tables: Mapping[str, Path]) -> Any:
-    """Return a connection to DuckDB with the extension in it, and each of the tables attached by its name.
+    """Return a DuckDB connection with the extension, and each table attached by its name.
 
-    What the extension knows of a table it then keeps from query to query, as an opened table does.
+    The extension then keeps its state of a table between queries, as an opened table does.
     """
     import duckdb
     import duckdb_extension_delta
@@ -58,7 +58,7 @@ def connect(tables: Mapping[str, Path]) -> Any:
 
 
 def files_wanted(con: Any, query: str) -> int:
-    """Return how many files of its table a query would read, for which it is planned anew."""
+    """Return how many files of its table a query would read; the query is planned again for this."""
     con.execute("SET enable_logging = true")
     con.execute("SET logging_level = 'info'")
     con.execute(query).fetchall()

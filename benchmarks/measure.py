@@ -1,6 +1,6 @@
-"""One engine of one case, in a process of its own: ``python -m benchmarks.measure`` with a `Task` as JSON.
+"""Measurement of one engine in its own process: ``python -m benchmarks.measure`` with a `Task` as JSON.
 
-Prints a JSON object as its last line. `benchmarks.runner` starts it; it is of no use by hand.
+Prints a JSON object as its last line. `benchmarks.runner` starts it; it is not meant for use by hand.
 """
 
 import contextlib
@@ -26,16 +26,16 @@ Step = Literal["prepare", "answer", "time"]
 
 @dataclass(frozen=True)
 class Task:
-    """What a process has to do.
+    """The work of one process.
 
     Args:
         suite: the suite.
         case: the name of the case.
-        scale: a name out of `SCALES`.
+        scale: a name from `SCALES`.
         root: the folder of all datasets.
         do: write the dataset, run an engine once for its answer, or time it.
-        engine: which engine, where one is needed.
-        repeats: how many warm runs.
+        engine: the engine, if one is needed.
+        repeats: the number of warm runs.
     """
 
     suite: str
@@ -52,7 +52,7 @@ class Task:
 
 
 def perform(task: Task) -> Any:
-    """Do what the task says, in this process."""
+    """Carry out the task in this process."""
     (case,) = (each for each in SUITES[task.suite](SCALES[task.scale]) if each.name == task.case)
     root = Path(task.root)
     if task.do == "prepare":
@@ -92,7 +92,7 @@ def _timed(runs: Iterator[Any]) -> tuple[Any, float]:
 
 
 def _prepare(case: Case, root: Path) -> str:
-    """Write the dataset unless it is there; a folder under its final name is whole."""
+    """Write the dataset unless it exists; a folder under its final name is complete."""
     folder = case.dataset.folder(root)
     if not folder.exists():
         draft = Path(tempfile.mkdtemp(dir=root, prefix="draft-"))
@@ -106,7 +106,7 @@ def _prepare(case: Case, root: Path) -> str:
 
 
 def _held_bytes() -> int:
-    """The memory that this process holds now: imports and inputs; where that is not told, the most so far."""
+    """The memory that this process holds now, for imports and inputs; the peak so far if that is unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def _held_bytes() -> int:
 
 
 def _peak_bytes() -> int:
-    """The most memory that this process has held."""
+    """The peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -123,5 +123,5 @@ def _peak_bytes() -> int:
 if __name__ == "__main__":
     result = perform(Task(**json.loads(sys.argv[1])))
     print(json.dumps(result), flush=True)
-    # What libraries do when a process ends is not measured, and may be slow.
+    # The work of libraries when a process ends is not measured, and may be slow.
     os._exit(0)

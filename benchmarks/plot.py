@@ -1,4 +1,4 @@
-"""The plot of targets: a bar each, as long as the part of its limit that was needed."""
+"""The plot of targets: one bar each, as long as the used part of its limit."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from benchmarks.targets import Check
 __all__ = ["render_plot"]
 
 _LABELS, _BARS, _VALUES = 700, 300, 60
-"""Widths in pixels: of the names, of the bars, and of what is written after them."""
+"""Widths in pixels: of the names, of the bars, and of the values after them."""
 _ROW, _TOP = 18, 34
 _LEAST, _MOST = 0.03, 10.0
 """The ends of the scale, which is logarithmic."""
@@ -49,6 +49,6 @@ def _bar(check: Check, top: int) -> list[str]:
 
 
 def _x(part: float) -> float:
-    """Where a part of the limit ends."""
+    """The horizontal position of a part of the limit."""
     inside = min(max(part, _LEAST), _MOST)
     return round(_LABELS + _BARS * math.log(inside / _LEAST) / math.log(_MOST / _LEAST), 1)

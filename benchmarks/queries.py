@@ -1,8 +1,8 @@
-"""A query of ``sql/queries`` as engines: deltaarrow in DuckDB and in Polars, and what it is compared with.
+"""Engines that run a query of ``sql/queries``: deltaarrow in DuckDB and in Polars, and their peers.
 
-Each function takes the text of a query and, by the names that it uses, the folders of the tables in the
-dataset; for bare files these are patterns of files. A cold run opens the tables and asks the query; a warm
-run asks again what is open.
+Each function takes the text of a query and, by table name, the folders of the tables in the
+dataset; for bare files these are file patterns. A cold run opens the tables and runs the query; a warm
+run repeats the query on the open tables.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ _FOLDER = Path(__file__).parents[1] / "sql" / "queries"
 
 
 def read_query(name: str, **values: object) -> str:
-    """Return the query of a file, by its path without the ending; `values` are put into its placeholders.
+    """Return the query in a file, given its path without the ending, with `values` in its placeholders.
 
     >>> read_query("orders/id_range", first=3, last=5)[-24:]
     'WHERE id BETWEEN 3 AND 5'
@@ -47,7 +47,7 @@ def read_query(name: str, **values: object) -> str:
 
 
 def texts_of_rows(rows: list[tuple[Any, ...]]) -> list[list[str]]:
-    """Return the rows as text; doubles to nine digits, since engines add them up in whatever order."""
+    """Return the rows as text; doubles have nine digits, because engines add them up in different orders."""
     return [[f"{value:.9g}" if isinstance(value, float) else str(value) for value in row] for row in rows]
 
 
@@ -55,7 +55,7 @@ def texts_of_rows(rows: list[tuple[Any, ...]]) -> list[list[str]]:
 
 
 def view_in_duckdb(query: str, tables: Mapping[str, str]) -> Engine:
-    """Deltaarrow's tables as views of a connection to DuckDB."""
+    """Deltaarrow's tables as views of a DuckDB connection."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import duckdb
@@ -73,7 +73,7 @@ def view_in_duckdb(query: str, tables: Mapping[str, str]) -> Engine:
 
 
 def connection_in_duckdb(query: str, tables: Mapping[str, str]) -> Engine:
-    """The same by deltaarrow's connection, which reads the conditions of the query."""
+    """The same through deltaarrow's connection, which reads the conditions of the query."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import duckdb  # noqa: F401
@@ -92,7 +92,7 @@ def connection_in_duckdb(query: str, tables: Mapping[str, str]) -> Engine:
 
 
 def files_in_duckdb(query: str, patterns: Mapping[str, str]) -> Engine:
-    """DuckDB's reader of Parquet over files."""
+    """DuckDB's Parquet reader over files."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import duckdb
@@ -108,7 +108,7 @@ def files_in_duckdb(query: str, patterns: Mapping[str, str]) -> Engine:
 
 
 def deltalake_in_duckdb(query: str, tables: Mapping[str, str], *, has_vectors: bool = False) -> Engine:
-    """DuckDB over ``deltalake``: its datasets, or its streams where rows are deleted by vectors."""
+    """DuckDB over ``deltalake``: its datasets, or its streams if deletion vectors delete rows."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import duckdb
@@ -123,7 +123,7 @@ def deltalake_in_duckdb(query: str, tables: Mapping[str, str], *, has_vectors: b
                 con.register(name, table.to_pyarrow_dataset())
         while True:
             if has_vectors:
-                # Its datasets refuse deletion vectors; these streams can be read once.
+                # Its datasets refuse deletion vectors; its streams can be read once.
                 for name, table in opened.items():
                     con.register(name, table.scan())
             yield con.sql(query).fetchall()
@@ -151,7 +151,7 @@ def extension_of_duckdb(query: str, tables: Mapping[str, str]) -> Engine:
 
 
 def scan_in_polars(query: str, tables: Mapping[str, str]) -> Engine:
-    """Deltaarrow's frames."""
+    """Deltaarrow's Polars frames."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import duckdb  # noqa: F401  answers which files to read
@@ -168,7 +168,7 @@ def scan_in_polars(query: str, tables: Mapping[str, str]) -> Engine:
 
 
 def files_in_polars(query: str, patterns: Mapping[str, str]) -> Engine:
-    """Polars' reader of Parquet over files."""
+    """Polars' Parquet reader over files."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import polars as pl
@@ -186,7 +186,7 @@ def files_in_polars(query: str, patterns: Mapping[str, str]) -> Engine:
 
 
 def deltalake_in_polars(query: str, tables: Mapping[str, str]) -> Engine:
-    """``polars.scan_delta``, which ``deltalake`` opens the table for."""
+    """``polars.scan_delta``, which opens the table through ``deltalake``."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         import deltalake  # noqa: F401

@@ -1,4 +1,4 @@
-"""What people read of results: a line for a case, tables for a suite, and the results in ``README.md``."""
+"""Rendering of results: one line per case, tables per suite, and the results in ``README.md``."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,18 @@ from benchmarks.targets import Check, check_targets
 __all__ = ["PLOT_NAME", "render_line", "render_table", "render_targets", "renew_readme"]
 
 PLOT_NAME = "results.svg"
-"""The file of the plot, beside the README."""
+"""The file of the plot, in the folder of the README."""
 
 _BEGIN, _END = "<!-- results: begin -->", "<!-- results: end -->"
 
 _HEADER = ("engine", "cold s", "warm s", "peak MB", "above MB", "cold", "warm", "peak")
-"""Followed by the figures that the cases of a suite have."""
+"""The first columns; the figures of a suite's cases follow."""
 _QUANTITIES: tuple[Quantity, ...] = ("cold", "warm", "peak")
 _TARGETS_HEADER = ("target", "run", "ours", "peer's", "limit", "ratio", "held", "peer")
 
 
 def render_line(result: CaseResult) -> str:
-    """Return the warm medians of a case, and what they are of ours, in one line."""
+    """Return the warm medians of a case and their ratios to ours, in one line."""
     parts = [
         f"{engine} {_seconds(each.median('warm'))} s"
         + ("" if engine == OURS else f" ({result.ratio(engine, 'warm'):.2f})")
@@ -33,7 +33,7 @@ def render_line(result: CaseResult) -> str:
 
 
 def render_table(results: Sequence[CaseResult]) -> str:
-    """Return a table of the results; the columns without a unit are ours divided by the engine's."""
+    """Return a table of the results; columns without a unit are ours divided by the engine's."""
     figures = list(dict.fromkeys(name for result in results for name in _figures(result)))
     header = (*_HEADER, *figures)
     rows: list[tuple[str, ...]] = []
@@ -48,17 +48,17 @@ def render_table(results: Sequence[CaseResult]) -> str:
 
 
 def render_targets(results: Sequence[CaseResult]) -> str:
-    """Return a table of the targets of a suite, or nothing where it has none."""
+    """Return a table of the targets of a suite, or nothing if it has none."""
     checks = check_targets(results)
     return _table(_TARGETS_HEADER, [_target_row(check) for check in checks]) if checks else ""
 
 
 def renew_readme(readme: Path, results: Sequence[CaseResult]) -> None:
-    """Put the results into the README between its two marks, and the plot beside it."""
+    """Write the results into the README between its two marks, and the plot next to it."""
     before, mark, rest = readme.read_text().partition(_BEGIN)
     _, last, after = rest.partition(_END)
     if not (mark and last):
-        raise ValueError(f"{readme} does not say where results begin and end")
+        raise ValueError(f"{readme} lacks the lines {_BEGIN} and {_END} around the results")
     suites: dict[str, list[CaseResult]] = {}
     for result in results:
         suites.setdefault(result.suite, []).append(result)
@@ -85,7 +85,7 @@ def renew_readme(readme: Path, results: Sequence[CaseResult]) -> None:
 
 
 def _describe_conditions(found: Iterable[Conditions]) -> str:
-    """Where and how a suite was measured; what differs from case to case is a range."""
+    """The conditions of a suite's measurements; values that differ between cases become a range."""
     all_of = list(found)
 
     def spread(values: Iterable[object]) -> str:
@@ -119,7 +119,7 @@ def _figures(result: CaseResult) -> list[str]:
 
 
 def _figure(measurements: Measurements, name: str) -> str:
-    """The median over the rounds, as it stands in the table."""
+    """The median over the rounds, as the table shows it."""
     found = [each[name] for each in measurements.figures if name in each]
     return f"{statistics.median(found):.3g}" if found else ""
 

@@ -1,4 +1,4 @@
-"""What was measured of cases and on what, and the JSON file that keeps it from run to run."""
+"""Measurements of cases, their conditions, and the JSON file that keeps them between runs."""
 
 import json
 import os
@@ -21,15 +21,15 @@ _PACKAGES = ("deltaarrow", "deltalake", "duckdb", "polars", "pyarrow")
 
 @dataclass
 class Measurements:
-    """What was measured of one engine, an entry a round; seconds and bytes."""
+    """The measurements of one engine, one entry per round; seconds and bytes."""
 
     cold: list[float] = field(default_factory=list)
     warm: list[float] = field(default_factory=list)
     peak_bytes: list[int] = field(default_factory=list)
     above_bytes: list[int] = field(default_factory=list)
-    """How far the peak is above what imports and inputs held."""
+    """The part of the peak above the memory of imports and inputs."""
     figures: list[dict[str, float]] = field(default_factory=list)
-    """What else the case tells of a result, by the heading of its column."""
+    """Further figures of a result, by column heading."""
 
     def median(self, of: Quantity) -> float:
         """Return the median over the rounds: seconds, or bytes of the peak of memory."""
@@ -43,7 +43,7 @@ class Measurements:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How and on what a case was measured; `load` is that of the machine before it began."""
+    """The conditions of a measurement; `load` is that of the machine before it began."""
 
     scale: str
     rounds: int
@@ -57,7 +57,7 @@ class Conditions:
 
     @classmethod
     def now(cls, scale: str, rounds: int, repeats: int) -> Self:
-        """Return the conditions of a run that begins."""
+        """Return the conditions of a run that begins now."""
         return cls(
             scale,
             rounds,
@@ -73,7 +73,7 @@ class Conditions:
 
 @dataclass
 class CaseResult:
-    """What was measured of a case, by engine; `answer` is what they agreed on, or the checksum of it."""
+    """The measurements of a case, by engine; `answer` is the common answer, or its checksum."""
 
     suite: str
     case: str
@@ -83,11 +83,11 @@ class CaseResult:
     conditions: Conditions
 
     def ratio(self, engine: str, of: Quantity) -> float:
-        """Return ours over the engine's: below one we need less."""
+        """Return our median divided by the engine's: below one we need less."""
         return self.engines[OURS].median(of) / self.engines[engine].median(of)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON has it, and the ratios."""
+        """Return everything as JSON values, with the ratios."""
         found = asdict(self)
         quantities: tuple[Quantity, ...] = ("cold", "warm", "peak")
         for engine, measurements in found["engines"].items():
@@ -96,7 +96,7 @@ class CaseResult:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """Return what `to_json` has been made of."""
+        """Return the result that `to_json` rendered."""
         engines = {
             name: Measurements(**{key: value for key, value in each.items() if key != "ratios"})
             for name, each in found["engines"].items()
@@ -107,7 +107,7 @@ class CaseResult:
 
 
 class ResultsFile:
-    """The file: what is kept there stays, until the same case is measured again at the same scale."""
+    """The results file: a result stays until the same case is measured again at the same scale."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,11 +116,11 @@ class ResultsFile:
 
     @property
     def results(self) -> Sequence[CaseResult]:
-        """All that is kept."""
+        """All saved results."""
         return list(self._results.values())
 
     def keep(self, result: CaseResult) -> None:
-        """Add a result, and write the file at once: what ends a run does not take what it has measured."""
+        """Add a result and write the file at once, so that an interrupted run keeps its measurements."""
         self._results[_key(result)] = result
         draft = self._path.with_name(f".{self._path.name}.draft")
         cases = [each.to_json() for each in self._results.values()]
@@ -133,7 +133,7 @@ def _key(result: CaseResult) -> tuple[str, str, str]:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Return the mean of ratios.
+    """Return the geometric mean of ratios.
 
     >>> geometric_mean([0.5, 2.0])
     1.0

@@ -1,8 +1,8 @@
-"""Running cases: every measurement in a fresh process, the engines of a case taking turns.
+"""The runner of cases: every measurement in a fresh process, the engines of a case in turns.
 
 Before a case is timed every engine answers it once, and the answers must be equal. A round is one process
-for each engine, beginning with another engine each time, so that what disturbs the machine disturbs all of
-them alike; figures are medians over the rounds, and ratios are ratios of medians.
+per engine, and a different engine begins each round, so that disturbances hit all engines
+alike. Figures are medians over the rounds, and ratios are ratios of medians.
 """
 
 import json
@@ -31,7 +31,7 @@ __all__ = [
 
 
 _LONGEST_KEPT = 200
-"""Letters of an answer."""
+"""Characters of an answer; of a longer one only the checksum is kept."""
 
 
 class EngineFailedError(Exception):
@@ -39,7 +39,7 @@ class EngineFailedError(Exception):
 
 
 class WrongAnswerError(Exception):
-    """An engine answers a case otherwise than the others do."""
+    """The answer of an engine differs from ours."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Settings:
     """How cases are run.
 
     Args:
-        scale: a name out of `benchmarks.case.SCALES`.
+        scale: a name from `benchmarks.case.SCALES`.
         root: the folder of the datasets; it must exist.
         rounds: paired runs.
         repeats: warm runs in each process.
@@ -60,9 +60,9 @@ class Settings:
 
 
 def perform_in_fresh_process(task: Task) -> Any:
-    """Do what a task says, in a process of its own.
+    """Carry out a task in its own process.
 
-    Raises `EngineFailedError` with what the process wrote to standard error.
+    Raises `EngineFailedError` with the standard error of the process.
     """
     python = Path(sys.executable)
     if task.engine == EXTENSION:
@@ -73,7 +73,7 @@ def perform_in_fresh_process(task: Task) -> Any:
     process = subprocess.run(
         [python, "-m", "benchmarks.measure", task.to_json()],
         cwd=Path(__file__).parent.parent,
-        # An installed package has its bytecode beside it, a checkout after its first import.
+        # An installed package has its bytecode next to it; a checkout has it after the first import.
         env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         capture_output=True,
         text=True,
@@ -90,9 +90,9 @@ def run_case(
     settings: Settings,
     perform: Callable[[Task], Any] = perform_in_fresh_process,
 ) -> CaseResult:
-    """Prepare, check and time a case, each step of it by `perform`.
+    """Prepare, check and time a case; `perform` carries out each step.
 
-    Raises `WrongAnswerError` when the answers differ, and nothing is timed then.
+    Raises `WrongAnswerError` if the answers differ; nothing is timed then.
     """
 
     def do(what: Step, engine: str = "") -> Any:
@@ -121,13 +121,13 @@ def run_case(
 
 
 def _kept(answer: Any) -> Any:
-    """Make of an answer what is kept with the measurements: of a long one its checksum."""
+    """Return the form of an answer that is saved: of a long one its checksum."""
     text = json.dumps(answer)
     return answer if len(text) <= _LONGEST_KEPT else {"crc": zlib.crc32(text.encode())}
 
 
 def _agrees(answer: Any, ours: Any) -> bool:
-    """Whether an answer is ours, or the part of it that its engine can tell."""
+    """Whether an answer equals ours, or the part of ours that its engine can report."""
     if isinstance(answer, dict) and isinstance(ours, dict):
         return bool(answer) and answer.items() <= ours.items()
     return bool(answer == ours)

@@ -1,4 +1,4 @@
-"""Whether targets were reached: what they come to beside the medians of a run."""
+"""Checks of targets against the medians of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ __all__ = ["Check", "check_targets"]
 
 @dataclass(frozen=True)
 class Check:
-    """A target and what was found.
+    """A target and its result.
 
     Args:
-        what: the case, or what cases have in common.
-        of: which measurement.
-        beside: the engine compared with, if any.
-        ours: the median, in seconds or bytes; none where the target is one of ratios.
-        peer: that of the other engine.
-        limit: what `ours` may be; or the ratio, where the target is one of ratios.
-        ratio: ours over the peer's.
+        what: the case, or the common part of several names.
+        of: the measured quantity.
+        beside: the peer, if any.
+        ours: our median, in seconds or bytes; none for a target on ratios.
+        peer: the peer's median.
+        limit: the limit of `ours`, or of the ratio for a target on ratios.
+        ratio: ours divided by the peer's.
     """
 
     what: str
@@ -34,17 +34,17 @@ class Check:
 
     @property
     def used(self) -> float:
-        """How much of the limit was needed: above one it is missed."""
+        """The used part of the limit: above one the target is missed."""
         found = self.ratio if self.ours is None else self.ours
         assert found is not None
         return found / self.limit
 
 
 def check_targets(results: Sequence[CaseResult]) -> list[Check]:
-    """Return the targets of results of one suite.
+    """Return the checks of the results of one suite.
 
-    Of cases that share a target for their geometric mean there are two: the mean and, where each has a limit
-    too, the slowest.
+    Cases that share a target on their geometric mean give two checks: the mean and, if each has a limit
+    too, the slowest case.
     """
     found = []
     shared: dict[Target, list[CaseResult]] = {}
@@ -80,7 +80,7 @@ def _check_together(results: Sequence[CaseResult], target: Target) -> list[Check
 
 
 def _common_name(names: Sequence[str]) -> str:
-    """What names begin and end with.
+    """The common beginning and end of names.
 
     >>> _common_name(["tpch_q01_in_duckdb", "tpch_q22_in_duckdb"])
     'tpch_q*_in_duckdb'

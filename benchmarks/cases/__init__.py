@@ -1,4 +1,4 @@
-"""The suites of cases, by the name that the command line knows."""
+"""The suites of cases, by their names on the command line."""
 
 from collections.abc import Callable, Mapping
 

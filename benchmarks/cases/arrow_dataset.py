@@ -1,7 +1,7 @@
-"""Reading to an Arrow table, against pyarrow's own dataset over the same files.
+"""Reads into an Arrow table, against pyarrow's own dataset over the same files.
 
-Where rows are deleted pyarrow is timed over files with these rows in them, which is less work than to leave
-them out, and over files without. A cold run makes the dataset, a warm one reads it again.
+If rows are deleted, pyarrow is timed over files with these rows, which is less work than to leave
+them out, and over files without them. A cold run creates the dataset, a warm one reads it again.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _LIVE_FILES = "pyarrow, files without the rows"
 _WANTED_FILES = "pyarrow, wanted files"
 
 Arguments = Callable[[], dict[str, Any]]
-"""Makes what `to_table` is given; it imports pyarrow, and is called before anything is timed."""
+"""Makes the arguments of `to_table`; it imports pyarrow, and is called before anything is timed."""
 
 
 def cases(scale: Scale) -> list[Case]:
@@ -72,7 +72,7 @@ def _masked(dataset: Dataset, name: str, arguments: Arguments) -> Case:
 
 
 def _one_partition(files: int) -> Case:
-    """Two files out of many, which pyarrow is given alone."""
+    """Two files out of many; pyarrow gets only these two."""
     name = f"rows_{short(files * 100)}_files_{short(files)}_partitions_{short(files // 2)}"
     dataset = Dataset(name, partial(write_partitioned_table, files=files))
     engines = {OURS: _ours(_one_day), _WANTED_FILES: _pyarrow(f"day={day(7)}/*.parquet", _columns_of_files)}
@@ -143,7 +143,7 @@ def _deltalake(asked: Arguments) -> Engine:
 
 
 def _scans(load: Callable[[], Callable[[Path], Any]], asked: Arguments) -> Engine:
-    """Scan after scan of the dataset that is opened by what `load` imports."""
+    """Repeated scans of the dataset that `load` opens."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         open_dataset, arguments = load(), asked()
@@ -159,7 +159,7 @@ def _scans(load: Callable[[], Callable[[Path], Any]], asked: Arguments) -> Engin
 
 
 def _describe_table(table: Any) -> dict[str, str]:
-    """A sum of hashes of each column, and of all of them together; rows come in any order."""
+    """A sum of hashes per column and over all columns, because rows come in any order."""
     import duckdb
 
     names = table.column_names

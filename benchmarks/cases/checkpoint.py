@@ -1,7 +1,7 @@
-"""Writing a checkpoint of a table that has one and commits after it; the data files do not exist.
+"""Writing a checkpoint of a table with an older checkpoint and later commits; the data files do not exist.
 
-A run opens the table at its newest version, which costs ``deltalake`` the reading of all its files and
-nobody else anything, and writes a checkpoint. The checkpoint is deleted again before the next run.
+A run opens the table at its newest version and writes a checkpoint. Opening makes only ``deltalake`` read all
+of the table's file actions. The checkpoint is deleted again before the next run.
 """
 
 import zlib
@@ -70,7 +70,7 @@ def _deltalake() -> Callable[[Path], Any]:
 
 
 def _describe_files(folder: Path) -> dict[str, int]:
-    """Which files the checkpoint holds, once no commit can tell."""
+    """The files in the checkpoint, read without the commits."""
     from deltalake import DeltaTable
 
     log = folder / "_delta_log"

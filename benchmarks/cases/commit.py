@@ -1,8 +1,8 @@
-"""Commits: many small appends, one after the other. Every run writes to a folder of its own.
+"""Many small appends, one after the other; every run writes to its own folder.
 
-One case shows what row tracking and in-commit timestamps cost beside the same appends without; version
-checksums are written in both. What was written is read back by ``deltalake``, or by pyarrow where bare files
-were written, one each time.
+One case compares appends with row tracking and in-commit timestamps to the same appends without; version
+checksums are written in both. ``deltalake`` reads the result back, or pyarrow if bare files were written,
+one each time.
 """
 
 import itertools
@@ -60,7 +60,7 @@ def _engine(load: Callable[[], Write]) -> Engine:
 
 
 def _delta_engines(write: Callable[[Any, Path, Any], object]) -> dict[str, Engine]:
-    """The two libraries with a `write_deltalake`, given to `write` as modules."""
+    """The two libraries with a `write_deltalake`; `write` gets their modules."""
 
     def ours() -> Write:
         import deltaarrow

@@ -1,6 +1,6 @@
-"""``lineitem`` into a new table that holds its rows to a CHECK constraint and computes a column.
+"""``lineitem`` written to a new table with a CHECK constraint and a generated column.
 
-What that costs is seen beside the same engine on a table without rules, which is given the column.
+The peer that shows the cost is the same engine on a table without rules, which gets the column as data.
 """
 
 import itertools
@@ -34,7 +34,7 @@ def cases(scale: Scale) -> list[Case]:
 # --- engines ---------------------------------------------------------------------------------------
 
 Make = Callable[[Path, Any, bool], None]
-"""Makes an empty table for rows of a schema, with rules or without."""
+"""Creates an empty table for rows of a schema, with rules or without."""
 
 Append = Callable[[Path, Any], object]
 

@@ -1,8 +1,7 @@
-"""DELETE, UPDATE and MERGE on ``lineitem``: every run has a table of its own, of links to files, and a log.
+"""DELETE, UPDATE and MERGE on ``lineitem``; every run has its own table of a log and links to files.
 
-The table of deltaarrow has deletion vectors, which ``deltalake`` cannot write: its table has the same files
-and a log without the feature. A run opens the table and changes it. What is then in the table is read by
-``deltalake``.
+deltaarrow's table has deletion vectors, which ``deltalake`` cannot write: its table has the same files
+and a log without the feature. A run opens the table and changes it. ``deltalake`` reads the result.
 """
 
 import itertools
@@ -21,17 +20,17 @@ __all__ = ["cases", "selectivity_cases"]
 
 _FILES = 15
 _ROWS_PER_FILE = 400_000
-"""In the tables that grow with the scale."""
+"""For the tables that grow with the scale."""
 
 _READ = {"2 columns s": "lineitem/two_columns", "6 columns s": "lineitem/six_columns"}
-"""Queries by the headings of what they take."""
+"""Queries by the heading of their time."""
 
 Change = Callable[[Any, Any], object]
-"""Changes an open table; the second argument are the rows that are merged."""
+"""Changes an open table; the second argument is the rows to merge."""
 
 
 def cases(scale: Scale) -> list[Case]:
-    """Return the cases of one operation each at a scale."""
+    """Return the cases of single operations at a scale."""
     rows = scale.written_rows
     dataset = _dataset(rows, _FILES, rows // 60)
     name = f"rows_{short(rows)}_files_{_FILES}"
@@ -60,7 +59,7 @@ def cases(scale: Scale) -> list[Case]:
 
 
 def selectivity_cases(scale: Scale) -> list[Case]:
-    """Return deletions of ever more rows, marked in deletion vectors or by rewriting files."""
+    """Return deletions of increasing shares of rows, by deletion vectors or by rewriting files."""
     rows = scale.written_rows
     dataset = _dataset(rows, _FILES, rows // 60)
     return [
@@ -89,12 +88,12 @@ def _dataset(rows: int, files: int, source_rows: int) -> Dataset:
 
 
 def _scattered(percent: float) -> str:
-    """A condition that holds for so many rows of every file; `l_partkey` is random."""
+    """A condition on a share of the rows of every file; `l_partkey` is random."""
     return f"l_partkey % 100000 < {round(percent * 1000)}"
 
 
 def _in_one_file(rows: int) -> str:
-    """A condition that holds for a thousandth of the table, in the middle of its eighth file."""
+    """A condition on a thousandth of the table, in the middle of its eighth file."""
     first = (rows // _FILES * 7 + rows // _FILES // 2) // 4
     return f"l_orderkey BETWEEN {first} AND {first + max(1, rows // 4_000) - 1}"
 
@@ -148,7 +147,7 @@ def _engine(load: Callable[[], Any], log: str, change: Change, *, is_streamed: b
 
 
 def _linked(data: Path, folder: Path, log: str) -> Path:
-    """A table in `folder`, of links: no engine writes to a file that is there."""
+    """Create a table in `folder` from links; no engine writes to an existing file."""
     shutil.copytree(data / log / "_delta_log", folder / "_delta_log", copy_function=os.link)
     for file in data.glob("*.parquet"):
         os.link(file, folder / file.name)
@@ -175,7 +174,7 @@ def _deltalake() -> Any:
 
 
 def _describe_rows(folder: Path) -> dict[str, str]:
-    """The number of rows, and what becomes of their hashes in whatever order."""
+    """The number of rows, and a hash of them that does not depend on their order."""
     import duckdb
     from deltalake import DeltaTable
 
@@ -187,14 +186,14 @@ def _describe_rows(folder: Path) -> dict[str, str]:
 
 
 def _written(folder: Path) -> Mapping[str, float]:
-    """What was written: the files of the table that are not links."""
+    """The sizes of written files: all files of the table that are not links."""
     found = [file.stat() for file in folder.rglob("*") if file.is_file()]
     sizes = [each.st_size for each in found if each.st_nlink == 1]
     return {"written MB": sum(sizes) / 1e6, "files": len(sizes)}
 
 
 def _written_and_read(folder: Path) -> Mapping[str, float]:
-    """The same, and how long queries over two and over six columns then take, the table being open."""
+    """The same, and the times of later queries over two and six columns on the open table."""
     import statistics
     import time
 

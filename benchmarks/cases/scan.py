@@ -1,7 +1,7 @@
-"""Reading rows in DuckDB and in Polars, against the bare engine over the same files.
+"""Reads of rows in DuckDB and in Polars, against the bare engine over the same files.
 
-Where rows are deleted the bare engine reads files that do not hold them; where one partition is wanted it is
-given the files of this partition.
+If rows are deleted, the bare engine reads files without them; if one partition is wanted, it
+gets only the files of this partition.
 """
 
 from functools import partial
@@ -33,7 +33,7 @@ _DELETED_PERCENT = 5
 _TABLES = {"orders": ""}
 _WANTED_FILES = f"day={day(7)}/*.parquet"
 _OVER_THE_FILES_ALONE = 0.010
-"""Seconds that it may take to find the files of a partition."""
+"""Seconds allowed for finding the files of a partition."""
 
 
 def cases(scale: Scale) -> list[Case]:

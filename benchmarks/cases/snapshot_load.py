@@ -1,9 +1,9 @@
-"""Opening a table and learning which files a query has to read; the data files do not exist.
+"""Opening a table and finding the files that a query has to read; the data files do not exist.
 
-A warm run opens the table again; in the cases of a second query it asks an open table, which has answered
-another query before. DuckDB stands for a query over the log, written by hand for these very tables: it knows
+A warm run opens the table again; in the cases of a second query it asks an open table that has already
+answered another query. DuckDB stands for a query over the log, written by hand for these tables: it knows
 that there is one checkpoint and that the commits only remove files of the checkpoint. Its extension and
-Polars plan a query, which they show, over the files.
+Polars plan a query over the files and show the plan.
 """
 
 import itertools
@@ -27,10 +27,10 @@ _BY_HAND = "duckdb, by hand"
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The files that are asked for.
+    """The wanted files.
 
     Args:
-        name: as it stands in the names of cases.
+        name: their part of the names of cases.
         argument: for ``file_uris``.
         sql: the condition on rows.
         actions_sql: the condition on the actions of a log.
@@ -113,14 +113,14 @@ def _without_checkpoint(scale: Scale) -> list[Case]:
 
 
 def _beside(engine: str, times: float) -> tuple[Target, ...]:
-    """What holds for the first run of a process and for later ones."""
+    """The targets for the first run of a process and for later ones."""
     return (Target(engine, times, of="cold"), Target(engine, times))
 
 
 def _opening(
     log: Dataset, wanted: _Wanted, targets: tuple[Target, ...], without: tuple[str, ...] = ()
 ) -> Case:
-    """The table is opened in every run."""
+    """The case in which every run opens the table."""
     engines: dict[str, Engine] = _delta_engines("file_uris", file_pruning_predicate=wanted.argument)
     engines |= {
         EXTENSION: _extension(wanted),
@@ -132,7 +132,7 @@ def _opening(
 
 
 def _second_query(log: Dataset, wanted: list[_Wanted]) -> Case:
-    """The table is open, and no two runs ask for the same."""
+    """The case of an open table; no two runs ask for the same files."""
     engines = {OURS: _ours_open(wanted), "deltalake": _deltalake_open(wanted), EXTENSION: _attached(wanted)}
     targets = (Target(plus=0.040, of="cold"), Target(plus=0.040))
     name = f"{log.name}_{wanted[0].name}_second_query"
@@ -185,7 +185,7 @@ def _deltalake_open(wanted: list[_Wanted]) -> Engine:
 
 
 def _open_table(load: Callable[[], Any], wanted: list[_Wanted]) -> Engine:
-    """A table that is opened, and asked for the last of what is wanted, before anything is timed."""
+    """A table that is opened, and asked for the last of the wanted files, before anything is timed."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         table = load()(data)
@@ -269,7 +269,7 @@ def _by_hand(condition: str) -> Engine:
 
 
 def _describe_paths(paths: list[str] | Callable[[], int]) -> dict[str, int]:
-    """Which files, or how many, of an engine that does not tell more than that."""
+    """The files, or only their number for an engine that reports no more."""
     if callable(paths):
         return {"files": paths()}
     names = sorted(path.rpartition("/")[2] for path in paths)

@@ -1,7 +1,7 @@
-"""Spark with the data source of deltaarrow against Spark with delta-spark, and gold followed without Spark.
+"""Spark with deltaarrow's data source against Spark with delta-spark, and following without Spark.
 
 All of Spark runs in one process, ``local[2]``; its start is not timed. The two sides of a case ask the same
-session for the same rows of the same table: what differs is the format that is named.
+session for the same rows of the same table; only the format differs.
 """
 
 import itertools
@@ -76,7 +76,7 @@ def cases(scale: Scale) -> list[Case]:
 
 
 def _reading(table: str) -> dict[str, Engine]:
-    """The query over a table of the dataset; of ours only the columns that it needs are wanted."""
+    """The query over a table of the dataset; deltaarrow reads only the columns that it needs."""
     return {
         OURS: _read(table, "deltaarrow", columns=_COLUMNS),
         "delta-spark": _read(table, "delta"),
@@ -97,7 +97,7 @@ def _read(table: str, source: str, **options: str) -> Engine:
 
 
 def _append(source: str) -> Engine:
-    """All rows of a table appended to another of the same columns that is empty."""
+    """An append of all rows of a table to an empty table with the same columns."""
 
     def run(data: Path, scratch: Path) -> Iterator[Any]:
         import pyarrow.parquet as pq
@@ -141,7 +141,7 @@ def _merge(data: Path, scratch: Path) -> Iterator[Any]:
 
 
 def _lakes(data: Path, scratch: Path) -> Iterator[Path]:
-    """Copies of the lake, of links: no engine writes to a file that is there."""
+    """Copies of the lake, made of links; no engine writes to an existing file."""
     for number in itertools.count():
         lake = scratch / str(number)
         shutil.copytree(data, lake, copy_function=os.link)
@@ -149,7 +149,7 @@ def _lakes(data: Path, scratch: Path) -> Iterator[Path]:
 
 
 def _session() -> Any:
-    """A session with delta-spark and the data source in it, and Python at work in its executor."""
+    """A session with delta-spark and the data source, and with Python running in its executor."""
     import sys
 
     from delta import configure_spark_with_delta_pip

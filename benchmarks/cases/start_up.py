@@ -1,8 +1,8 @@
-"""What a program pays before it can ask anything: importing the package, and opening a small table.
+"""The start-up cost of a program: importing the package, and opening a small table.
 
-The package imports only what the names that are asked for need: that of ``DeltaTable`` is timed as well.
-Every run, warm ones too, is a process of its own that has imported nothing else; the start of Python is not
-timed. A warm run finds in the page cache what is imported. The memory is that of the process that starts
+The package imports only what the requested names need, so importing ``DeltaTable`` is timed as well.
+Every run, warm ones too, is its own process that has imported nothing else; the start of Python is not
+timed. In a warm run the imported files are in the page cache. The memory is that of the process that starts
 the others.
 """
 

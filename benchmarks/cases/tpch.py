@@ -1,8 +1,8 @@
 """The 22 queries of TPC-H in DuckDB and in Polars, against the same engine over the bare files.
 
-Three of them are asked again of a ``lineitem`` with 5 percent of the rows of every file deleted, and of one
-with as many rows of a single file deleted: beside the same table without deletions, beside the extension of
-DuckDB, and beside bare files that do not hold these rows. How many rows are left is asked as well.
+Three of them, and a row count, also run on a ``lineitem`` with 5 percent of the rows of every file deleted,
+and on one with as many rows of a single file deleted. Their peers are the same table without deletions,
+DuckDB's extension, and bare files without the deleted rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ def _deleted(name: str, dataset: Dataset, engines: dict[str, Engine], times: flo
 
 
 def _count(dataset: Dataset, shape: str) -> Case:
-    """How many rows an open table has; ``deltalake`` counts deleted ones."""
+    """The row count of an open table; ``deltalake`` counts deleted rows too."""
     engines = {
         OURS: _counting(_ours),
         EXTENSION: _counting(_extension),
@@ -118,7 +118,7 @@ def _count(dataset: Dataset, shape: str) -> Case:
 
 
 def _counting(load: Callable[[Path], Callable[[], int]]) -> Engine:
-    """The table that `load` opens, and tells how to count."""
+    """The table that `load` opens, with its way to count."""
 
     def run(data: Path, _: Path) -> Iterator[Any]:
         count = load(data / DELETED)

@@ -1,7 +1,7 @@
-"""One large write of ``lineitem``: from Arrow memory, and from a stream that nothing may hold as a whole.
+"""One large write of ``lineitem``: from Arrow memory, and from a stream that no engine may hold as a whole.
 
-Every run writes to a folder of its own. What was written is counted by pyarrow, over the files that
-``deltalake`` names, or all files where an engine has written bare ones.
+Every run writes to its own folder. pyarrow counts the written rows, over the files that
+``deltalake`` names, or over all files for an engine that writes bare ones.
 """
 
 import itertools
@@ -58,7 +58,7 @@ Write = Callable[[Path, Any], object]
 
 
 def _engine(load: Callable[[], Write], times: int = 0) -> Engine:
-    """The engine whose libraries `load` imports; it gets a table, or the rows so many times as a stream."""
+    """The engine whose libraries `load` imports; it gets a table, or the rows `times` times as a stream."""
 
     def run(data: Path, scratch: Path) -> Iterator[Path]:
         import pyarrow as pa
@@ -130,7 +130,7 @@ def _polars() -> Write:
 
 
 def describe_rows(folder: Path) -> dict[str, Any]:
-    """Return sums over the rows of ``lineitem`` that a folder holds, a table or bare files."""
+    """Return sums over the rows of ``lineitem`` in a folder, a table or bare files."""
     import pyarrow.compute as pc
     import pyarrow.dataset as pads
 

@@ -1,4 +1,4 @@
-"""What becomes of measurements: the file that keeps them, the targets, the README and the plot."""
+"""Benchmark results: the file that keeps them, the targets, the README and the plot."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -118,7 +118,7 @@ def test_the_readme_keeps_what_is_around_the_results(tmp_path: Path) -> None:
 def test_a_readme_without_a_place_for_results_is_left_alone(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text("nothing")
-    with pytest.raises(ValueError, match="where results begin"):
+    with pytest.raises(ValueError, match="lacks the lines"):
         renew_readme(readme, [])
     assert readme.read_text() == "nothing"
 
