@@ -1,4 +1,4 @@
-"""What every test sees: the Spark session on demand, and the rule of what may be skipped in CI."""
+"""Fixtures and rules for all tests: the Spark session on demand, and which tests CI may skip."""
 
 import os
 

@@ -1,7 +1,7 @@
 """The pages about the code are true: layers, modules, functions, folders and links.
 
-``python -m tests.architecture.test_architecture_page`` writes the drawing and the table of the layers in
-``docs/architecture.md`` anew, out of `LAYERS` and the docstrings.
+``python -m tests.architecture.test_architecture_page`` rewrites the drawing and the table of the layers in
+``docs/architecture.md`` from `LAYERS` and the docstrings.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Names that tables store stand in one place each."""
+"""Names that tables store are each spelled in one place."""
 
 import ast
 

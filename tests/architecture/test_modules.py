@@ -1,4 +1,4 @@
-"""Every module says what it is, what it offers, and stays small."""
+"""Every module says what it holds and what it offers, and stays small."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What is written twice for readers says the same as the code."""
+"""Lists that are written twice, for readers, agree with the code."""
 
 import re
 import tomllib

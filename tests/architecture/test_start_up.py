@@ -1,4 +1,4 @@
-"""``import deltaarrow`` is quick, and so are first statements: libraries load when something needs them."""
+"""``import deltaarrow`` and first statements are fast: libraries load only when needed."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the script prints, for people and for programs, and how it ends."""
+"""Output of the commands, for people and for programs, and their exit codes."""
 
 import json
 import re

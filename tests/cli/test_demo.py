@@ -1,4 +1,4 @@
-"""The demo shows what really happened."""
+"""The demo shows true figures."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The files databases: what they read, whose rights they have, what becomes of cursors."""
+"""The files databases: their reads, their rights, and the lifetime of cursors."""
 
 import io
 import os

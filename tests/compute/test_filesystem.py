@@ -1,4 +1,4 @@
-"""What DuckDB is given in place of a file system of fsspec's: right bytes in threads, few requests."""
+"""DuckDB's substitute for an fsspec file system: right bytes in threads, few requests."""
 
 import collections
 import io

@@ -1,4 +1,4 @@
-"""Whatever text a table holds, quoted it is one name or one value."""
+"""Any text that a table holds is one name or one value once it is quoted."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""Real tables of other writers read as their writers meant them."""
+"""Real tables of other writers read as their writers intended."""
 
 import json
 import re

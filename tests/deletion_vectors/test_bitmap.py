@@ -1,4 +1,4 @@
-"""The serialised bitmap: the vectors of the protocol, both forms that Spark reads, and every defect."""
+"""Serialised bitmaps: the examples of the protocol, both forms that Spark reads, and every defect."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Every deletion vector of the corpus of real tables, and whether we would have written the same bytes."""
+"""Every deletion vector in the corpus of real tables, and whether we would write the same bytes."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Deletion vector files: what Spark would write, how few requests read them, and every defect refused."""
+"""Deletion vector files: the same bytes as Spark's, few requests to read them, every defect refused."""
 
 import pickle
 import struct

@@ -1,4 +1,4 @@
-"""Inline vectors: those of real tables, those of the protocol's text, and their defects."""
+"""Inline vectors: examples from real tables and from the protocol, and their defects."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Z85 against the vector of its specification, the UUID of the protocol and itself."""
+"""Z85 against its specification's example, the protocol's UUID, and round trips."""
 
 from uuid import UUID
 

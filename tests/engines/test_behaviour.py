@@ -1,4 +1,4 @@
-"""What a reader sees, the same through every engine."""
+"""Behaviour that readers see, the same through every engine."""
 
 import datetime as dt
 import json

@@ -1,7 +1,7 @@
-"""Filters of an Arrow dataset, beside the same filter on all rows in memory.
+"""Filters of an Arrow dataset, compared with the same filter on all rows in memory.
 
-Partition values, pyarrow inside the files, verdicts beside deletion vectors and a filter on what comes out
-share the work; which of them does what depends on the files.
+Partition values, pyarrow's reader, footer verdicts with deletion vectors and a final filter on the rows
+share the work; the files decide which of them does what.
 """
 
 import datetime

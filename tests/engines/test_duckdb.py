@@ -1,4 +1,4 @@
-"""What is DuckDB's own: the view, its objects on the connection, its plans and its limits."""
+"""DuckDB only: the view, its objects on the connection, its plans and its limits."""
 
 import datetime as dt
 import json

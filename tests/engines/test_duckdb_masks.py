@@ -1,4 +1,4 @@
-"""How DuckDB leaves out deleted rows: one mask is a constant of the connection, more are joined."""
+"""Deleted rows in DuckDB: one mask is a constant of the connection, several are joined."""
 
 import duckdb
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Random queries through `deltaarrow.connect` return what DuckDB does over the same rows in memory."""
+"""Random queries through `deltaarrow.connect` return the same as DuckDB over the same rows in memory."""
 
 import datetime
 import decimal

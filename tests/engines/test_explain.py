@@ -1,4 +1,4 @@
-"""`explain` says of every engine which files a query reads and what skips the others, in its own numbers."""
+"""`explain` shows for every engine which files a query reads and what skips the others."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""The columns that Polars shows: names, types, and what files hold under other names or not at all."""
+"""Columns in Polars: names, types, and columns that files hold under other names or not at all."""
 
 import datetime
 import decimal

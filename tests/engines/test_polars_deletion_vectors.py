@@ -1,4 +1,4 @@
-"""Deleted rows in Polars, by its private hook and by public means alone."""
+"""Deleted rows in Polars, through its private hook and through public functions only."""
 
 import datetime
 

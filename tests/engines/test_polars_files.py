@@ -1,4 +1,4 @@
-"""Where the files are and what is in them: names, stores, and files that Polars cannot open."""
+"""Places and contents of files in Polars: names, stores, and files that Polars cannot open."""
 
 import pickle
 

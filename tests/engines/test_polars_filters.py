@@ -1,4 +1,4 @@
-"""Any filter finds in the table what it finds in the same rows in memory: no file too many is left out."""
+"""Polars filters find the same rows in a table as in memory: skipping loses none."""
 
 import datetime
 import math

@@ -1,4 +1,4 @@
-"""Small tables of files that are alike: Polars plans with what it finds in them."""
+"""Small tables of similar files, which Polars plans by itself."""
 
 import pickle
 import re

@@ -1,4 +1,4 @@
-"""What Polars pushes down, and what is left out of its plan because of that."""
+"""Pushdown in Polars, and the files that its plan leaves out because of it."""
 
 import decimal
 import pickle

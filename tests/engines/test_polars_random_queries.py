@@ -1,7 +1,7 @@
-"""Random queries of Polars over tables with deleted rows return what they do over the same rows in memory.
+"""Random Polars queries over tables with deleted rows return the same as over the same rows in memory.
 
-One table is scanned as a whole, with a mask that is looked up after the filters, the other file by file for
-what the query leaves. Polars changes the order of what a query does, and so of what stands around the mask.
+One table is scanned as a whole, with a mask that is applied after the filters; the other is scanned file by
+file. Polars reorders the steps of a query, and so what runs before and after the mask.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""Filters on fields of structs leave out files, whoever reads the others."""
+"""Filters on struct fields skip files, whichever reader reads the rest."""
 
 import datetime as dt
 

@@ -1,6 +1,6 @@
-"""Files that hold other members of structs than the table, in other orders and under other names.
+"""Files whose structs have other fields than the table, in other orders and under other names.
 
-Members are found by their ids or their names at every level; what a file lacks is NULL, however a query
+Fields are matched by id or by name at every level. A field that a file lacks is NULL, however a query
 takes the struct apart.
 """
 

@@ -1,4 +1,4 @@
-"""Tables of random files, deletion vectors, partitions and conditions: every engine and the obvious model."""
+"""Random files, deletion vectors, partitions and conditions: every engine against a simple model."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""Row ids and commit versions that no writer may record are refused with the file, never wrapped around."""
+"""Row ids and commit versions out of range are refused with the file's name and never wrap around."""
 
 import pyarrow as pa
 import pytest

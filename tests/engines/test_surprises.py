@@ -1,4 +1,4 @@
-"""Tables that surprise a new reader, each in the form in which real writers left some: by every engine."""
+"""Tables that surprise a new reader, as real writers left them, through every engine."""
 
 import json
 from urllib.parse import quote

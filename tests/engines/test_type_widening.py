@@ -1,4 +1,4 @@
-"""Rows, statistics and partition values that were written under a narrower type, in every engine."""
+"""Rows, statistics and partition values written under a narrower type, in every engine."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Nothing is answered from statistics that a deletion vector has made wide."""
+"""Statistics that a deletion vector made wide answer no query."""
 
 import duckdb
 import polars as pl

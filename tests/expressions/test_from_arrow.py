@@ -1,4 +1,4 @@
-"""The tree of a pyarrow expression keeps the rows that the expression keeps."""
+"""The predicate from a pyarrow expression keeps the rows that the expression keeps."""
 
 import datetime as dt
 import math

@@ -1,4 +1,4 @@
-"""Filters as tuples keep the rows that pyarrow keeps with them."""
+"""Filters as tuples keep the same rows as in pyarrow."""
 
 import datetime as dt
 from decimal import Decimal

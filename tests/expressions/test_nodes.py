@@ -1,4 +1,4 @@
-"""The helpers over predicate trees."""
+"""Helper functions for predicate trees."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The DuckDB rendering has the tree's value on every row, NULL included."""
+"""The DuckDB SQL of a predicate has the predicate's value on every row, NULL included."""
 
 import datetime as dt
 import math

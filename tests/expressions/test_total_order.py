@@ -1,4 +1,4 @@
-"""NaN has one meaning in a tree, that of IEEE 754, whichever engine evaluates it; SQL's is spelled out."""
+"""NaN in a predicate means the same in every engine, as in IEEE 754; SQL's meaning is spelled out."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What properties ask of the columns of a table, new or changed."""
+"""Requirements of table properties on columns, in new and in changed tables."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The protocol and the properties of a new table, as delta-spark 4.4 makes them."""
+"""Protocol and properties of a new table, the same as delta-spark 4.4 makes."""
 
 from dataclasses import replace
 

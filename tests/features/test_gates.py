@@ -1,4 +1,4 @@
-"""What may be read and written: every refusal names what it is about."""
+"""Gates for reads and writes: every refusal names the feature."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Table properties: what text means, what is refused, what holds where there is none."""
+"""Table properties: parsed values, refused texts and defaults."""
 
 from datetime import timedelta
 

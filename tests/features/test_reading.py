@@ -1,4 +1,4 @@
-"""Features that are the writers' business alone: tables that use them are read as any other."""
+"""Features that concern only writers: tables that use them are read like any other."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""The records: complete, consistent with each other, and found under every name."""
+"""Feature records: complete, consistent with each other, and found under every name."""
 
 import re
 

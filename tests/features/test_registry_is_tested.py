@@ -1,4 +1,4 @@
-"""What the registry says of reading and writing is backed by tests that carry the feature's marker."""
+"""The registry's claims about reading and writing are backed by tests with the feature's marker."""
 
 import ast
 from functools import cache

@@ -1,4 +1,4 @@
-"""Which type changes the log of a table may record, and that all others are refused by name."""
+"""Type changes that a table's log may record; all others are refused by name."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The protocol of a table that exists, when new metadata makes features active."""
+"""The protocol of an existing table when new metadata activates features."""
 
 import pytest
 

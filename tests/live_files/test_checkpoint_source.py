@@ -1,4 +1,4 @@
-"""The rows of a checkpoint, of whatever kind, give the files that one table of all files gives."""
+"""A checkpoint of any kind gives the same files as one table of all files."""
 
 import importlib
 import json

@@ -1,7 +1,7 @@
-"""Wherever the live files of a version are, a condition leaves the same ones.
+"""A condition leaves the same live files wherever their actions are stored.
 
-Random logs with the files of `tests.support.file_model`, whose rows are known, in checkpoints of every kind
-and in commits after them: read row by row from the checkpoint, from memory, or as one table.
+Random logs hold the files of `tests.support.file_model`, whose rows are known, in checkpoints of every kind
+and in later commits. They are read row by row from the checkpoint, from memory, or as one table.
 """
 
 import importlib

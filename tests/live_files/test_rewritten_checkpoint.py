@@ -1,4 +1,4 @@
-"""A checkpoint that another writer writes again, in another order, while a table is open."""
+"""A checkpoint that another writer rewrites in another order while a table is open."""
 
 import importlib
 

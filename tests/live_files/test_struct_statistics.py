@@ -1,4 +1,4 @@
-"""Files are left out by the statistics of a checkpoint in whatever form it has them."""
+"""File skipping by the statistics of a checkpoint, in each form that they may have."""
 
 import datetime as dt
 import json

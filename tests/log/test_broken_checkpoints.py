@@ -1,4 +1,4 @@
-"""A broken checkpoint: an earlier one or the commits take its place, where they lead to the version."""
+"""Broken checkpoints: an earlier checkpoint or the commits replace them, if they lead to the version."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What checkpoints hold, by the properties of the table."""
+"""Contents of checkpoints, by the properties of the table."""
 
 import itertools
 import json

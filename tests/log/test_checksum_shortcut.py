@@ -1,4 +1,4 @@
-"""Opening a long log by its version checksum: what is read, and that the log has the last word."""
+"""A long log opened by its version checksum: which files are read, and that the log decides."""
 
 import json
 

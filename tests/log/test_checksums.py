@@ -1,4 +1,4 @@
-"""Reading version checksums: what they say, in all their spellings, and that a broken one is none."""
+"""Version checksums in all their spellings; broken ones are ignored."""
 
 import json
 

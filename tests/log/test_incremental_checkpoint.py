@@ -1,4 +1,4 @@
-"""Rows that are carried over are those that a query finds, and a query is made where they cannot be."""
+"""Incremental checkpoints: carried-over rows equal those of a query, which is the fallback."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

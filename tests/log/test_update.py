@@ -1,4 +1,4 @@
-"""Leading a held version on to the newest one, against loading that one anew."""
+"""Updating a snapshot to the newest version gives the same as loading that version."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Columns that are added, renamed, dropped and described by `table.alter`, and what each rule refuses."""
+"""Columns added, renamed, dropped and described by `table.alter`, and the refusals of each rule."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Writes that are repeated without being doubled, and options by Spark's names."""
+"""Repeated writes that are applied once, and options under Spark's names."""
 
 import pyarrow as pa
 import pytest

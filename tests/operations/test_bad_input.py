@@ -1,4 +1,4 @@
-"""Bad input: a clear error, no version, and no file that was not there before."""
+"""Bad input raises a clear error and leaves no version and no new file."""
 
 import datetime
 from decimal import Decimal

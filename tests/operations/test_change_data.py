@@ -1,6 +1,6 @@
-"""Writing to a table with a change data feed.
+"""Writes to a table with a change data feed.
 
-Whole files that come and go tell it, as do deletion vectors; for files that are rewritten there are change
+The feed follows from added and removed files and from deletion vectors; rewritten files need change
 data files.
 """
 

@@ -1,4 +1,4 @@
-"""Clustering columns: chosen for a new table or for one that exists, and kept by what is written."""
+"""Clustering columns: chosen for new and existing tables, and kept by writes."""
 
 import json
 

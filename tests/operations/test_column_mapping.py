@@ -1,4 +1,4 @@
-"""Tables with column mapping, made and written to here: logical names outside, physical ones in files."""
+"""Tables with column mapping that we create and write: logical names outside, physical ones in files."""
 
 import json
 import re

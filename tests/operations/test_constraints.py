@@ -1,4 +1,4 @@
-"""CHECK constraints that are added to a table and dropped again."""
+"""CHECK constraints added to a table and dropped again."""
 
 import pyarrow as pa
 import pytest

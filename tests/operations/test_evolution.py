@@ -1,4 +1,4 @@
-"""What a write makes of the metadata of a table; the rules are those seen in delta-spark 4.4."""
+"""Changes of a table's metadata by a write; the rules were observed in delta-spark 4.4."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tables whose schema changed with a write: what was there and what came, through every reader."""
+"""Tables whose schema changed with a write: old and new rows, through every reader."""
 
 import json
 import tempfile

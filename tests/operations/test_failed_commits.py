@@ -1,4 +1,4 @@
-"""What becomes of the data files of a write when its commit does not succeed."""
+"""Data files of a write whose commit fails."""
 
 import pyarrow as pa
 import pytest

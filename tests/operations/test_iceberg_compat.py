@@ -1,4 +1,4 @@
-"""Tables that can be read as Iceberg: what is written under each version of the rules; each rule broken."""
+"""Tables readable as Iceberg: the output under each version of the rules, and each rule broken."""
 
 import json
 from pathlib import Path

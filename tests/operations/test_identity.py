@@ -1,4 +1,4 @@
-"""Identity columns: numbers that are given once, whoever writes; chapter "Identity Columns"."""
+"""Identity columns: numbers are given once, whoever writes; chapter "Identity Columns"."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Overwriting a part of a table: by a condition, and by the partitions that are written to."""
+"""Overwriting part of a table: by a condition, or the partitions of the data."""
 
 import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Row tracking of tables that are made, rewritten and enabled later."""
+"""Row tracking in tables that are created, rewritten, or enable it later."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Constraints, invariants, generated columns and defaults: kept when rows are written, or nothing is."""
+"""Constraints, invariants, generated columns and defaults: a write obeys them or writes nothing."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Every table property that is honoured changes what is written, and none is left out."""
+"""Every honoured table property changes what is written; the list is complete."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Version checksums that commits write: each equals a full count, whatever came before it."""
+"""Version checksums of commits: each equals a full count, whatever came before."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Variants in tables: the forms in which they are given, what is refused, and how files hold them."""
+"""Variants written to tables: their input forms, the refusals, and their form in files."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Texts that Spark 4.2 with delta-spark 4.4 was seen to read, and what it made of them."""
+"""Partition value texts that Spark 4.2 with delta-spark 4.4 reads, and the values it reads from them."""
 
 import datetime as dt
 import math

@@ -1,4 +1,4 @@
-"""What Spark 4.2 with delta-spark 4.4 was seen to write into the log and into folder names."""
+"""Partition values as Spark 4.2 with delta-spark 4.4 writes them into the log and folder names."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Gold followed on one node, without Spark: each change of silver is taken in once, whatever stops when."""
+"""Gold followed on one node, without Spark: each change of silver counts once, whatever is interrupted."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""Running scripts: their order, where a run begins, what it says on its way and reports; without Spark."""
+"""Running scripts: their order, the starting point of a run, its output and report; without Spark."""
 
 import json
 from pathlib import Path

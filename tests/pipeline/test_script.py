@@ -1,4 +1,4 @@
-"""Scripts of SQL: where statements end, and what may stand for variables."""
+"""SQL scripts: the ends of statements, and the allowed values of variables."""
 
 import pytest
 

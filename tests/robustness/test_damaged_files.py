@@ -1,10 +1,10 @@
 """Small tables with one damaged file each, read by every engine, in a process that may crash.
 
-What may come of it: a `DeltaError`; the rows of the sound table; for a data file, an error of the engine
-whose own reader was at it; and other rows only where no checksum and no count protects what was damaged:
+Allowed outcomes: a `DeltaError`; the rows of the sound table; for a data file, an error of the engine
+whose own reader read it; and other rows only where no checksum and no count protects the damaged bytes:
 
-* values in the pages of a data file: the checksums of Parquet's pages are optional, and hardly any writer
-  has them. The number of rows is that of the sound table all the same, since the log has it;
+* values in the pages of a data file: checksums of Parquet pages are optional, and hardly any writer
+  writes them. The number of rows is still that of the sound table, because the log has it;
 * values and keys in the JSON of a commit or checkpoint, and values in the pages of a Parquet checkpoint.
 
 A deletion vector in a file has a checksum.

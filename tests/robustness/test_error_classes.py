@@ -1,7 +1,7 @@
-"""What goes wrong beneath a table is a `DeltaError` that says where, and keeps apart what is wrong with what.
+"""Failures below a table raise a `DeltaError` that says where, with a class for each kind of failure.
 
-A file that is damaged is the table's; too many open files, a disk that is full and a connection that breaks
-are not. Where the engine is the caller's own, an error of its own reader keeps the engine's class.
+A damaged file is a fault of the table; too many open files, a full disk and a broken connection
+are not. If the engine belongs to the caller, an error of the engine's own reader keeps the engine's class.
 """
 
 import contextlib

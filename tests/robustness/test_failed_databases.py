@@ -1,4 +1,4 @@
-"""Files at which a DuckDB database fails for good: the next one takes its place, and the file is named."""
+"""Files at which a DuckDB database fails for good: another replaces it, and the error names the file."""
 
 import duckdb
 import pyarrow.parquet as pq

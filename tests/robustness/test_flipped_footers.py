@@ -1,8 +1,8 @@
-"""One bit of a footer the other way round: the table as it was, or an error that names the file.
+"""One flipped bit in a footer: the table is unchanged, or an error names the file.
 
-A file whose bit is flipped is read in this process, which must not crash. The bounds of a row group are no
-structure but values, such as those in pages: nothing tells them twice unless they are integers. What is
-held to the bit is therefore the state of the table, and not which row groups a predicate leaves out.
+A file with a flipped bit is read in this process, which must not crash. The bounds of a row group are values,
+like those in pages, and not structure: except for integers, nothing stores them twice. So the test checks the
+state of the table bit by bit, and not which row groups a predicate skips.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Schema texts that nobody should have written: refused with the version, or shown by all engines."""
+"""Hostile schema texts: refused with the version, or shown by all engines."""
 
 import json
 

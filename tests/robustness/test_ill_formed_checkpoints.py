@@ -1,4 +1,4 @@
-"""Checkpoints and sidecars that are broken, of other types, or gone: refused by the name of their file."""
+"""Checkpoints and sidecars that are broken, have other types or are missing: the error names the file."""
 
 import json
 

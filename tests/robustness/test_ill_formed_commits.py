@@ -1,4 +1,4 @@
-"""Commits that no writer should have written: refused by the name of their file, or read as meant."""
+"""Ill-formed commits: refused with the name of the file, or read as intended."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Names in a log that lead to folders, pipes, loops and beyond what a file system takes: no file, no hang."""
+"""Names in a log that lead to folders, pipes, loops or exceed a file system's limits: no file, no hang."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What stays in memory is within one budget, and goes with its owner."""
+"""Cached data stays within one budget and is freed with its owner."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""The change data feed: which rows of which files are shown as what, from logs written by hand."""
+"""The change data feed: which rows of which files it shows and how, from logs written by hand."""
 
 import datetime
 import pickle

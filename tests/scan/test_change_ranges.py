@@ -1,4 +1,4 @@
-"""The range of a change data feed: versions, times, and what may not happen inside it."""
+"""Ranges of a change data feed: versions, times, and changes that must not happen inside."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""Footers and deletion vectors are read once, and no more of them are kept than there is room for."""
+"""Footers and deletion vectors are read once and cached within a limit."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A file read in parts by several tasks: every row of it is in one of them."""
+"""Files read in parts by several tasks: every row is in exactly one part."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Rows of a batch are left out as pyarrow's own filter leaves them out."""
+"""Row selection within a batch agrees with pyarrow's own filter."""
 
 import threading
 

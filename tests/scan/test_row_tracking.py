@@ -1,4 +1,4 @@
-"""The columns of row tracking: where their values come from, and on which tables there are any."""
+"""Row tracking columns: the source of their values, and the tables that have them."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""When the numbers in a footer prove that DuckDB's reader shows variants as they are."""
+"""Footer figures that prove that DuckDB's reader shows variants unchanged."""
 
 import pyarrow as pa
 import pytest

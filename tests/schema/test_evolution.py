@@ -1,4 +1,4 @@
-"""Merged schemas: each rule is one that Spark 4.2 with delta-spark 4.4 was seen to apply."""
+"""Merged schemas; each rule was observed in Spark 4.2 with delta-spark 4.4."""
 
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -1,4 +1,4 @@
-"""Each rule is one that Spark 4.2 with delta-spark 4.4 was seen to apply."""
+"""Schema validation; each rule was observed in Spark 4.2 with delta-spark 4.4."""
 
 import pytest
 

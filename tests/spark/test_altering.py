@@ -1,4 +1,4 @@
-"""The same changes of the same table by Spark's ALTER TABLE and by `table.alter`; Spark goes on with ours."""
+"""Spark's ALTER TABLE and `table.alter` make the same changes; Spark continues with our table."""
 
 import json
 import re

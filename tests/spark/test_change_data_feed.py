@@ -1,4 +1,4 @@
-"""Change data feeds of tables that Spark writes: we read the rows that Spark reads."""
+"""Change data feeds of tables that Spark writes: we read the same rows as Spark."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""The verdict of delta-spark on what `commitInfo` holds."""
+"""delta-spark's reaction to the contents of `commitInfo`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``format("deltaarrow")`` beside delta-spark in one session: each reads what the other wrote."""
+"""``format("deltaarrow")`` and delta-spark in one session: each reads what the other wrote."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The data source in a Spark that has no jar of Delta's: tasks are tried again, and nothing else is there."""
+"""The data source in a Spark without Delta's jar, with tasks that are retried."""
 
 import subprocess
 import sys

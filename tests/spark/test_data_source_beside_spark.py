@@ -1,4 +1,4 @@
-"""Both sources writing to one table at the same time."""
+"""Concurrent writes of both data sources to one table."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Writes of the data source by executors and drivers that end at the worst moment, or do their work twice."""
+"""Data source writes whose executors or drivers die at the worst moment, or do their work twice."""
 
 import pyarrow as pa
 import pytest

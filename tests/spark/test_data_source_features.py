@@ -1,4 +1,4 @@
-"""Tables with many features: Spark makes them, both write to them in turns, and both read the same."""
+"""Tables with many features: Spark creates them, both write in turns, and both read the same."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The data source on Spark Connect: a client without a JVM of its own reads and writes, streams as well."""
+"""The data source on Spark Connect: a client without a JVM reads, writes and streams."""
 
 import importlib.util
 

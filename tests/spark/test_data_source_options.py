@@ -1,4 +1,4 @@
-"""Options of the data source, and what needs no session: splits, types and a missing PySpark."""
+"""Options of the data source, and its parts that need no session: splits, types, a missing PySpark."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""Planning is quick: Spark starts a process of Python for each step, which imports what that step needs."""
+"""Planning imports little: Spark starts a Python process for each step."""
 
 import json
 import subprocess

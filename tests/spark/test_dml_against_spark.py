@@ -1,8 +1,8 @@
 """DELETE, UPDATE and MERGE by us and by Spark, on two copies of one table, compared after every statement.
 
-Compared are the rows, their ids and commit versions, the change data feed and what the commit says of itself.
-The next statement finds the table that one side has left, each in turn, so that either continues what the
-other has done; Spark compacts files in between.
+The comparison covers the rows, their ids and commit versions, the change data feed and `commitInfo`.
+The next statement runs on the table that one side has left, in turns, so that each side continues the
+other's work; Spark compacts files in between.
 """
 
 import shutil

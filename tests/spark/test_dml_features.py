@@ -1,4 +1,4 @@
-"""A table with many features at once whose rows we change: as Spark sees it, and as Spark goes on with it."""
+"""A table with many features whose rows we change: Spark reads it and continues with it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What UPDATE and MERGE assign to columns of every type, by us and by Spark."""
+"""Values that UPDATE and MERGE assign to columns of every type, by us and by Spark."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Tables that Spark makes with one feature each: every engine of ours reads the rows that Spark reads."""
+"""Tables that Spark creates with one feature each: our engines read the same rows as Spark."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""Tables whose files are elsewhere, or came from elsewhere: clones, converted, restored and moved tables."""
+"""Tables with files in or from other places: clones, converted, restored and moved tables."""
 
 import shutil
 

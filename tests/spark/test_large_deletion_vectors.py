@@ -1,4 +1,4 @@
-"""Deletion vectors of millions of rows: every engine counts and adds up what Spark does."""
+"""Deletion vectors of millions of rows: every engine counts and sums the same as Spark."""
 
 import duckdb
 import polars as pl

@@ -1,4 +1,4 @@
-"""What is written to keep a log small, beside what Spark writes of the same table, and read by Spark."""
+"""Log maintenance compared with Spark's on the same table, and read by Spark."""
 
 import datetime as dt
 import json

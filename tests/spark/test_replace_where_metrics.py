@@ -1,4 +1,4 @@
-"""The history of an overwrite of a condition has the numbers that delta-spark writes for the same."""
+"""The history of a conditional overwrite has the same figures as delta-spark's."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Row ids of tables that Spark writes: every engine shows the ones that Spark shows."""
+"""Row ids of tables that Spark writes: every engine shows the same ids as Spark."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The same evolving writes in Spark and here: the same schema, partitioning, properties and protocol."""
+"""The same evolving writes in Spark and here give the same schema, partitioning, properties and protocol."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What we write, Spark reads, appends to, deletes from and optimises, and we read again."""
+"""Spark reads our tables, appends, deletes and optimises, and we read the result."""
 
 import datetime
 import decimal

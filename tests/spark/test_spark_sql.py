@@ -1,6 +1,6 @@
 """Every operator, cast and function of SQL expressions, in Spark and here, over edge values.
 
-Spark computes all of it in one query, in which an expression that raises is NULL and any other a struct.
+Spark computes all of it in one query, in which an expression that raises gives NULL and any other a struct.
 """
 
 import math

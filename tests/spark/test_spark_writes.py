@@ -1,4 +1,4 @@
-"""What Spark writes is read as Spark reads it, by every engine."""
+"""Every engine reads Spark's tables as Spark reads them."""
 
 import decimal
 

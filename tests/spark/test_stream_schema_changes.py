@@ -1,4 +1,4 @@
-"""Streams over a table whose columns change: both sources stop there, and go on when started anew."""
+"""Streams over a table whose columns change: both sources stop there and continue after a restart."""
 
 import pytest
 

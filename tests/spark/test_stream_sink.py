@@ -1,4 +1,4 @@
-"""The stream sink ended between every two of its steps and started again: each batch is there once."""
+"""The stream sink, stopped between any two steps and restarted, writes each batch once."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""``spark.readStream.format("deltaarrow")`` beside delta-spark's stream, each stopped after every step."""
+"""``spark.readStream.format("deltaarrow")`` and delta-spark's stream, each stopped after every step."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""What of a table comes after an offset of a stream, without a session of Spark."""
+"""The files after an offset of a stream, without a Spark session."""
 
 import json
 import pickle

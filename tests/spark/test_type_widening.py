@@ -1,4 +1,4 @@
-"""Tables of which Spark widened column types: files and statistics of the old types, read as the new ones."""
+"""Tables whose column types Spark widened: files and statistics of old types are read as the new ones."""
 
 import duckdb
 import polars as pl

@@ -1,4 +1,4 @@
-"""Variants that Spark writes, whole and shredded: every engine of ours reads the values that Spark reads."""
+"""Variants that Spark writes, whole and shredded: our engines read the same values as Spark."""
 
 import contextlib
 import json

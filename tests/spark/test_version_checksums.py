@@ -1,4 +1,4 @@
-"""Version checksums of ours before Spark, which takes a wrong one for a broken table."""
+"""Version checksums that we write, read by Spark, which takes a wrong one for a broken table."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,4 +1,4 @@
-"""Features that concern writers, as Spark uses them: tables that have them are read as Spark reads them."""
+"""Writer features as Spark uses them: we read such tables as Spark does."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,7 +1,7 @@
-"""Change data files that we write, held against those that Spark writes for the same statement.
+"""Change data files that we write, compared with those that Spark writes for the same statement.
 
 Two things differ on purpose. With random prefixes Spark leaves ``_change_data``, where the protocol puts the
-files, and its own helper columns stay in them.
+files, and Spark's own helper columns stay in them.
 """
 
 import re

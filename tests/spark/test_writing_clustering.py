@@ -1,4 +1,4 @@
-"""Clustered tables that Spark and we make, and change, side by side."""
+"""Clustered tables that Spark and we create and change, side by side."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Mapped tables that Spark and we write to in turns, and what each writes for the same statements."""
+"""Mapped tables that Spark and we write in turns, and the output of each for the same statements."""
 
 import json
 import re

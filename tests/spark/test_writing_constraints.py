@@ -1,4 +1,4 @@
-"""Rules for rows, kept by Spark and by us in turns, and what each writes for the same statements."""
+"""Rules for rows that Spark and we apply in turns, and the output of each for the same statements."""
 
 import datetime as dt
 import itertools

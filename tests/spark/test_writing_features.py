@@ -1,6 +1,6 @@
-"""What we write to tables with features, held against what Spark writes for the same statements.
+"""Our writes to tables with features, compared with Spark's for the same statements.
 
-Commits are compared field by field, but for what differs by nature: ids, times, names and sizes of files.
+Commits are compared field by field, except for ids, times, and names and sizes of files.
 """
 
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Tables that can be read as Iceberg: Spark and we write the same under the same rules, and on one table."""
+"""Tables readable as Iceberg: Spark and we write the same under the same rules, and to one table."""
 
 import json
 import re

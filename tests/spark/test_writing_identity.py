@@ -1,4 +1,4 @@
-"""Identity columns that we number, held against those of Spark, in tables that both write to."""
+"""Identity columns that we number, compared with Spark's, in tables that both write."""
 
 import pyarrow as pa
 import pytest

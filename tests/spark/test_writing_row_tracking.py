@@ -1,8 +1,8 @@
-"""Row ids that we give out and keep, held against those of Spark, in tables that both write to.
+"""Row ids that we assign and keep, compared with Spark's, in tables that both write.
 
-Commits are compared field by field, but for what differs by nature. One thing differs on purpose: we say
-``delta.rowTracking.preserved`` of every commit that keeps row ids, as the protocol asks, and delta-spark does
-not of `WRITE`.
+Commits are compared field by field, except for fields that always differ. One thing differs on purpose: we
+set ``delta.rowTracking.preserved`` in every commit that keeps row ids, as the protocol asks, and delta-spark
+does not for `WRITE`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Tables with variants that Spark and we write to in turns, and the bytes that each makes of JSON."""
+"""Tables with variants that Spark and we write in turns, and the bytes that each makes of JSON."""
 
 import json
 

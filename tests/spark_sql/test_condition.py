@@ -1,4 +1,4 @@
-"""Conditions of users in Spark SQL: what their predicates say, and what is refused by name."""
+"""User conditions in Spark SQL: their predicates, and refusals by name."""
 
 import datetime as dt
 import pickle

@@ -1,4 +1,4 @@
-"""One list of conditions, the same rows wherever a condition may be written, and Spark to judge them."""
+"""One list of conditions gives the same rows wherever a condition may be written, and in Spark."""
 
 import json
 import shutil

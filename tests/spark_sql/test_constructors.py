@@ -1,4 +1,4 @@
-"""Defaults of arrays, maps and structs, which are made of expressions."""
+"""Defaults of arrays, maps and structs built by expressions."""
 
 import datetime as dt
 

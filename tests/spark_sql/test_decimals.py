@@ -1,4 +1,4 @@
-"""Products of decimals are exact, however long they become."""
+"""Products of decimals are exact, however many digits they have."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The rules that the metadata of a table declares, and which of them a table can be made with."""
+"""Rules that a table's metadata declares, and which of them a new table may have."""
 
 import pytest
 

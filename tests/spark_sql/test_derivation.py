@@ -1,4 +1,4 @@
-"""Conditions on generated partition columns that follow from conditions on the columns they are made of."""
+"""Conditions on generated partition columns, derived from conditions on their source columns."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Stored expressions, which anybody may have written, take no more than a stated time and memory."""
+"""Stored expressions, which may be hostile, stay within limits of time and memory."""
 
 import pyarrow as pa
 import pytest

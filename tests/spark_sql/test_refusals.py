@@ -1,4 +1,4 @@
-"""What is not on the list is refused by name, however it is written; hostile texts reach nothing."""
+"""Unsupported SQL is refused by name in every notation; hostile texts reach nothing."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Rows against a table's constraints and generated columns."""
+"""Checks of rows against a table's constraints and generated columns."""
 
 import datetime as dt
 import pickle

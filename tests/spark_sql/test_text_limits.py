@@ -1,4 +1,4 @@
-"""The lengths of CHAR and VARCHAR texts, in columns and inside them."""
+"""Length limits of CHAR and VARCHAR texts, in columns and inside them."""
 
 import pickle
 

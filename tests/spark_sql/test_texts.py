@@ -1,4 +1,4 @@
-"""Texts: letters whose case is certain, patterns, literals as Spark reads them."""
+"""Text functions: letters with certain case, patterns, literals as Spark reads them."""
 
 import pyarrow as pa
 import pytest

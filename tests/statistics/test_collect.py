@@ -1,4 +1,4 @@
-"""Statistics of a written file: footers and kernels together say what Spark says of the same rows."""
+"""Statistics of a written file: footers and kernels together give Spark's statistics of the same rows."""
 
 import decimal
 import io

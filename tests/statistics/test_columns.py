@@ -1,4 +1,4 @@
-"""Which columns have statistics, as Spark chooses them."""
+"""Columns that get statistics, as Spark chooses them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What fragments are told beforehand prunes them, and never changes what they hold."""
+"""Guarantees given to pyarrow fragments prune them and never change their rows."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Bounds as JSON text; the expected texts are those that delta-spark 4.4 wrote for the same values."""
+"""Bounds as JSON text; the expected texts are delta-spark 4.4's for the same values."""
 
 import json
 import math

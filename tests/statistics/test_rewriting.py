@@ -1,4 +1,4 @@
-"""Statistics of files that lose rows: other members, and every value as it was."""
+"""Statistics of files that lose rows: some keys change, every value stays."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which files a predicate leaves out, rule by rule."""
+"""Files that a predicate skips, rule by rule."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Structs of statistics become the JSON texts that writers write."""
+"""Statistics in struct form converted to the JSON texts that writers write."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Typed statistics of a few texts are those that DuckDB reads, or left to it."""
+"""Typed statistics of a few texts equal those that DuckDB reads, or are left to DuckDB."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which files a condition on parts of variants leaves out."""
+"""Files that a condition on parts of variants skips."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Hadoop keeps a checksum beside each local file that it writes, and refuses a file that differs from it."""
+"""Hadoop's checksum files: Hadoop refuses a local file that differs from its checksum."""
 
 import pytest
 

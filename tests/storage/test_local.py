@@ -1,4 +1,4 @@
-"""The local store: what a crash leaves, what is durable, who may read."""
+"""The local store: remains of a crash, durability, and permissions."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What a user may call a table's place."""
+"""Locations of tables that users may give."""
 
 import builtins
 import os

@@ -1,4 +1,4 @@
-"""S3: options in two spellings, pages of a listing, errors that must not read as an empty table."""
+"""S3: options in two spellings, paged listings, and errors that must not read as an empty table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is shown of a place has no password and no token; what is pickled has all it takes to read there."""
+"""Texts about a store hold no password and no token; a pickled store keeps all that it needs."""
 
 import logging
 import pickle

@@ -1,4 +1,4 @@
-"""What every store does, whatever it is: the one suite that all of them pass."""
+"""The contract of every store: one suite that all of them pass."""
 
 import io
 import pickle

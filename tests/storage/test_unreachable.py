@@ -1,4 +1,4 @@
-"""Places that cannot be reached: a `StorageError` that names the place, whatever library says so."""
+"""Unreachable places: a `StorageError` names the place, whichever library fails."""
 
 import socket
 

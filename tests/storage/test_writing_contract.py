@@ -1,4 +1,4 @@
-"""What every store that can be written does, and that the others refuse."""
+"""The contract of every writable store; the other stores refuse to write."""
 
 import gc
 import threading

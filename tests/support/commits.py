@@ -1,4 +1,4 @@
-"""The commits of two tables side by side, but for what differs by nature: ids, times, names and sizes."""
+"""Comparison of two tables' commits, except for ids, times, and names and sizes of files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A table of odd values, and conditions on it in Spark SQL with the rows that Spark finds."""
+"""A table of odd values, and Spark SQL conditions on it with the rows that Spark finds."""
 
 import datetime as dt
 import math

@@ -1,4 +1,4 @@
-"""The corpus of real tables beside the project, and the readers that are scored on it.
+"""The corpus of real tables next to the project, and the readers that are scored on it.
 
 Score: ``python ../shared/tables/score.py --strict-types --reader tests.support.corpus:read``, and the same
 with ``:read_duckdb`` and ``:read_polars``.

@@ -1,6 +1,6 @@
 """The protocol's JSON spellings of Arrow types, statistics and values, for `tests.support.tables`.
 
-Written apart from the package, so that a test compares two opinions.
+Written independently of the package, so that a test compares two opinions.
 """
 
 import datetime

@@ -1,6 +1,6 @@
-"""DELETE, UPDATE, MERGE and INSERT as values: said to Spark in SQL, and to `deltaarrow.DeltaTable`.
+"""DELETE, UPDATE, MERGE and INSERT as values that run on Spark, in SQL, and on `deltaarrow.DeltaTable`.
 
-`StatementMaker` draws statements, and the rows for them, from a seed. Its conditions and values are of the
+`StatementMaker` draws statements, and the rows for them, from a seed. Its conditions and values use
 functions that both sides know; its rows are full of NULL, NaN, -0.0, duplicates and awkward partitions.
 """
 

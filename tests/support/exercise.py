@@ -1,4 +1,4 @@
-"""Everything that can be asked of a table, asked; for tests with tables that may answer with errors alone."""
+"""Every question that a table can be asked; for tests with tables that may answer only with errors."""
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path

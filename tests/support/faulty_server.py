@@ -1,4 +1,4 @@
-"""A proxy before an S3 server, which loses requests or their answers and notes what was asked of it."""
+"""A proxy in front of an S3 server that loses requests or their answers and records the requests."""
 
 import http.client
 import urllib.parse

@@ -1,8 +1,9 @@
-"""Small data files with the statistics that writers are known to write for them, and predicates over them.
+"""Small data files with the statistics that known writers write for them, and predicates over them.
 
-An obvious model for tests of file skipping, written apart from the package. Three writers: Spark 4, Spark
-before it cut strings rightly (its maxima end in U+FFFD, and half a character may be left as ``?``), and
-one that takes its statistics from Parquet by way of doubles, as delta-rs does (no NaN, rounded decimals).
+A simple model for tests of file skipping, written independently of the package. It has three writers: Spark
+4; Spark before it cut strings correctly (its maxima end in U+FFFD, and half a character may become ``?``);
+and one that converts its statistics from Parquet through doubles, as delta-rs does (no NaN, rounded
+decimals).
 """
 
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Parquet files one bit of whose footer is another, and small tables whose footers are short."""
+"""Parquet files with one flipped footer bit, and small tables whose footers are short."""
 
 import contextlib
 import random

@@ -1,9 +1,9 @@
 """Damaged copies of small tables, read in this process: the working half of the byte fuzzer.
 
 ``python -m tests.support.fuzz FOLDER SEED COUNT ENGINE...`` damages the tables in FOLDER one byte (or one
-cut) at a time, reads every copy by the engines in turn and prints a JSON object for each outcome that is not
-a refusal. Before a copy is read its description is printed as well, so that the caller of a process that
-crashed or hangs knows by what. The same seed gives the same copies.
+cut) at a time, reads every copy with the engines in turn and prints a JSON object for each outcome that is
+not a refusal. It prints the description of a copy before reading it, so that the caller knows which copy made
+the process crash or hang. The same seed gives the same copies.
 """
 
 import json

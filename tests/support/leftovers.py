@@ -1,4 +1,4 @@
-"""Which files a table has use for, and which are there: what a writer that failed has left behind."""
+"""Files that a table needs and files that exist: the remains of a failed writer."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""One table with all features that go with one another, and statements that change its rows in every way."""
+"""One table with all features that can be combined, and statements that change its rows in every way."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""The package's own modules as syntax trees: names, text and imports, read without importing anything."""
+"""The package's modules as syntax trees: names, text and imports, read without importing anything."""
 
 import ast
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ways to bend JSON: every place in a value, and what a hostile or broken writer may put there."""
+"""Mutations of JSON: every place in a value, and what a hostile or broken writer may put there."""
 
 import copy
 from collections.abc import Iterator

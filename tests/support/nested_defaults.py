@@ -1,4 +1,4 @@
-"""Defaults of arrays, maps and structs: which ones Spark makes a table with, and what they are."""
+"""Defaults of arrays, maps and structs: those with which Spark creates a table, and their values."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,6 +1,6 @@
-"""Random queries over the tables `orders` and `items`, in DuckDB's SQL, for comparing with DuckDB itself.
+"""Random queries over the tables `orders` and `items`, in DuckDB's SQL, for comparison with DuckDB.
 
-Many are refused, for ambiguous names above all; so must they be by whoever is tested.
+DuckDB refuses many of them, mostly for ambiguous names; the tested connection must refuse them too.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
-"""Row-level operations on a table of the columns `id` and `seen`, for tests of what runs beside what.
+"""Row-level operations on a table with the columns `id` and `seen`, for tests of concurrency.
 
-They read and change rows as DELETE, UPDATE and MERGE do: row by row, naming what they found.
+They read and change rows as DELETE, UPDATE and MERGE do: row by row, naming the rows that they found.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Tables as multisets of rows, and the ways in which a caller can read one."""
+"""Tables as multisets of rows, and the ways to read a table."""
 
 import os
 from collections.abc import Callable

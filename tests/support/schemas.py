@@ -1,4 +1,4 @@
-"""Schemas at random, and data for a table that is nearly, but not quite, of its schema."""
+"""Random schemas, and data that nearly, but not quite, fits a table's schema."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A few small tables that together have every kind of file a table may have, to be damaged."""
+"""A few small tables, to be damaged, that together have every kind of file a table may have."""
 
 import datetime
 import decimal

@@ -1,7 +1,7 @@
-"""One Spark session with delta-spark for the whole run, and what tests say to it.
+"""One Spark session with delta-spark for the whole run, and the helpers that tests use with it.
 
-Spark is the judge of what a Delta table holds, so these tests fail where `CI` is set and there is no Java;
-elsewhere they are skipped with the reason.
+Spark decides what a Delta table holds, so without Java these tests fail if `CI` is set;
+otherwise they are skipped with the reason.
 """
 
 import os

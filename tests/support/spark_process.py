@@ -1,8 +1,8 @@
-"""A Spark driver in a process of its own, for tests that end it or need more of a cluster than one process.
+"""A Spark driver in its own process, for tests that kill it or need more than one process of a cluster.
 
-`SparkProcess` runs a script whose variables are `spark`, a session without delta-spark that knows the data
-source; `path`, a table; `marks`, a folder in which it leaves empty files, to say where it is; and `mark`,
-which makes one. Executors and drivers find the project by PYTHONPATH.
+`SparkProcess` runs a script with these variables: `spark`, a session without delta-spark that knows the data
+source; `path`, a table; `marks`, a folder in which the script creates empty files to report its progress; and
+`mark`, which creates one. Executors and drivers find the project through PYTHONPATH.
 """
 
 import contextlib

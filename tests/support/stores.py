@@ -1,4 +1,4 @@
-"""Every kind of store with a way to put files into it behind its back: the fixture `place`."""
+"""Every kind of store, with a way to put files into it from outside: the fixture `place`."""
 
 import itertools
 import logging

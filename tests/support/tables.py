@@ -1,15 +1,15 @@
 """Delta tables written by hand, from axes, for tests: JSON and plain pyarrow, and no code of the package.
 
-A test composes what it needs and nothing else::
+A test composes only what it needs::
 
     table = TableBuilder(tmp_path).protocol().metadata(pa.schema([("id", pa.int64())]))
     first = table.add_file(pa.table({"id": [1, 2]}))
     table.commit([first])                                   # version 0 holds protocol, metaData and the add
     table.commit([table.remove(first)]).checkpoint(kind="v2-json", sidecars=2)
 
-Actions are plain dictionaries spelled as the protocol spells them, so a test can bend any of them before
-it commits. The builder remembers what it committed, replays it in the most obvious way and writes
-checkpoints from that; it is therefore also the slow model that replay is compared with (`live_files`).
+Actions are plain dictionaries in the protocol's spelling, so a test can change any of them before
+it commits. The builder remembers its commits, replays them in the simplest way and writes
+checkpoints from that, so it is also the slow model for tests of replay (`live_files`).
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Random values of variants, and their shredding row by row, as the slow model of reading them."""
+"""Random variant values, and their shredding row by row, as the slow model for reading them."""
 
 import datetime
 import uuid

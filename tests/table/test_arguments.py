@@ -1,4 +1,4 @@
-"""What reading takes as filters and columns, and that everything else is refused by name."""
+"""Filters and columns that reads accept; everything else is refused by name."""
 
 import polars as pl
 import pyarrow as pa

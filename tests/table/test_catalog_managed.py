@@ -1,4 +1,4 @@
-"""Tables whose commits a catalog holds: staged files, inline texts, and published ones that it ratified."""
+"""Tables whose commits a catalog holds: staged files, inline texts, and published commits."""
 
 import json
 import pickle

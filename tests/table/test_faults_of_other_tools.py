@@ -1,4 +1,4 @@
-"""Faults that other readers and writers of Delta tables have, each by the name of the defect."""
+"""Known defects of other readers and writers of Delta tables, each test named after the defect."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""What a table holds of its log is freed with it, and not when the garbage collector comes by."""
+"""A table's log data are freed with the table, without waiting for the garbage collector."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Double quotes around the name of a column: a text to Spark SQL, and a column to scripts for deltalake."""
+"""Column names in double quotes: a text in Spark SQL, and a column in scripts for deltalake."""
 
 import pyarrow as pa
 import pytest

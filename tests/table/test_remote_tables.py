@@ -1,4 +1,4 @@
-"""A whole table on stores that are not folders of this machine."""
+"""Whole tables on stores other than local folders."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""A partition column of strings beside numbers: SQL casts the text, and tuples compare texts."""
+"""String partition columns compared with numbers: SQL casts the text, and tuples compare texts."""
 
 import datetime as dt
 

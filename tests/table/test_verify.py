@@ -1,4 +1,4 @@
-"""Verifying tables: a healthy one of every kind, and one broken on purpose for every check."""
+"""Verification of tables: a healthy one of every kind, and one broken on purpose for every check."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What may name a version: integers of any library, texts, datetimes and dates, and nothing else."""
+"""Values that name a version: integers of any library, texts, datetimes and dates, and nothing else."""
 
 import os
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""Metadata that callers give a commit: what it cannot have is refused by name, whichever way it comes."""
+"""Metadata that callers give a commit: invalid values are refused by name, whichever way they come."""
 
 import json
 import math

@@ -1,6 +1,6 @@
-"""Schedules of two transactions on files: what the second has read or removed, and what the first did.
+"""Schedules of two transactions on files: the reads and removals of the second against the first.
 
-Each test is named by the schedule, which has the one under test end last, and by its verdict.
+Each test's name is the schedule, in which the transaction under test ends last, and its verdict.
 """
 
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The time that a commit gives itself: it only grows, whatever the clocks say."""
+"""In-commit timestamps: they only grow, whatever the clocks say."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A commit that stops between any two of its steps: it is made wholly or not at all, and never twice."""
+"""A commit interrupted between any two steps is made wholly or not at all, and never twice."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""Requests to an S3 server whose answers, or which themselves, are lost: what is made is reported as made."""
+"""Lost requests to, and answers of, an S3 server: a commit that was made is reported as made."""
 
 import itertools
 import pickle

@@ -1,4 +1,4 @@
-"""Eight processes write to one table at once; every commit that was told of is there, and once."""
+"""Eight processes write to one table at once; every reported commit is there exactly once."""
 
 import contextlib
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What a commit asks of an S3 server once others came first: their commits, each once, and no more."""
+"""Requests of a commit to an S3 server after others committed first: their commits, each once, no more."""
 
 import itertools
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Rows that are deleted by their positions: what takes the place of their files."""
+"""Rows deleted by position: the actions that replace their files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Rows deleted here by their positions, and in Spark by DELETE and UPDATE: what is left, side by side."""
+"""Rows deleted here by position, and in Spark by DELETE and UPDATE: the same rows remain."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Row ids that commits give out: none twice, whatever commits in between; chapter "Row Tracking"."""
+"""Row ids that commits assign: none twice, whatever commits in between; chapter "Row Tracking"."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

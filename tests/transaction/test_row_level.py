@@ -1,6 +1,6 @@
-"""Schedules of two and more transactions on rows of one file, read and changed row by row.
+"""Schedules of two or more transactions on rows of one file, read and changed row by row.
 
-Each test is named by the schedule, which has the one under test end last, and by its verdict.
+Each test's name is the schedule, in which the transaction under test ends last, and its verdict.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Random transactions on different rows of the same few files: every one is committed, and none is lost.
 
-That those which do conflict are refused is what `test_serializability` looks at.
+`test_serializability` checks that conflicting ones are refused.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
-"""Transactions that run beside each other are as if they had run one after another.
+"""Concurrent transactions leave the table as if they had run one after another.
 
-Random ones begin and end in random order. Those that were committed are then run again in the order of their
-versions on rows that are kept in a dictionary, and the table has to hold the same. One kind of them writes
-down how many rows it has read, so that a read which another made untrue shows.
+Random transactions begin and end in random order. A model runs the committed ones again in the order of their
+versions on rows in a dictionary, and the table must hold the same rows. One kind of transaction records
+how many rows it has read, so that a read that another transaction invalidated is detected.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""Schedules of two transactions on what a table has but for its files, and their verdicts.
+"""Schedules of two transactions on everything in a table except its files, and their verdicts.
 
-The one under test ends last: `test_change_of_metadata_then_append_conflicts` has the metadata changed by
-another writer after the append has begun.
+The transaction under test ends last: in `test_change_of_metadata_then_append_conflicts` another writer
+changes the metadata after the append has begun.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is refused before it is written, whoever staged it."""
+"""Commits that are refused before they are written, whoever staged them."""
 
 from dataclasses import replace
 

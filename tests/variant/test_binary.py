@@ -1,4 +1,4 @@
-"""Bytes of variants, written down from Parquet's VariantEncoding.md, read."""
+"""Decoding of variant bytes, written down from Parquet's VariantEncoding.md."""
 
 import datetime
 import struct

@@ -1,4 +1,4 @@
-"""Variants in DuckDB: a variant that is null is not NULL there, however the files are read."""
+"""Variants in DuckDB: the variant null is not NULL there, however the files are read."""
 
 import json
 

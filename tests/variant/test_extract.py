@@ -1,4 +1,4 @@
-"""Parts of variants by path, against the same in Python."""
+"""Parts of variants by path, compared with the same in Python."""
 
 import datetime
 from decimal import Decimal

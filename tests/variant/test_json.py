@@ -1,4 +1,4 @@
-"""JSON text of variants; the expected texts are what Spark 4.2's own library returns."""
+"""JSON text of variants; the expected texts are those of Spark 4.2's own library."""
 
 import datetime
 import uuid

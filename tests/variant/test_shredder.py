@@ -1,4 +1,4 @@
-"""Taking variants apart and putting them together again."""
+"""Shredding of variants and their reassembly."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Shredded variants put together: the table of Parquet's VariantShredding.md, and against a slow model."""
+"""Reassembly of shredded variants: the table of Parquet's VariantShredding.md, and a slow model."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""Tables whose files hold variants in different ways, read as one."""
+"""Tables whose files hold variants in different forms, read as one."""
 
 import datetime
 

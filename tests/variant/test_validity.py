@@ -1,4 +1,4 @@
-"""What is taken for a variant when it is written."""
+"""Validation of variants before they are written."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Change data files: names, layout, rows; and what is left when something fails."""
+"""Change data files: names, layout, rows; and the files that remain after a failure."""
 
 import datetime as dt
 import decimal

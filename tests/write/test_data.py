@@ -1,4 +1,4 @@
-"""Whatever a user calls data becomes one stream, and nothing is collected."""
+"""Any user data becomes one stream, and nothing is collected."""
 
 import duckdb
 import pandas as pd

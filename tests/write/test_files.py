@@ -1,4 +1,4 @@
-"""Data files: names, layout, rows, sizes; and what is left when something fails."""
+"""Data files: names, layout, rows, sizes; and the files that remain after a failure."""
 
 import datetime as dt
 import decimal

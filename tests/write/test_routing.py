@@ -1,4 +1,4 @@
-"""Rows go to their partitions, by how the log spells their values."""
+"""Rows are split by partition, by the log's spelling of their values."""
 
 import datetime as dt
 

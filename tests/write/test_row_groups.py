@@ -1,4 +1,4 @@
-"""Row groups are full when they can be, and what waits is bounded."""
+"""Row groups are full if possible, and waiting rows are bounded."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,6 +1,6 @@
-"""A blind append beside a statement on rows, in both orders, at both levels of isolation of a table.
+"""Blind appends concurrent with a statement on rows, in both orders, at both isolation levels.
 
-As delta-spark decides: at Serializable the table is as if the statement had come after the append, so rows
+delta-spark's decisions: at Serializable the table is as if the statement came after the append, so rows
 that it would have changed are a conflict; at WriteSerializable the append may count as the later one.
 """
 

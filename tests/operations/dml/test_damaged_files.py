@@ -1,4 +1,4 @@
-"""Statements on tables whose data files are gone or broken: the file is named, and nothing is changed."""
+"""Statements on tables with missing or broken data files: the error names the file, nothing is changed."""
 
 import os
 

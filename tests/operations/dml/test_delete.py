@@ -1,4 +1,4 @@
-"""DELETE: which rows go, and by what means."""
+"""DELETE: which rows it deletes, and by what means."""
 
 import json
 import math

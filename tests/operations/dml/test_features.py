@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE in tables with each feature: the rows, and what the feature asks of files."""
+"""DELETE, UPDATE and MERGE in tables with each feature: the rows, and the required contents of files."""
 
 import datetime
 import json

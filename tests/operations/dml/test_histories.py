@@ -1,7 +1,7 @@
-"""Random statements beside one another: the table is as if those that succeeded had run in turn.
+"""Random concurrent statements leave the table as if those that succeeded had run one after another.
 
-They begin with the table as it was at some version, like a writer that read it then, and end in the order in
-which they are drawn. Those that were committed are run once more by a model, in the order of their versions.
+A statement begins with the table at some version, like a writer that read it then, and ends in the drawn
+order. A model then runs the committed statements again, in the order of their versions.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE that end at any of their steps: the table is the old one or the new one, whole."""
+"""DELETE, UPDATE and MERGE interrupted at each step: the table is the old one or the new one, whole."""
 
 import contextlib
 import errno

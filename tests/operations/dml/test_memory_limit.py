@@ -1,4 +1,4 @@
-"""A memory limit that an operation cannot keep to: an error that names it, and a table as it was."""
+"""A memory limit that an operation exceeds: the error names the limit, the table is unchanged."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""MERGE: what its clauses make of rows, what it reads, and what it refuses."""
+"""MERGE: the effect of its clauses, its reads, and its refusals."""
 
 import duckdb
 import polars as pl

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE on a store that counts requests: what they write, and in how many."""
+"""DELETE, UPDATE and MERGE on a store that counts requests: what they write, and in how many requests."""
 
 import contextlib
 import itertools

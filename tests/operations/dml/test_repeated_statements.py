@@ -1,4 +1,4 @@
-"""What many statements in one process leave in memory: nothing that grows with their number."""
+"""Memory of a process after many statements: nothing grows with their number."""
 
 import gc
 import tracemalloc

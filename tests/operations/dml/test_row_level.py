@@ -1,6 +1,6 @@
 """Two statements on one version of a table: when both succeed, and when the later one is refused.
 
-Each test is named by the schedule, which has the statement under test end last, and by its verdict.
+Each test's name is the schedule, in which the statement under test ends last, and its verdict.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""UPDATE: what rows become, and what stays."""
+"""UPDATE: which rows change and how, and which stay."""
 
 import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What UPDATE and MERGE assign to arrays, maps, structs and variants, and what a default stands for."""
+"""Values that UPDATE and MERGE assign to arrays, maps, structs and variants, and the meaning of DEFAULT."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Conditions and values that are wrong: whatever the text, an error is one of ours, and nothing is done."""
+"""Invalid conditions and values: any text raises one of our errors, and nothing is done."""
 
 import datetime as dt
 import itertools
