@@ -44,7 +44,7 @@ class FileSet(Generic[_Key]):
     """Files by partition key, written by an executor.
 
     Args:
-        pool: runs the tasks; the caller must not queue other tasks behind them.
+        pool: runs the tasks; the caller should use it for nothing else.
         threads: how many row groups are encoded at once.
         begin: makes a file from a number and a key.
         target_file_size: bytes at which a file is full.

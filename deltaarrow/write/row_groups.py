@@ -16,7 +16,7 @@ __all__ = ["RowGroups"]
 
 _Key = TypeVar("_Key")
 
-# Once this many small parts wait they are merged, because each part costs memory and time.
+# _MANY waiting parts of fewer than _SMALL_ROWS rows are merged: each part costs memory and time.
 _SMALL_ROWS = 4096
 _MANY = 256
 
