@@ -201,8 +201,8 @@ class CommitLoop:
     def may_be_made(self) -> bool:
         """Whether a commit that failed or was interrupted may be, or may yet become, part of the table.
 
-        A failed or interrupted put may still have written the file, and then the log has it. Only a local put
-        cannot complete later: a remote store may still be working on the request.
+        A failed or interrupted put may still have written the file, and then the log has it. A local put
+        cannot complete later, but a remote store may still be working on the request.
         """
         if not self._is_in_doubt or not self.staged.written:
             return False
