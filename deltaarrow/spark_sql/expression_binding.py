@@ -284,7 +284,7 @@ class _Binder:
         target = _CAST_FUNCTIONS.get(str(name).lower())
         if target is not None and len(operands) == 1:
             return cast(self.bind(operands[0]), target)
-        raise refused(f"the function {str(name).upper()}")
+        raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
 
     def _add(self, node: "exp.Expr", sign: str) -> Node:
         left, right = self._both(node)

@@ -353,7 +353,7 @@ def _beside_number(op: CompareOp, column: Column, data_type: DataType, value: De
 
 
 def _beside(op: CompareOp, column: Column, low: object, *, is_own: bool) -> Predicate:
-    """The comparison with `low` if that is the value itself, else with a value just above `low`."""
+    """The comparison with `low` if `is_own`, else with a value between `low` and its successor."""
     if is_own:
         return Compare(op, column, Literal(low))  # type: ignore[arg-type]
     match op:

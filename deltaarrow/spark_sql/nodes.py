@@ -124,6 +124,10 @@ def valued(node: Node) -> Iterator[ColumnRef]:
             yield from valued(operand)
 
 
-def refused(what: str) -> UnsupportedFeatureError:
-    """The error for an expression that uses something that is not on the list."""
-    return UnsupportedFeatureError(f"{what} is not supported in a SQL expression", feature=what)
+def refused(what: str, at: int | None = None) -> UnsupportedFeatureError:
+    """The error for an expression that uses something that is not on the list.
+
+    `at` is the index of its first character in the text, if known; the message counts from 1.
+    """
+    where = "" if at is None else f" (at character {at + 1})"
+    return UnsupportedFeatureError(f"{what} is not supported in a SQL expression{where}", feature=what)

@@ -241,7 +241,7 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
         names = [f"`{'.'.join(each.path)}`" for each in (left, right) if isinstance(each, ColumnRef)]
         if not names:
             raise
-        raise refused(f"{error.feature}, of the column {' and '.join(names)},") from error
+        raise refused(f"{error.feature}, for the column {' and '.join(names)},") from error
     return cast(left, common), cast(right, common)
 
 

@@ -85,7 +85,7 @@ def _no_column(name: str, known: Sequence[str], where: str) -> str:
     """The message for an unknown column: similar names, and all names there are."""
     spelled = {each.lower(): each for each in known}
     close = [f"`{spelled[each]}`" for each in difflib.get_close_matches(name.lower(), spelled)]
-    meant = f"; did you mean {' or '.join(close)}?" if close else ";"
+    meant = f"; did you mean {' or '.join(close)}?" if close else ""
     more = f", and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
     return f"no column `{name}` in {where}{meant} (columns: {', '.join(known[:_MOST_NAMES])}{more})"
 

@@ -62,7 +62,7 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
         from sqlglot.errors import SqlglotError
 
     if is_stored and len(text) > _MAX_LENGTH:
-        raise refused(f"a text of {len(text)} characters")
+        raise refused(f"a text of {len(text)} characters (more than {_MAX_LENGTH})")
     if _SURROGATE.search(text):
         raise refused("half of a surrogate pair")
     try:
@@ -136,15 +136,16 @@ def _checked(token: Any, text: str) -> Any:
         token.text = _unescaped(raw)
     elif kind == "RAW_STRING":
         if not _RAW_STRING.fullmatch(raw):
-            raise refused(f"the literal {raw}")
+            raise refused(f"the literal {raw}", token.start)
         token.text = raw[2:-1]
     elif kind == "HEX_STRING":
         if not _HEX_STRING.fullmatch(raw):
-            raise refused(f"the literal {raw}")
+            raise refused(f"the literal {raw}", token.start)
     elif not (kind == "IDENTIFIER" and raw[:1] == "`") and not raw.isascii():
-        raise refused(f"the character {next(each for each in raw if not each.isascii())!r} outside quotes")
+        place, odd = next((place, each) for place, each in enumerate(raw) if not each.isascii())
+        raise refused(f"the character {odd!r} outside quotes", token.start + place)
     if "\0" in token.text:
-        raise refused("the character U+0000")
+        raise refused("the character U+0000", token.start)
     return token
 
 
@@ -199,21 +200,21 @@ def _unparsed(text: str, error: "SqlglotError") -> str:
 def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
     """Allow only blanks between tokens: no character that one lexer skips and another reads."""
     if is_stored and len(tokens) > _MAX_TOKENS:
-        raise refused(f"a text of {len(tokens)} words")
+        raise refused(f"a text of {len(tokens)} words (more than {_MAX_TOKENS})")
     place = depth = 0
     before = ""
     for token in tokens:
         if text[token.start : token.end + 1] == "::" and before == "NUMBER":
-            raise refused("'::' after a number")
+            raise refused("'::' after a number", token.start)
         before = token.token_type.name
         if between := _beside(text[place : token.start], is_stored):
-            raise refused(f"{between!r} between words")
+            raise refused(f"{between!r} between words", text.find(between[0], place))
         place = max(place, token.end + 1)
         depth += {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}.get(token.token_type.name, 0)
         if depth > _MAX_DEPTH:
             raise refused("deep nesting")
         if token.token_type.name in _REFUSED_TOKENS:
-            raise refused(token.text.upper() or "a hint")
+            raise refused(token.text.upper() or "a hint", token.start)
     if after := _beside(text[place:], is_stored):
         raise refused(f"{after!r} at the end")
 

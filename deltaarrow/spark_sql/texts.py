@@ -38,7 +38,7 @@ def matches(operand: Node, pattern: Node) -> Node:
     if not text.endswith("$"):
         return call("rlike", nodes, BOOLEAN, "regexp_matches({0}, {1})")
     sql = (
-        "CASE WHEN contains({0}, chr(13)) THEN error('unsupported: a carriage return beside $ in RLIKE')"
+        "CASE WHEN contains({0}, chr(13)) THEN error('unsupported: a carriage return with $ in RLIKE')"
         " ELSE regexp_matches({0}, {1}) END"
     )
     return call("rlike", nodes, BOOLEAN, sql, fails=True)

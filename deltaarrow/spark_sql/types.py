@@ -162,4 +162,4 @@ def wider_type(left: DataType, right: DataType) -> DataType:
         return TIMESTAMP_NTZ
     elif left in (DATE, *TIMESTAMPS) and right in (DATE, *TIMESTAMPS):
         return TIMESTAMP
-    raise refused(f"{type_name(left)} beside {type_name(right)}")
+    raise refused(f"{type_name(left)} together with {type_name(right)} without a cast")

@@ -274,8 +274,8 @@ def test_what_may_fail_is_computed_for_no_other_rows_than_those_that_meet_the_re
         ("a = 1 AND s", "'s' is not a condition: its type is string"),
         ("st = 1", "struct"),
         ("items = 1", "array"),
-        ("ok = 1", "boolean beside integer"),
-        ("day = 1", "date beside integer"),
+        ("ok = 1", "boolean together with integer"),
+        ("day = 1", "date together with integer"),
         ("st.nope = 1", "nope"),
         ("a.x = 1", "not a struct"),
         ("SELECT 1", "SELECT"),
@@ -308,6 +308,24 @@ def test_a_text_that_cannot_be_parsed_says_where(text, message):
     with pytest.raises(InvalidPredicateError) as raised:
         predicate_of(text, SCHEMA)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = 1 AND nope(a) = 2", "the function NOPE is not supported in a SQL expression (at character 11)"),
+        ("a = 1 AND ?", "? is not supported in a SQL expression (at character 11)"),
+        (
+            "s = 'x' AND é = 1",
+            "the character 'é' outside quotes is not supported in a SQL expression (at character 13)",
+        ),
+        ("zzz = 1", "no column `zzz` in the table (columns: "),
+    ],
+)
+def test_what_is_refused_says_where(text, message):
+    with pytest.raises(InvalidPredicateError) as raised:
+        predicate_of(text, SCHEMA)
+    assert str(raised.value).startswith(message)
 
 
 def test_text_that_spark_pads_or_collates_is_not_compared_by_its_bytes():
