@@ -78,7 +78,7 @@ _CALENDAR_PARTS = {part: part for part in _PARTS} | {"dayofmonth": "day"}
 def derived_predicate(
     predicate: Predicate, schema: StructType, partition_columns: Collection[str]
 ) -> Predicate:
-    """A predicate on partition columns that every row that meets `predicate` meets; TRUE if none is known.
+    """A predicate on partition columns that `predicate` implies on every row; TRUE if none is known.
 
     Args:
         predicate: bound to the schema.
@@ -279,7 +279,7 @@ def _where(
 ) -> Predicate:
     try:
         if values == (None,):
-            # No zone has such a time.
+            # NULL in every zone.
             return column.equal_or_null(None)
         found = [column.where(op, value) for value in values]
     except (DeltaError, pa.ArrowException, TypeError, OverflowError):
