@@ -6,8 +6,8 @@
 UPDATE and MERGE, and ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns
 and defaults. `declared_rules` reads them from a table's metadata as `TableRules`, which check rows, compute
 generated columns and fill in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
-Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script, `parse_merge` reads
-a MERGE.
+Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script, and `parse_merge`
+reads a MERGE.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``deltaarrow pipeline run`` and ``follow`` as concurrent processes, one of them killed midway."""
+"""``deltaarrow pipeline run`` on Spark and on one node as concurrent processes, one of them killed midway."""
 
 import contextlib
 import json
