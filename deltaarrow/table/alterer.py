@@ -1,7 +1,7 @@
-"""`TableAlterer`: what ``table.alter`` offers, with the names and meanings of ``deltalake``.
+"""`TableAlterer`: the methods of ``table.alter``, with the names and semantics of ``deltalake``.
 
-Every method is one call downward and commits once; the table then stands at the version that was made.
-Chapters *Change Metadata* and *Protocol Evolution* of the protocol.
+Every method is one call into `deltaarrow.operations` and commits once; the table then moves to the committed
+version. Chapters *Change Metadata* and *Protocol Evolution* of the protocol.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,12 @@ __all__ = ["TableAlterer"]
 
 
 class TableAlterer:
-    """Changes of one table, which moves to the version that each of them makes.
+    """Metadata changes of one table, which moves to the version of each change.
 
-    Every method raises the exceptions of commits, and `UnsupportedFeatureError` for a table that this release
-    does not write to.
+    Every method takes `commit_properties` (metadata and options of the commit) and
+    `post_commithook_properties` (whether the commit writes checkpoints and deletes expired log files).
+    Every method raises `CommitFailedError` or `CommitStateUnknownError` if the commit fails, and
+    `UnsupportedFeatureError` for a table that this release cannot write.
 
     Args:
         table: the table.
@@ -52,17 +54,18 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Add table features, with those that they require.
+        """Add table features and the features that they require.
 
         Args:
-            feature: the names, as texts or as `TableFeatures`.
-            allow_protocol_versions_increase: whether the protocol may get higher versions for it.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            feature: one name or several, as texts or as `TableFeatures`.
+            allow_protocol_versions_increase: whether the reader and writer versions may rise.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            UnsupportedFeatureError: there is no such feature, or this release does not write it.
-            DeltaProtocolError: higher versions are needed, and not allowed.
+            UnsupportedFeatureError: the feature does not exist, or this release does not write it.
+            DeltaProtocolError: the feature needs higher versions, and
+                `allow_protocol_versions_increase` is False.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, TableFeatures
@@ -86,21 +89,21 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Set table properties, as Spark's ``ALTER TABLE ... SET TBLPROPERTIES`` does.
+        """Set table properties, like Spark's ``ALTER TABLE ... SET TBLPROPERTIES``.
 
-        A property that makes use of a table feature adds it. ``delta.feature.<name>`` = ``supported`` adds a
-        feature by name; the protocol is never made less.
+        A property that needs a table feature adds the feature. ``delta.feature.<name>`` = ``supported`` adds
+        a feature by name. The protocol is never downgraded.
 
         Args:
-            properties: texts by name; names in ``delta.`` count in any case.
-            raise_if_not_exists: whether an unknown name in ``delta.`` is refused.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            properties: values by property name. Names that begin with ``delta.`` are case-insensitive.
+            raise_if_not_exists: whether an unknown name that begins with ``delta.`` is an error.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            InvalidTablePropertyError: a name that is unknown, a value that is impossible, or a property
-                that users do not set, or not like this.
-            SchemaMismatchError: the columns of the table contradict the properties.
+            InvalidTablePropertyError: a name is unknown, a value is invalid, or users cannot set the property
+                or this value.
+            SchemaMismatchError: the properties and the columns of the table contradict each other.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable
@@ -122,18 +125,26 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Unset table properties, as Spark's ``ALTER TABLE ... UNSET TBLPROPERTIES`` does.
+        """Unset table properties, like Spark's ``ALTER TABLE ... UNSET TBLPROPERTIES``.
 
-        Features that they have added stay.
+        Table features that the properties added stay.
 
         Args:
-            names: the properties.
+            names: one property name or several.
             raise_if_not_exists: whether a property that the table does not have is an error.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            InvalidTablePropertyError: the table has no such property, or cannot be without it.
+            InvalidTablePropertyError: the table does not have the property, or requires it.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable
+        >>> schema, properties = pa.schema([("id", pa.int64())]), {"delta.appendOnly": "true"}
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), schema, configuration=properties)
+        >>> table.alter.unset_table_properties("delta.appendOnly")
+        >>> table.metadata().configuration
+        {}
         """
         alteration = operations.unset_properties(
             self.table.snapshot,
@@ -149,7 +160,13 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Give the table a name for people."""
+        """Set the name of the table, which is for display only.
+
+        Args:
+            name: the name.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
+        """
         alteration = operations.set_name(self.table.snapshot, name)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
@@ -160,7 +177,13 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Describe the table for people, as Spark's ``COMMENT ON TABLE`` does."""
+        """Set the description of the table, like Spark's ``COMMENT ON TABLE``.
+
+        Args:
+            description: the description.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
+        """
         alteration = operations.set_description(self.table.snapshot, description)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
@@ -172,10 +195,16 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Keep a text of a user with the table, under the name of a domain.
+        """Set the domain metadata of a user domain; chapter *Domain Metadata*.
+
+        Args:
+            domain: the name of the domain.
+            configuration: the text to store; any format.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            InvalidTablePropertyError: the name begins with ``delta.``: such domains are the engines'.
+            InvalidTablePropertyError: the name begins with ``delta.``, which is reserved for engines.
             UnsupportedFeatureError: the table lacks the feature ``domainMetadata``.
         """
         alteration = operations.set_domain(self.table.snapshot, domain, configuration)
@@ -188,10 +217,15 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Remove the text of a user's domain.
+        """Remove the domain metadata of a user domain.
+
+        Args:
+            domain: the name of the domain.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            InvalidTablePropertyError: there is no such domain, or it is an engine's.
+            InvalidTablePropertyError: the domain does not exist, or is reserved for engines.
         """
         alteration = operations.set_domain(self.table.snapshot, domain, None)
         self._commit(alteration, commit_properties, post_commithook_properties)
@@ -205,18 +239,18 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Have every row meet a condition, those that are there included.
+        """Add a CHECK constraint, which all present and future rows must satisfy.
 
         Args:
-            constraints: one condition in Spark SQL, by its name.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            constraints: one condition in Spark SQL, by the name of the constraint.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            ValueError: it is not one constraint.
-            ConstraintViolationError: rows of the table break it.
-            InvalidTablePropertyError: there is a constraint of that name already.
-            UnsupportedFeatureError: the condition holds what is not supported.
+            ValueError: `constraints` does not hold exactly one constraint.
+            ConstraintViolationError: a row of the table violates the constraint.
+            InvalidTablePropertyError: a constraint of this name exists.
+            UnsupportedFeatureError: the condition uses SQL that is not supported.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable
@@ -226,7 +260,9 @@ class TableAlterer:
         {'delta.constraints.positive': 'id > 0'}
         """
         if len(constraints) != 1:
-            raise ValueError(f"one constraint is added at a time, not {len(constraints)}")
+            raise ValueError(
+                f"add_constraint adds one constraint per call, not {len(constraints)}; call it once for each"
+            )
         ((name, expression),) = constraints.items()
         operations.add_constraint(
             self.table.snapshot,
@@ -245,16 +281,16 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Free rows from a condition.
+        """Drop a CHECK constraint.
 
         Args:
-            name: the name of the constraint, in any case.
-            raise_if_not_exists: whether it is an error where there is none.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            name: the name of the constraint, case-insensitive.
+            raise_if_not_exists: whether a constraint that does not exist is an error.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            InvalidTablePropertyError: there is no such constraint.
+            InvalidTablePropertyError: the constraint does not exist.
         """
         operations.drop_constraint(
             self.table.snapshot,
@@ -274,15 +310,15 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Add columns, and members to structs that are there, where NULL is allowed.
+        """Add nullable columns, or nullable fields to existing structs.
 
         Args:
-            fields: the columns; a struct that the table has takes in the members that it lacks.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            fields: the new columns. A struct column that exists gains the fields that it lacks.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: a column is there already, is NOT NULL, or has a name that it may not have.
+            SchemaMismatchError: a column exists, is NOT NULL, or has a name that is not allowed.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, Field
@@ -303,18 +339,26 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Rename a column, or a member of a struct, in a table with column mapping.
+        """Rename a column, or a field of a struct, in a table with column mapping.
 
         Args:
-            column: the path to it in Spark's spelling, such as ``s.x`` or ``a.element.x``.
-            new_name: its new name, not a path.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            column: the path of the column in Spark's notation, such as ``s.x`` or ``a.element.x``.
+            new_name: the new name, not a path.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: there is no such column, the name is taken, or a constraint or a
-                generated column speaks of it.
+            SchemaMismatchError: the column does not exist, the new name is taken, or a constraint or a
+                generated column refers to the column.
             UnsupportedFeatureError: the table has no column mapping.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable
+        >>> schema, mapping = pa.schema([("id", pa.int64())]), {"delta.columnMapping.mode": "name"}
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), schema, configuration=mapping)
+        >>> table.alter.rename_column("id", "key")
+        >>> table.schema().names
+        ['key']
         """
         alteration = operations.rename_column(self.table.snapshot, column, new_name)
         self._commit(alteration, commit_properties, post_commithook_properties)
@@ -327,18 +371,18 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Drop columns, or members of structs, in a table with column mapping; no file is rewritten.
+        """Drop columns, or fields of structs, in a table with column mapping. No data file is rewritten.
 
         Args:
-            columns: the paths to them in Spark's spelling.
-            raise_if_not_exists: whether a column that is not there is an error; otherwise nothing is
-                committed where none is.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            columns: the path of the column, or several paths, in Spark's notation, such as ``s.x``.
+            raise_if_not_exists: whether a column that does not exist is an error. If False and none of the
+                columns exists, nothing is committed.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: there is no such column, the table is partitioned or clustered by it, a
-                constraint or a generated column speaks of it, or nothing is left beside it.
+            SchemaMismatchError: the column does not exist, partitions or clusters the table, is used by a
+                constraint or a generated column, or is the last one of its table or struct.
             UnsupportedFeatureError: the table has no column mapping.
         """
         alteration = operations.drop_columns(
@@ -356,10 +400,15 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Let a column, or a member of a struct, hold NULL.
+        """Make a column, or a field of a struct, nullable.
+
+        Args:
+            column_name: the path of the column in Spark's notation, such as ``s.x``.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: there is no such column.
+            SchemaMismatchError: the column does not exist.
         """
         alteration = operations.drop_not_null(self.table.snapshot, column_name)
         self._commit(alteration, commit_properties, post_commithook_properties)
@@ -371,16 +420,17 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Have OPTIMIZE lay the rows out by other columns from now on; chapter *Clustered Table*.
+        """Set the clustering columns; chapter *Clustered Table*. Spark's OPTIMIZE orders rows by them.
 
         Args:
-            columns: up to four, members of structs with a dot between; None or none for no clustering.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            columns: up to four columns; a field of a struct is named with dots, such as ``address.city``.
+                None or an empty sequence turns clustering off.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: a column is not there, has no statistics or no order, or the table is
-                partitioned.
+            SchemaMismatchError: a column does not exist, has no statistics or cannot be ordered, or the table
+                is partitioned.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable
@@ -400,16 +450,16 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Have an identity column go on after the numbers that rows have, as Spark's ``SYNC IDENTITY`` does.
+        """Continue an identity column after the values that rows have, like Spark's ``SYNC IDENTITY``.
 
         Args:
             column: the identity column.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: it is no identity column.
-            ConstraintViolationError: no number is left.
+            SchemaMismatchError: `column` is not an identity column.
+            ConstraintViolationError: the column has no value left in the range of its type.
         """
         operations.sync_identity(
             self.table.snapshot,
@@ -427,18 +477,19 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Set keys of the metadata of a column, or of a member of a struct; None removes one.
+        """Set metadata keys of a column, or of a field of a struct.
 
         Args:
-            column: the path to it in Spark's spelling.
-            metadata: ``comment`` describes the column for people; ``CURRENT_DEFAULT`` is, in Spark SQL, the
-                value of rows that give none, where the table has the feature ``allowColumnDefaults``.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: what happens after it.
+            column: the path of the column in Spark's notation, such as ``s.x``.
+            metadata: values by key; None removes a key. ``comment`` is the description of the column.
+                ``CURRENT_DEFAULT`` is the default value of the column as a Spark SQL expression; it needs the
+                table feature ``allowColumnDefaults``.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            SchemaMismatchError: there is no such column.
-            UnsupportedFeatureError: a key that only engines set.
+            SchemaMismatchError: the column does not exist.
+            UnsupportedFeatureError: only engines may set the key.
         """
         alteration = operations.set_column_metadata(self.table.snapshot, column, metadata)
         self._commit(alteration, commit_properties, post_commithook_properties)

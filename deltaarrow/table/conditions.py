@@ -1,7 +1,7 @@
-"""What users say of rows and files, as conditions and predicates of a table.
+"""Conversion of users' filters to conditions on rows and predicates on files.
 
-Conditions come as SQL text with Spark's meaning, as tuples with that of ``deltalake`` or as pyarrow
-expressions with that of pyarrow.
+A filter is SQL text with Spark's semantics, tuples with ``deltalake``'s semantics, or a pyarrow expression
+with pyarrow's semantics.
 """
 
 from collections.abc import Sequence
@@ -24,33 +24,37 @@ __all__ = ["file_predicate", "row_condition", "table_conditions"]
 def row_condition(
     filters: str | Filters, schema: Schema, partition_columns: Sequence[str] = ()
 ) -> scan.RowCondition:
-    """Return the condition that SQL text or tuples are, on rows with the names and types of a schema.
+    """Return SQL text or tuples as a condition on rows of a schema.
 
-    Raises `InvalidPredicateError` for what is not understood, and for a column that is not there, and
-    `TypeError` for what is neither.
+    Raises `InvalidPredicateError` for a filter that cannot be parsed or names an unknown column, and
+    `TypeError` for a filter of another type.
     """
     if isinstance(filters, str):
         return spark_sql.parse_condition(filters, schema)
     if not isinstance(filters, list | tuple):
         raise TypeError(
-            f"a condition is SQL text or (column, operator, value) tuples, not {type_name(filters)}"
+            f"a condition is SQL text or a list of (column, operator, value) tuples, not {type_name(filters)}"
         )
     return scan.TreeCondition(bind(from_filters(filters, partition_columns, schema), schema))
 
 
 def _partition_predicate(snapshot: Snapshot, filters: Filters) -> Predicate:
-    """Return the predicate of tuples that may name partition columns only; values may be texts."""
+    """Return tuples on partition columns as a predicate; values may be texts."""
     partitions = snapshot.partition_columns
     predicate = row_condition(filters, snapshot.schema, partitions).predicate
     if other := sorted({path[0] for path in columns_of(predicate)} - set(partitions)):
-        raise InvalidPredicateError(f"{other} are not partition columns; there are {list(partitions)}")
+        raise InvalidPredicateError(
+            f"{', '.join(other)}: not a partition column"
+            f" (partition columns: {', '.join(partitions) or 'none'});"
+            " filter other columns with `filters` or `file_pruning_predicate`"
+        )
     return predicate
 
 
 def file_predicate(
     snapshot: Snapshot, partitions: Filters | None, files: str | Filters | None
 ) -> Predicate | None:
-    """Return what files must be able to match: tuples on partition columns, and a condition on any."""
+    """Return the predicate for choosing files: tuples on partition columns AND a condition on any column."""
     predicates = []
     if partitions is not None:
         predicates.append(_partition_predicate(snapshot, partitions))
@@ -62,9 +66,9 @@ def file_predicate(
 def table_conditions(
     snapshot: Snapshot, partitions: Filters | None, filters: "str | Filters | pc.Expression | None"
 ) -> tuple[scan.RowCondition, ...]:
-    """Return what rows must meet: tuples on partition columns, and a condition in any notation.
+    """Return the conditions on rows: tuples on partition columns, and a filter in any notation.
 
-    Raises what `row_condition` raises.
+    Raises the exceptions of `row_condition`.
     """
     import pyarrow.compute as pc
 
@@ -77,7 +81,7 @@ def table_conditions(
         found.append(scan.ArrowCondition(filters))
     elif filters is not None:
         raise TypeError(
-            "filters are SQL text, (column, operator, value) tuples or a pyarrow expression,"
+            "filters are SQL text, a list of (column, operator, value) tuples or a pyarrow expression,"
             f" not {type_name(filters)}"
         )
     return tuple(found)

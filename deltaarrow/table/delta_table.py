@@ -1,7 +1,7 @@
-"""`DeltaTable`: a table at a version, with the names and meanings of ``deltalake``.
+"""`DeltaTable`: a Delta table at one version, with the method names and semantics of ``deltalake``.
 
-Every method is one call downward; what it does is said there. What ``deltalake`` returns as arro3 is
-pyarrow here.
+Every method is one call into a lower package. Where ``deltalake`` returns arro3 objects, this class returns
+pyarrow objects.
 """
 
 import os
@@ -60,21 +60,21 @@ class DeltaTable:
     """A Delta table at one version.
 
     Args:
-        table_uri: the folder of the table: a path, or a URI that fsspec knows.
-        version: the version to open; the newest if None. A point in time is understood as
-            `load_as_version` understands it.
-        storage_options: what fsspec, or for S3 ``deltalake``, takes as credentials and end points. A pickled
-            table holds them, secrets included.
-        without_files: without effect, as in ``deltalake``; files are listed on demand anyway.
-        log_buffer_size: without effect, as in ``deltalake``.
-        skip_stats: without effect, as in ``deltalake``.
-        catalog: what holds the commits of a table that a catalog manages; `RatifiedCommits` is one.
+        table_uri: the folder of the table: a local path or a URI with a scheme of fsspec.
+        version: the version to open, or a point in time (see `load_as_version`); the newest version if None.
+        storage_options: credentials and endpoints of the store, under fsspec's names; S3 also accepts the
+            names of ``deltalake``. A pickled table contains them, secrets included.
+        without_files: accepted for ``deltalake`` and ignored; files are always listed on demand.
+        log_buffer_size: accepted for ``deltalake`` and ignored.
+        skip_stats: accepted for ``deltalake`` and ignored.
+        catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
+            `RatifiedCommits`.
 
     Raises:
-        TableNotFoundError: there is no Delta log.
-        VersionNotFoundError: the log does not reach the version.
+        TableNotFoundError: the folder has no Delta log.
+        VersionNotFoundError: the log does not contain the version.
         UnsupportedFeatureError: the table has a feature that this release does not read.
-        CorruptLogError: the log has a gap, or is broken.
+        CorruptLogError: the log has a gap or a malformed file.
 
     >>> import tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -113,7 +113,7 @@ class DeltaTable:
 
     @classmethod
     def _made_in(cls, store: Store) -> Self:
-        """The table whose first version has just been made in a store."""
+        """Open the table that has just been created in a store."""
         table = cls.__new__(cls)
         table._store = store
         table.follow_commit()
@@ -162,21 +162,27 @@ class DeltaTable:
         """Create an empty table and return it.
 
         Args:
-            table_uri: the folder; it may exist, a Delta log in it may not unless `mode` says so.
-            schema: the columns, as a `Schema`, a `pyarrow.Schema` or any Arrow schema object.
-            mode: ``error`` refuses a table that exists, ``ignore`` and ``append`` return it as it is;
-                ``overwrite`` is not supported yet.
+            table_uri: the folder of the new table. It may exist.
+            schema: the columns, as a `Schema`, a `pyarrow.Schema` or any object that exports an Arrow schema.
+            mode: what happens if the table exists: ``error`` raises, ``ignore`` and ``append`` return the
+                table unchanged. ``overwrite`` is not supported yet.
             partition_by: the partition columns.
-            name: a name for people.
-            description: a description for people.
-            configuration: table properties.
-            storage_options: as for `DeltaTable`.
-            commit_properties: what else goes into the commit.
-            cluster_by: up to four columns by which OPTIMIZE lays the rows out; members of structs with a
-                dot between. Not together with `partition_by`.
+            name: the name of the table, for display.
+            description: the description of the table, for display.
+            configuration: table properties by name; a property whose value is None is left out.
+            storage_options: see `DeltaTable`.
+            commit_properties: metadata and options of the commit.
+            cluster_by: up to four clustering columns, by which Spark's OPTIMIZE orders rows. Write a field of
+                a struct with dots, such as ``address.city``. Excludes `partition_by`.
 
         Raises:
-            VersionExistsError: there is a table already.
+            VersionExistsError: the table exists and `mode` is ``error``.
+
+        >>> import tempfile, pyarrow as pa
+        >>> schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
+        >>> table = DeltaTable.create(tempfile.mkdtemp(), schema, partition_by="day")
+        >>> table.metadata().partition_columns
+        ['day']
         """
         new = operations.NewTable(
             schema=schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
@@ -195,41 +201,59 @@ class DeltaTable:
     def is_deltatable(
         table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
     ) -> bool:
-        """Tell whether there is a Delta log at a location, be it whole or broken."""
+        """Tell whether a location has a Delta log, valid or not.
+
+        Args:
+            table_uri: the folder, as for `DeltaTable`.
+            storage_options: see `DeltaTable`.
+        """
         return operations.is_table(open_store(table_uri, storage_options))
 
     def load_as_version(self, version: SupportsIndex | str | date) -> None:
-        """Move to another version, or to the newest one at a point in time.
+        """Move to another version, or to the newest version at a point in time.
 
-        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the
-        newest commit gives the newest version.
+        Args:
+            version: a version number, or a point in time: an ISO 8601 text, a `datetime` or a `date`. A
+                time without a time zone is UTC; a date means its midnight. A time after the newest commit
+                selects the newest version.
 
         Raises:
-            VersionNotFoundError: the log does not reach back so far, or has no such version; it names
-                what there is.
-            TypeError: it is neither an integer nor a text, a `datetime` or a `date`.
-            ValueError: the text is no time.
+            VersionNotFoundError: the log does not contain the version, or does not reach back to the time;
+                the message names the versions that exist.
+            TypeError: `version` is not an integer, text, `datetime` or `date`.
+            ValueError: the text is not an ISO 8601 time.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1]}))
+        >>> _ = write_deltalake(folder, pa.table({"id": [2]}), mode="append")
+        >>> table = DeltaTable(folder)
+        >>> table.load_as_version(0)
+        >>> table.version(), table.count()
+        (0, 1)
         """
         self._snapshot = Snapshot.load_as_version(self._store, version)
 
     def update_incremental(self) -> None:
-        """Move to the newest version, reading the commits alone that were made since the open one."""
+        """Move to the newest version. Only the commits after the open version are read."""
         self._snapshot = self._snapshot.update()
 
     def follow_commit(self) -> None:
-        """Move to the newest version after a statement on this table that has succeeded.
+        """Move to the newest version after a successful statement on this table.
 
-        Its commit, if it made one, is made, so nothing here may fail it: where the newest version cannot be
-        read now, a warning is logged, and the table moves when it is used next.
+        The statement has already committed, so this method does not raise. If the newest version cannot be
+        read now, a warning is logged, and the next use of the table moves it.
         """
         self._is_behind = True
         try:
             _ = self._snapshot
         except Exception:
-            import logging  # loaded by tables that are written to anyway, and by no other
+            import logging  # lazy: reads do not need it
 
             logging.getLogger(__name__).warning(
-                "a statement on %s has succeeded, and the newest version could not be opened yet",
+                "a statement on %s succeeded, but the newest version could not be opened;"
+                " the next use of the table tries again",
                 self._store.uri,
                 exc_info=True,
             )
@@ -238,50 +262,60 @@ class DeltaTable:
 
     @property
     def table_uri(self) -> str:
-        """Where the table is."""
+        """The location of the table: a path or a URI."""
         return self._store.uri
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot beneath: the log's own view of the version."""
+        """The `Snapshot` of the open version."""
         return self._snapshot
 
     def version(self) -> int:
-        """Return the version that is open."""
+        """Return the number of the open version."""
         return self._snapshot.version
 
     def schema(self) -> Schema:
-        """Return the schema; `Schema.to_arrow` gives the Arrow one."""
+        """Return the Delta schema; its method `Schema.to_arrow` returns the Arrow schema."""
         return self._snapshot.schema
 
     def metadata(self) -> Metadata:
-        """Return name, description, partitioning and properties."""
+        """Return the id, name, description, partition columns, creation time and table properties."""
         return describe_metadata(self._snapshot)
 
     def protocol(self) -> ProtocolVersions:
-        """Return the versions and features that readers and writers have to know."""
+        """Return the reader and writer versions and the table features of the protocol."""
         return describe_protocol(self._snapshot)
 
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return what the commits say of themselves, newest first: `commitInfo` with `version`.
+        """Return the `commitInfo` of each commit with its `version`, newest first.
+
+        `timestamp` is in milliseconds since the epoch.
 
         Args:
-            limit: how many commits; all that the log still holds if None.
+            limit: the largest number of commits to return; None returns every commit in the log.
 
         Raises:
-            ValueError: the limit is negative.
+            ValueError: `limit` is negative.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1]}))
+        >>> _ = DeltaTable(folder).delete("id = 1")
+        >>> [(commit["version"], commit["operation"]) for commit in DeltaTable(folder).history()]
+        [(1, 'DELETE'), (0, 'WRITE')]
         """
         if limit is not None and limit < 0:
-            raise ValueError(f"limit is a number of commits, not {limit}")
+            raise ValueError(f"limit is {limit}; give 0 or a larger number of commits, or None for all")
         times = self._snapshot.commit_times()
         return read_commit_infos(self._store, self.version(), limit, times.in_commit_since)
 
     def detail(self) -> dict[str, Any]:
-        """Return what Spark's ``DESCRIBE DETAIL`` shows; times are milliseconds since the epoch."""
+        """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
         return describe_detail(self._snapshot)
 
     def count(self) -> int:
-        """Return the number of rows, from the log where it tells and from Parquet footers otherwise."""
+        """Return the number of rows, from statistics in the log or, for files without them, from footers."""
         return scan.count_rows(self._snapshot)
 
     def partitions(
@@ -290,11 +324,24 @@ class DeltaTable:
         *,
         file_pruning_predicate: str | Filters | None = None,
     ) -> list[dict[str, str | None]]:
-        """Return the distinct partition values, as the log spells them.
+        """Return the distinct partition values, spelled as in the log.
 
         Args:
-            partition_filters: ``(column, operator, value)`` tuples that the partitions must match.
-            file_pruning_predicate: SQL text or tuples on any columns that a file may match.
+            partition_filters: ``(column, operator, value)`` tuples on partition columns; only matching
+                partitions are returned.
+            file_pruning_predicate: SQL text or tuples on any columns; only partitions with a file that may
+                hold matching rows are returned.
+
+        Raises:
+            InvalidPredicateError: a condition cannot be parsed or names an unknown column, or
+                `partition_filters` names a column that is not a partition column.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2], "day": [7, 8]}), partition_by="day")
+        >>> DeltaTable(folder).partitions([("day", ">", 7)])
+        [{'day': '8'}]
         """
         return list_partitions(
             self._snapshot, file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
@@ -306,26 +353,36 @@ class DeltaTable:
         *,
         file_pruning_predicate: str | Filters | None = None,
     ) -> list[str]:
-        """Return where the data files are that may hold matching rows.
+        """Return the locations of the data files that may hold matching rows.
 
         Args:
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             file_pruning_predicate: SQL text or tuples on any columns.
+
+        Raises:
+            InvalidPredicateError: as for `partitions`.
         """
         predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
         paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
         return [self._store.location(path) for path in paths]
 
     def get_add_actions(self, flatten: bool = False) -> pa.Table:
-        """Return the live files with statistics and partition values.
+        """Return the live files with their statistics and partition values.
+
+        The columns are ``path``, ``size_bytes``, ``modification_time`` (milliseconds since the epoch) and
+        ``num_records``, then the structs ``null_count``, ``min``, ``max`` and ``partition``.
 
         Args:
-            flatten: whether structs become columns such as ``min.id``.
+            flatten: whether each field of a struct becomes a column such as ``min.id``.
         """
         return add_actions(self._snapshot, flatten=flatten)
 
     def transaction_version(self, app_id: str) -> int | None:
-        """Return the newest version that an application has recorded with its writes."""
+        """Return the newest version that an application recorded with its writes, or None.
+
+        Args:
+            app_id: the `app_id` of the application's transactions (chapter *Transaction Identifiers*).
+        """
         transaction = self._snapshot.transactions.get(app_id)
         return None if transaction is None else transaction.version
 
@@ -344,12 +401,25 @@ class DeltaTable:
 
         Args:
             partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
-            filesystem: refused; `storage_options` say how files are reached.
-            parquet_read_options: refused; INT96 timestamps are read to microseconds without them.
-            schema: refused; cast what is read.
-            as_large_types: refused; Polars takes the types as they are.
-            file_pruning_predicate: SQL text or tuples; files that cannot hold a matching row are left out.
-                The SQL may have ``variant_get`` of a path as a type.
+            filesystem: not supported; `storage_options` configure the store.
+            parquet_read_options: not supported; INT96 timestamps are always read as microseconds.
+            schema: not supported; cast the result.
+            as_large_types: not supported; Polars accepts the types as they are.
+            file_pruning_predicate: SQL text or tuples. Files that cannot hold a matching row are skipped;
+                rows of the other files are not filtered. The SQL may contain ``variant_get`` with a path and
+                a type.
+
+        Raises:
+            InvalidPredicateError: as for `partitions`.
+            UnsupportedFeatureError: an argument is not supported.
+
+        >>> import tempfile, pyarrow as pa
+        >>> import pyarrow.compute as pc
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2, 3]}))
+        >>> DeltaTable(folder).to_pyarrow_dataset().count_rows(filter=pc.field("id") > 1)
+        2
         """
         _refuse_arguments({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
         _refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
@@ -367,17 +437,25 @@ class DeltaTable:
         """Return rows as a `pyarrow.Table`.
 
         Args:
-            partitions: tuples on partition columns that rows must match.
-            columns: the columns, in the wanted order; all if None.
-            filesystem: refused; `storage_options` say how files are reached.
-            filters: what rows must match: SQL text, which means what it means in Spark; tuples or lists of
-                tuples (an OR of ANDs), as in ``deltalake``; or a pyarrow expression, which means what it
-                means in pyarrow. They differ where values are NaN.
+            partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
+            columns: the names of the columns, in the order of the result; all columns if None.
+            filesystem: not supported; `storage_options` configure the store.
+            filters: the condition that rows must match, in one of three notations: SQL text with Spark's
+                semantics; tuples or lists of tuples (an OR of ANDs) as in ``deltalake``; or a pyarrow
+                expression with pyarrow's semantics. The semantics differ for NaN.
 
         Raises:
-            InvalidPredicateError: a condition is not understood, names what the table does not have, or
-                cannot be computed for a row.
-            TypeError: `filters` or `columns` are something else.
+            InvalidPredicateError: a condition cannot be parsed, names an unknown column, or cannot be
+                computed for a row.
+            TypeError: `filters` or `columns` has another type.
+            UnsupportedFeatureError: an argument is not supported.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2], "name": ["a", "b"]}))
+        >>> DeltaTable(folder).to_pyarrow_table(columns=["name"], filters="id > 1").to_pydict()
+        {'name': ['b']}
         """
         _refuse_arguments({"filesystem": filesystem})
         if not isinstance(columns, list | tuple | None):
@@ -393,13 +471,29 @@ class DeltaTable:
         filters: "str | Filters | pc.Expression | None" = None,
         types_mapper: Any = None,
     ) -> "pd.DataFrame":
-        """Return rows as a pandas DataFrame; the arguments are those of `to_pyarrow_table`."""
+        """Return rows as a pandas DataFrame.
+
+        Args:
+            partitions: as for `to_pyarrow_table`.
+            columns: as for `to_pyarrow_table`.
+            filesystem: not supported.
+            filters: as for `to_pyarrow_table`.
+            types_mapper: passed to `pyarrow.Table.to_pandas`: a function from an Arrow type to a pandas type.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+            InvalidPredicateError, TypeError, UnsupportedFeatureError: as for `to_pyarrow_table`.
+        """
         require("pandas")
         table = self.to_pyarrow_table(partitions, columns, filesystem, filters)
         return table.to_pandas(types_mapper=types_mapper)
 
     def to_polars(self) -> "pl.LazyFrame":
-        """Return the table as a `polars.LazyFrame`, pinned to the open version."""
+        """Return the table as a `polars.LazyFrame`, pinned to the open version.
+
+        Raises:
+            MissingDependencyError: Polars is not installed.
+        """
         return engines.scan_delta(self._snapshot)
 
     def explain(
@@ -409,9 +503,14 @@ class DeltaTable:
         *,
         partitions: Filters | None = None,
     ) -> "scan.Explanation":
-        """Return which files `to_pyarrow_table` reads for these arguments, and what leaves out the others.
+        """Return which files `to_pyarrow_table` reads for these arguments, and why it skips the others.
 
-        No data file is opened. `deltaarrow.explain` does this for queries of DuckDB and Polars.
+        No data file is opened. `deltaarrow.explain` explains queries of DuckDB and Polars.
+
+        Args:
+            filters: as for `to_pyarrow_table`.
+            columns: as for `to_pyarrow_table`.
+            partitions: as for `to_pyarrow_table`.
 
         >>> import tempfile
         >>> schema = pa.schema([("id", pa.int64())])
@@ -431,31 +530,41 @@ class DeltaTable:
         predicate: str | Filters | None = None,
         allow_out_of_range: bool = False,
     ) -> pa.RecordBatchReader:
-        """Return what changed in a range of versions as a stream of rows: the change data feed.
+        """Return the change data feed of a range of versions: the changed rows, as a stream.
 
-        The columns are those of the table at the end of the range, and ``_change_type`` (``insert``,
-        ``delete``, ``update_preimage`` or ``update_postimage``), ``_commit_version`` and
-        ``_commit_timestamp``. Rows come in no particular order.
+        The columns are the columns of the table at the end of the range and three more: ``_change_type``
+        (``insert``, ``delete``, ``update_preimage`` or ``update_postimage``), ``_commit_version`` and
+        ``_commit_timestamp``. The order of the rows is unspecified.
 
         Args:
-            starting_version: the first version.
-            ending_version: the last version; the newest of the table, whichever is open, if None or
-                if there is no such version yet.
-            starting_timestamp: versions that were committed before are left out. Times are as for
+            starting_version: the first version; None if `starting_timestamp` gives the start.
+            ending_version: the last version. If it is None or does not exist yet, the range ends at the
+                newest version of the table, even if an older one is open.
+            starting_timestamp: versions committed earlier are excluded. Times are written as for
                 `load_as_version`.
-            ending_timestamp: versions that were committed later are left out.
-            columns: the columns, in the wanted order; all if None.
-            predicate: what rows must match, as SQL text or tuples (see `to_pyarrow_table`); the three
-                columns may be in it.
-            allow_out_of_range: whether a range that begins after the newest version, or ends before it
-                begins, is empty instead of refused.
+            ending_timestamp: versions committed later are excluded.
+            columns: the names of the columns, in the order of the result; all columns if None.
+            predicate: the condition that rows must match, as SQL text or tuples (see `to_pyarrow_table`). It
+                may use the three additional columns.
+            allow_out_of_range: whether a range that starts after the newest version, or ends before its
+                start, gives no rows instead of an error.
 
         Raises:
-            VersionNotFoundError: the log does not reach the range.
-            ChangeDataNotRecordedError: ``delta.enableChangeDataFeed`` was not set in all of it.
-            SchemaMismatchError: columns were dropped, renamed, retyped or repartitioned meanwhile.
+            VersionNotFoundError: the log does not contain the range.
+            ChangeDataNotRecordedError: ``delta.enableChangeDataFeed`` was off in a part of the range.
+            SchemaMismatchError: within the range, columns were dropped, renamed, retyped or repartitioned.
             InvalidPredicateError: as for `to_pyarrow_table`.
-            ValueError: the range has no beginning, or ends before it begins.
+            ValueError: the range has no start, or ends before its start.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> feed = {"delta.enableChangeDataFeed": "true"}
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2]}), configuration=feed)
+        >>> _ = DeltaTable(folder).delete("id = 1")
+        >>> changes = DeltaTable(folder).load_cdf(1, columns=["id", "_change_type"])
+        >>> changes.read_all().to_pylist()
+        [{'id': 1, '_change_type': 'delete'}]
         """
         feed = self.change_data_feed(
             starting_version, ending_version, starting_timestamp, ending_timestamp, allow_out_of_range
@@ -472,10 +581,10 @@ class DeltaTable:
         ending_timestamp: str | datetime | None = None,
         allow_out_of_range: bool = False,
     ) -> "ChangeDataset":
-        """Return what changed in a range of versions as a `pyarrow.dataset.Dataset`.
+        """Return the change data feed of a range of versions as a `pyarrow.dataset.Dataset`.
 
-        DuckDB takes it by ``deltaarrow.register(connection, name, feed)``; ``feed.to_polars()`` is a lazy
-        frame. Arguments and errors are those of `load_cdf`.
+        ``deltaarrow.register(connection, name, feed)`` makes it a view in DuckDB; ``feed.to_polars()``
+        returns a `polars.LazyFrame`. Arguments and errors are those of `load_cdf`.
         """
         newest = self._snapshot.update()
         versions = scan.resolve_versions(
@@ -489,11 +598,11 @@ class DeltaTable:
         return engines.ChangeDataset(scan.plan_changes(newest, versions))
 
     def __arrow_c_schema__(self) -> object:
-        """Export the Arrow schema by the PyCapsule interface."""
+        """Export the Arrow schema through the PyCapsule interface."""
         return self._snapshot.schema.to_arrow().__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the rows as a stream by the PyCapsule interface."""
+        """Export the rows as a stream through the PyCapsule interface."""
         scanner = engines.DeltaDataset(self._snapshot).scanner()
         return scanner.__arrow_c_stream__(requested_schema)
 
@@ -510,28 +619,30 @@ class DeltaTable:
     ) -> dict[str, Any]:
         """Delete rows and commit.
 
-        Where ``delta.enableDeletionVectors`` is set, rows are marked and no file is written anew for a few of
-        them; elsewhere the files that hold such rows are. Whole partitions go without a file being read.
+        If ``delta.enableDeletionVectors`` is set, a deletion vector marks the rows of a file that loses few
+        rows; other files with deleted rows are rewritten. Whole partitions are removed without reading a
+        file.
 
         Args:
-            predicate: the rows, as a condition in Spark SQL; all rows if None.
-            writer_properties: how Parquet is written.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: whether checkpoints are written.
-            memory_limit: what the search may take before it spills, such as ``"1GB"``; what
-                `deltaarrow.compute.set_memory_limit` says if None.
+            predicate: the rows to delete, as a condition in Spark SQL; all rows if None.
+            writer_properties: Parquet settings of the written files.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+            memory_limit: the memory that the search may use before it spills to disk, such as ``"1GB"``; the
+                limit of `deltaarrow.compute.set_memory_limit` if None.
 
         Returns:
-            ``num_deleted_rows`` and other counts, by the names of ``deltalake``.
+            ``num_deleted_rows`` and other counts, under the names of ``deltalake``.
 
         Raises:
-            SchemaMismatchError: the condition names a column that is not there.
-            InvalidPredicateError: it is no condition, or has a text in double quotes for a column.
-            UnsupportedFeatureError: the condition is not understood, or the table has a feature that is not
-                supported; one is ``delta.appendOnly``.
+            SchemaMismatchError: the condition names an unknown column.
+            InvalidPredicateError: `predicate` is not a condition, or writes a column name in double quotes,
+                which Spark reads as text.
+            UnsupportedFeatureError: the condition or a feature of the table is not supported, or
+                ``delta.appendOnly`` forbids deletes.
             ConstraintViolationError: the condition cannot be computed for a row.
-            CommitFailedError: another writer got in the way.
-            CommitStateUnknownError: the store does not tell whether the commit was made.
+            CommitFailedError: the commit conflicts with a concurrent commit.
+            CommitStateUnknownError: the store did not report whether the commit succeeded.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -566,29 +677,29 @@ class DeltaTable:
     ) -> dict[str, Any]:
         """Update rows and commit.
 
-        Rows keep their ids where the table tracks them; generated columns are computed anew, and constraints
+        Rows keep their row ids if the table tracks them. Generated columns are recomputed, and constraints
         are checked.
 
         Args:
-            updates: expressions in Spark SQL by the names of columns, or of members of structs with dots
-                between; they see the row as it was.
-            new_values: Python values by the same, instead.
-            predicate: the rows, as a condition in Spark SQL; all rows if None.
-            writer_properties: how Parquet is written.
-            error_on_type_mismatch: whether a value that does not fit is an error; False is refused.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: whether checkpoints are written.
+            updates: expressions in Spark SQL by column name; a field of a struct is named with dots, such as
+                ``address.city``. Expressions read the row as it was before the update.
+            new_values: Python values by column name, in place of `updates`.
+            predicate: the rows to update, as a condition in Spark SQL; all rows if None.
+            writer_properties: Parquet settings of the written files.
+            error_on_type_mismatch: whether a value of the wrong type is an error; False is not supported.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: as for `delete`.
 
         Returns:
-            ``num_updated_rows`` and other counts, by the names of ``deltalake``.
+            ``num_updated_rows`` and other counts, under the names of ``deltalake``.
 
         Raises:
-            SchemaMismatchError: a column is not there, or a value does not fit.
-            ConstraintViolationError: a row breaks a rule of the table, or a value cannot be computed.
+            SchemaMismatchError: a column is unknown, or a value does not fit its column.
+            ConstraintViolationError: an updated row breaks a constraint, or a value cannot be computed.
             InvalidPredicateError, UnsupportedFeatureError: as for `delete`.
-            CommitFailedError: another writer got in the way.
-            CommitStateUnknownError: the store does not tell whether the commit was made.
+            CommitFailedError: the commit conflicts with a concurrent commit.
+            CommitStateUnknownError: the store did not report whether the commit succeeded.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -630,23 +741,23 @@ class DeltaTable:
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
     ) -> "TableMerger":
-        """Begin to merge a source into the table; `TableMerger` adds clauses to it and executes it.
+        """Begin a merge of a source into the table. The `TableMerger` takes the clauses and executes it.
 
         Args:
-            source: what `write_deltalake` takes as data. It is read once and may be larger than memory.
-            predicate: by which rows match, as a condition in Spark SQL over both.
-            source_alias: what expressions call the source; ``source`` if None.
-            target_alias: what they call the table; ``target`` if None.
-            merge_schema: whether the table gains the columns of the source that it lacks, where clauses give
-                them.
-            error_on_type_mismatch: whether a value that does not fit is an error; False is refused.
-            writer_properties: how Parquet is written.
-            streamed_exec: without effect; sources are always streamed.
-            max_spill_size: `memory_limit` in bytes, under the name that ``deltalake`` has for it.
-            max_temp_directory_size: refused.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: whether checkpoints are written.
-            memory_limit: what the join may take before it spills, as for `delete`.
+            source: the data, in any form that `write_deltalake` accepts. It is read once and may be larger
+                than memory.
+            predicate: the condition by which source rows match table rows, in Spark SQL over both.
+            source_alias: the name of the source in expressions; ``source`` if None.
+            target_alias: the name of the table in expressions; ``target`` if None.
+            merge_schema: whether clauses may add columns of the source that the table lacks.
+            error_on_type_mismatch: whether a value of the wrong type is an error; False is not supported.
+            writer_properties: Parquet settings of the written files.
+            streamed_exec: accepted for ``deltalake`` and ignored; sources are always streamed.
+            max_spill_size: `memory_limit` in bytes, under the name of ``deltalake``.
+            max_temp_directory_size: not supported.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+            memory_limit: the memory that the join may use before it spills to disk, as for `delete`.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -686,12 +797,14 @@ class DeltaTable:
         commit_properties: "CommitProperties | None" = None,
         post_commithook_properties: "PostCommitHookProperties | None" = None,
     ) -> "OptimisticTransaction":
-        """Begin a transaction on the open version. Leaving its ``with`` block commits, and moves to it.
+        """Begin a transaction on the open version.
+
+        Leaving its ``with`` block commits, and moves the table to the committed version.
 
         Args:
-            operation: what history shows.
-            commit_properties: what else goes into the commit.
-            post_commithook_properties: whether checkpoints are written.
+            operation: the name of the operation in `history`.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
 
         >>> import tempfile
         >>> table = DeltaTable.create(tempfile.mkdtemp(), pa.schema([("id", pa.int64())]))
@@ -708,30 +821,37 @@ class DeltaTable:
 
     @property
     def alter(self) -> "TableAlterer":
-        """Changes of properties, features, columns and of what the table says of itself."""
+        """Changes to table properties, features, columns, constraints, name and description."""
         alterer: TableAlterer = _load("TableAlterer")(self)
         return alterer
 
     # --- maintaining ----------------------------------------------------------------------------------
 
     def verify(self, *, deep: bool = False) -> "VerifyReport":
-        """Look for what is wrong with the open version, and report it; nothing is changed.
+        """Check the open version for errors and report them; nothing is changed.
 
-        The log is held against itself (hint, checkpoints, version checksum, what commits say of themselves),
-        against storage (files, footers, deletion vectors, row counts), and its statistics against the data.
-        `deltaarrow.verify.Check` says what each check means; ``table.verify().ok`` whether there is no error.
+        The checks compare the log with itself (``_last_checkpoint``, checkpoints, version checksum,
+        `commitInfo`), with storage (data files, footers, deletion vectors, row counts), and statistics with
+        the data. `deltaarrow.verify.Check` describes each check. ``table.verify().ok`` is True if no error
+        was found.
 
         Args:
-            deep: read every checkpoint and every row too, not only the footer of every file.
+            deep: whether to read every checkpoint and every row too, and to check statistics. Without it,
+                only the footer of each data file is read.
         """
         return verification.verify_snapshot(self._snapshot, deep=deep)
 
     def create_checkpoint(self) -> None:
-        """Write a checkpoint of the open version, of the kind that the table's properties ask for."""
+        """Write a checkpoint of the open version, of the kind that the table properties select."""
         operations.create_checkpoint(self._store, self.version(), known=self._snapshot)
 
     def compact_logs(self, starting_version: int, ending_version: int) -> None:
-        """Write one file that stands for the commits of two versions and of those between them."""
+        """Write a log compaction file, which combines the commits of a range of versions.
+
+        Args:
+            starting_version: the first version of the range.
+            ending_version: the last version of the range, included.
+        """
         operations.compact_logs(self._store, starting_version, ending_version)
 
     def cleanup_metadata(self) -> None:
@@ -740,7 +860,7 @@ class DeltaTable:
 
 
 def _refuse_arguments(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments of ``deltalake`` that would be left without effect here."""
+    """Refuse arguments of ``deltalake`` that this package would ignore."""
     for name, value in arguments.items():
         if value is not None:
-            raise UnsupportedFeatureError(f"the argument {name} is not supported", feature=name)
+            raise UnsupportedFeatureError(f"the argument {name} is not supported; leave it out", feature=name)

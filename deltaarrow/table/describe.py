@@ -1,7 +1,7 @@
-"""What can be said of a table without reading a row of it: metadata, details, files, history.
+"""Descriptions of a table that need no data file: metadata, protocol, detail, add actions, partitions.
 
-The forms are those of ``deltalake`` where it has them (`Metadata`, `ProtocolVersions`, add actions) and
-those of Spark's ``DESCRIBE DETAIL`` otherwise.
+`Metadata`, `ProtocolVersions` and the add actions have the form of ``deltalake``; `describe_detail` has the
+form of Spark's ``DESCRIBE DETAIL``.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Metadata:
 
 
 class ProtocolVersions(NamedTuple):
-    """The protocol of a table; the features are None where the version has no list of them."""
+    """The protocol of a table; a feature list is None if the protocol version does not list features."""
 
     min_reader_version: int
     min_writer_version: int
@@ -48,7 +48,7 @@ class ProtocolVersions(NamedTuple):
 
 
 def describe_metadata(snapshot: Snapshot) -> Metadata:
-    """Return name, description, partitioning and properties."""
+    """Return the `Metadata` of a snapshot."""
     metadata = snapshot.metadata
     return Metadata(
         id=metadata.id,
@@ -61,7 +61,7 @@ def describe_metadata(snapshot: Snapshot) -> Metadata:
 
 
 def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
-    """Return the versions and features that readers and writers have to know."""
+    """Return the protocol versions and table features of a snapshot."""
     protocol = snapshot.protocol
     return ProtocolVersions(
         protocol.min_reader_version,
@@ -72,7 +72,7 @@ def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
 
 
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
-    """Return what Spark's ``DESCRIBE DETAIL`` shows, under the same names; times are ms since the epoch."""
+    """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
     num_files, size_in_bytes = snapshot.totals()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
@@ -97,10 +97,10 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
-    """Return the live files with their statistics and partition values, as ``deltalake`` names them.
+    """Return the live files with their statistics and partition values, under the names of ``deltalake``.
 
-    Columns: `path`, `size_bytes`, `modification_time` (ms), `num_records`, then `null_count`, `min`,
-    `max` and `partition` as structs, or flattened as `min.column`.
+    Columns: `path`, `size_bytes`, `modification_time` (milliseconds since the epoch), `num_records`, then the
+    structs `null_count`, `min`, `max` and `partition`, or with `flatten` columns such as `min.id`.
     """
     files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
     data = Schema([f for f in snapshot.schema.fields if f.name not in snapshot.partition_columns])
@@ -137,7 +137,7 @@ def _members(statistics: pa.Table, name: str, schema: StructType, mode: str) -> 
 
 
 def _logical(struct: pa.StructArray, schema: StructType, mode: str) -> pa.StructArray:
-    """Return the statistics under the names of the schema; they are kept under physical ones."""
+    """Rename the physical names of statistics to logical names."""
     logical = {physical_name(field, mode): field for field in schema.fields}
     names, children = [], []
     for i, member in enumerate(struct.type):
@@ -158,7 +158,7 @@ def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.Chun
 
 
 def list_partitions(snapshot: Snapshot, predicate: Predicate | None = None) -> list[dict[str, str | None]]:
-    """Return the distinct partition values of the files that may match, as the log spells them."""
+    """Return the distinct partition values of files that may match, spelled as in the log."""
     files = snapshot.files(predicate, ["partition_values"])
     columns = _partition_columns(snapshot, files)
     rows = zip(*(values.to_pylist() for values in columns.values()), strict=True)

@@ -1,4 +1,4 @@
-"""`TableMerger`: what ``table.merge(...)`` returns, with the names and meanings of ``deltalake``."""
+"""`TableMerger`: the result of ``table.merge(...)``, with the names and semantics of ``deltalake``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,23 +18,35 @@ __all__ = ["TableMerger"]
 
 @dataclass
 class TableMerger:
-    """A MERGE that is being put together: its methods add clauses, and `execute` runs it.
+    """A MERGE under construction: its methods add clauses, and `execute` runs it.
 
-    For a row of the table that a row of the source matches, and likewise for the others, the first clause
-    counts whose predicate is TRUE; if there is none, the row stays as it is. Expressions are Spark SQL over
-    the columns of both tables, with their aliases in front where a name is in both.
+    A row takes the first clause of its kind (matched, not matched, not matched by source) whose predicate is
+    TRUE. A row without such a clause stays unchanged, or is not inserted. Expressions are Spark SQL over the
+    columns of source and table; a name that both have needs an alias, such as ``source.id``.
 
     Args:
-        table: the table, which moves to the version that is made.
+        table: the table, which moves to the committed version.
         source: the data; see `DeltaTable.merge`.
-        predicate: by which rows match.
-        source_alias: what expressions call the source.
-        target_alias: what expressions call the table.
-        merges_schema: whether the table gains the columns that it lacks.
-        writer_properties: how Parquet is written.
-        memory_limit: what the join may take before it spills.
-        commit_properties: what else goes into the commit.
-        hook_properties: whether checkpoints are written.
+        predicate: the condition by which rows match.
+        source_alias: the name of the source in expressions.
+        target_alias: the name of the table in expressions.
+        merges_schema: whether clauses may add columns of the source that the table lacks.
+        writer_properties: Parquet settings of the written files.
+        memory_limit: the memory that the join may use before it spills to disk.
+        commit_properties: metadata and options of the commit.
+        hook_properties: whether the commit writes checkpoints and deletes expired log files.
+
+    >>> import tempfile, pyarrow as pa
+    >>> from deltaarrow import DeltaTable, write_deltalake
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = write_deltalake(folder, pa.table({"id": [1, 2], "n": [10, 20]}))
+    >>> source = pa.table({"id": [1, 2], "n": [0, 5]})
+    >>> merger = DeltaTable(folder).merge(source, "target.id = source.id")
+    >>> merger = merger.when_matched_delete(predicate="source.n = 0")
+    >>> merger = merger.when_matched_update({"n": "target.n + source.n"})
+    >>> metrics = merger.execute()
+    >>> DeltaTable(folder).to_pyarrow_table().to_pylist()
+    [{'id': 2, 'n': 25}]
     """
 
     table: StatementTarget
@@ -64,40 +76,70 @@ class TableMerger:
         return self
 
     def when_matched_update(self, updates: Mapping[str, str], predicate: str | None = None) -> Self:
-        """Update rows that match: `updates` are expressions by the names of columns, or of members."""
+        """Update matched rows.
+
+        Args:
+            updates: expressions by column name; a field of a struct is named with dots.
+            predicate: a further condition for the clause.
+        """
         return self._add(When.MATCHED, ClauseKind.UPDATE, predicate, updates)
 
     def when_matched_update_all(
         self, predicate: str | None = None, except_cols: Sequence[str] | None = None
     ) -> Self:
-        """Update all columns but `except_cols` of rows that match, by those of the source of their names."""
+        """Update all columns of matched rows from the source columns of the same names.
+
+        Args:
+            predicate: a further condition for the clause.
+            except_cols: columns that keep their values.
+        """
         return self._add(When.MATCHED, ClauseKind.UPDATE, predicate, None, except_cols)
 
     def when_matched_delete(self, predicate: str | None = None) -> Self:
-        """Delete rows that match."""
+        """Delete matched rows.
+
+        Args:
+            predicate: a further condition for the clause.
+        """
         return self._add(When.MATCHED, ClauseKind.DELETE, predicate)
 
     def when_not_matched_insert(self, updates: Mapping[str, str], predicate: str | None = None) -> Self:
-        """Insert rows of the source without a match: `updates` are expressions by the names of columns.
+        """Insert source rows without a match.
 
-        Columns that are not named have their default, are generated, or are NULL.
+        Args:
+            updates: expressions by column name. Other columns get their default or generated value, or NULL.
+            predicate: a further condition for the clause, on the source.
         """
         return self._add(When.NOT_MATCHED, ClauseKind.INSERT, predicate, updates)
 
     def when_not_matched_insert_all(
         self, predicate: str | None = None, except_cols: Sequence[str] | None = None
     ) -> Self:
-        """Insert rows of the source without a match, with all their columns but `except_cols`."""
+        """Insert source rows without a match, with all their columns.
+
+        Args:
+            predicate: a further condition for the clause, on the source.
+            except_cols: columns of the source to leave out.
+        """
         return self._add(When.NOT_MATCHED, ClauseKind.INSERT, predicate, None, except_cols)
 
     def when_not_matched_by_source_update(
         self, updates: Mapping[str, str], predicate: str | None = None
     ) -> Self:
-        """Update rows of the table without a match; expressions read the table alone."""
+        """Update table rows without a match.
+
+        Args:
+            updates: expressions by column name, over the columns of the table only.
+            predicate: a further condition for the clause, on the table.
+        """
         return self._add(When.NOT_MATCHED_BY_SOURCE, ClauseKind.UPDATE, predicate, updates)
 
     def when_not_matched_by_source_delete(self, predicate: str | None = None) -> Self:
-        """Delete rows of the table without a match."""
+        """Delete table rows without a match.
+
+        Args:
+            predicate: a further condition for the clause, on the table.
+        """
         return self._add(When.NOT_MATCHED_BY_SOURCE, ClauseKind.DELETE, predicate)
 
     def _statement(self) -> MergeStatement:
@@ -107,7 +149,7 @@ class TableMerger:
 
     @property
     def _reads_itself(self) -> bool:
-        """Whether the source is the version of the table that is merged into."""
+        """Whether the source is the target table at the same version."""
         if not isinstance(self.source, StatementTarget):
             return False
         source, target = self.source.snapshot, self.table.snapshot
@@ -125,17 +167,22 @@ class TableMerger:
         )
 
     def execute(self) -> dict[str, Any]:
-        """Run the merge, commit it, and return what it has done by the names of ``deltalake``'s metrics.
+        """Run the merge and commit it.
+
+        Returns:
+            ``num_target_rows_updated`` and other metrics, under the names of ``deltalake``.
 
         Raises:
-            SchemaMismatchError: a column is not there, or does not fit.
-            InvalidPredicateError: a predicate is no condition, or has a text in double quotes for a column.
-            UnsupportedFeatureError: several rows of the source match one row of the table, an expression is
-                not supported, or the table has a feature that is not.
-            ConstraintViolationError: a row breaks a rule of the table, or a value cannot be computed.
-            CommitFailedError: another writer got in the way.
-            CommitStateUnknownError: the store does not tell whether the commit was made.
-            ValueError: there is no clause, or one behind another that leaves it no rows.
+            SchemaMismatchError: a column is unknown, or a value does not fit its column.
+            InvalidPredicateError: a predicate is not a condition, or writes a column name in double quotes,
+                which Spark reads as text.
+            UnsupportedFeatureError: several source rows match one row of the table, or an expression or a
+                feature of the table is not supported.
+            ConstraintViolationError: a row breaks a constraint, or a value cannot be computed.
+            CommitFailedError: the commit conflicts with a concurrent commit.
+            CommitStateUnknownError: the store did not report whether the commit succeeded.
+            ValueError: the merge has no clause, or a clause is unreachable because an earlier clause of its
+                kind has no predicate.
         """
         statement = self._statement()
         with self._operation(statement) as operation:
@@ -146,10 +193,10 @@ class TableMerger:
         return metrics
 
     def explain(self) -> "Explanation":
-        """Return which files of the table the merge reads, and what leaves out the others.
+        """Return which files of the table the merge reads, and why it skips the others.
 
-        The source is read for the values of the columns by which rows match, unless it is a stream, which
-        could not be read again; then the condition alone counts.
+        The source is read, because the values of its key columns prune files. A stream can be read only once,
+        so a stream stays unread, and only the condition prunes.
         """
         statement = self._statement()
         return operations.explain_merge(self._operation(statement), statement, self.source)

@@ -1,4 +1,4 @@
-"""What an object that changes a table needs of the table."""
+"""`StatementTarget`: the interface of a table that `TableAlterer` and `TableMerger` use."""
 
 from typing import Protocol, runtime_checkable
 
@@ -9,11 +9,11 @@ __all__ = ["StatementTarget"]
 
 @runtime_checkable
 class StatementTarget(Protocol):
-    """A table at a version, which moves on with the commits that are made through it."""
+    """A table at a version, which follows the commits of its statements."""
 
     @property
     def snapshot(self) -> Snapshot:
         """The version that the next statement reads."""
 
     def follow_commit(self) -> None:
-        """Move to the version that a statement has made."""
+        """Move to the version that a statement committed."""

@@ -1,4 +1,4 @@
-"""`write_deltalake`: Arrow data into a Delta table, with the name and arguments of ``deltalake``."""
+"""`write_deltalake`: writes Arrow data to a Delta table, with the name and arguments of ``deltalake``."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -46,55 +46,59 @@ def write_deltalake(
     options: Mapping[str, Any] | None = None,
     cluster_by: Sequence[str] | str | None = None,
 ) -> WriteResult:
-    """Write data to a Delta table and commit it; the table is made if there is none.
+    """Write data to a Delta table and commit; create the table if it does not exist.
 
-    A stream of any length is written in bounded memory; a lazy frame or a relation is run while it is
-    written and never collected.
+    A stream of any length is written in bounded memory. A lazy frame or a relation is executed as a stream
+    and never collected.
 
     Args:
-        table_or_uri: the table, or its folder. A `DeltaTable` is moved to the version that was made; to
-            a transaction the write is added, and the transaction commits it.
-        data: a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, anything with
+        table_or_uri: the table, its folder or a transaction. A `DeltaTable` moves to the committed version; a
+            transaction stages the write and commits it later.
+        data: a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, any object with
             ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a Polars DataFrame, a DuckDB relation), a
-            Polars LazyFrame, a pandas DataFrame.
-        partition_by: the partition columns of a new table; for one that exists they must be its own,
-            unless its schema is overwritten.
-        mode: ``error`` refuses a table that exists, ``ignore`` leaves it alone, ``append`` adds rows and
-            ``overwrite`` replaces rows.
-        name: a name for people, of a new table.
-        description: a description for people, of a new table.
-        configuration: table properties of a new table; one that exists must have them already.
-        schema_mode: ``merge`` adds the columns that the table lacks; ``overwrite`` gives the table the
-            schema of the data, together with mode ``overwrite``; None refuses data with other columns.
-        storage_options: as for `DeltaTable`.
-        predicate: the rows that mode ``overwrite`` replaces, as a condition in Spark SQL; all of them if
-            None. Every row of the data must fulfil it.
-        target_file_size: bytes after which a file is closed and another begun; 128 MiB if None.
-        writer_properties: how Parquet is written.
-        commit_properties: what else goes into the commit. With `app_transactions`, a write that the
-            table has already is not repeated, and the result says so.
-        post_commithook_properties: whether checkpoints are written.
-        partition_overwrite_mode: ``dynamic`` lets mode ``overwrite`` replace the partitions that the data
-            is in and no others; ``static`` replaces all rows, or those of `predicate`.
-        options: the same by the names that Spark's writer has for it: `replaceWhere`,
-            `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId` and `txnVersion`,
+            Polars LazyFrame or a pandas DataFrame.
+        partition_by: the partition columns of a new table. For an existing table, they must equal its
+            partition columns, unless `schema_mode` is ``overwrite``.
+        mode: what happens if the table exists: ``error`` raises, ``ignore`` writes nothing, ``append`` adds
+            rows and ``overwrite`` replaces rows.
+        name: the name of a new table, for display.
+        description: the description of a new table, for display.
+        configuration: table properties of a new table by name. An existing table must have the same values.
+        schema_mode: ``merge`` adds columns that the table lacks; ``overwrite`` replaces the schema and needs
+            mode ``overwrite``; None refuses data with other columns.
+        storage_options: see `DeltaTable`.
+        predicate: the rows that mode ``overwrite`` replaces, as a condition in Spark SQL; all rows if None.
+            Every row of the data must satisfy it.
+        target_file_size: the size in bytes at which a data file is closed and the next one begins; 128 MiB if
+            None.
+        writer_properties: Parquet settings of the written files.
+        commit_properties: metadata and options of the commit. With `app_transactions`, a write that the table
+            already contains is skipped, and the result has `is_replay` set.
+        post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+        partition_overwrite_mode: ``dynamic`` makes mode ``overwrite`` replace only the partitions of the
+            data; ``static`` replaces all rows, or the rows of `predicate`.
+        options: the options of Spark's writer, in place of these arguments: `replaceWhere`,
+            `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion` and
             `userMetadata`.
-        cluster_by: up to four columns by which OPTIMIZE lays out the rows of a new table; for one that
-            exists they must be its own. As in Spark, a table whose rows are all overwritten has none
-            from then on, unless they are given. Not together with `partition_by`.
+        cluster_by: up to four clustering columns of a new table, by which Spark's OPTIMIZE orders rows. For
+            an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
+            without `cluster_by` turns clustering off. Excludes `partition_by`.
 
     Returns:
-        the version that was made and what was written; ``deltalake`` returns nothing.
+        The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns
+        None.
 
     Raises:
-        SchemaMismatchError: columns or types do not fit the table.
-        ConstraintViolationError: a NULL for a column that is NOT NULL, or a row that does not fulfil
-            `predicate`.
-        InvalidPredicateError: `predicate` is not understood, or cannot be computed for a row.
-        UnsupportedFeatureError: the table needs a feature that this release does not write.
-        InvalidTablePropertyError: a property is unknown, or differs from that of the table.
-        CommitFailedError: the table exists and `mode` is ``error``, or another writer got in the way.
-        CommitStateUnknownError: the store does not tell whether the commit was made.
+        SchemaMismatchError: the columns or types of the data do not fit the table.
+        ConstraintViolationError: a NOT NULL column has a NULL, or a row violates a constraint or does not
+            satisfy `predicate`.
+        InvalidPredicateError: `predicate` cannot be parsed, or cannot be computed for a row.
+        UnsupportedFeatureError: the table has a feature that this release does not write.
+        InvalidTablePropertyError: a property is unknown, or differs from the property of the table.
+        CommitFailedError: the table exists and `mode` is ``error``, or the commit conflicts with a concurrent
+            commit.
+        CommitStateUnknownError: the store did not report whether the commit succeeded.
+        ValueError: an argument has an unknown value, or two arguments exclude each other.
 
     >>> import tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -153,12 +157,12 @@ def _write_in(transaction: OptimisticTransaction, data: Any, options: WriteOptio
 
 
 def _is_wanted(snapshot: Snapshot, options: WriteOptions) -> bool:
-    """Whether a table that exists is to be written to; raise where it was not to exist."""
+    """Whether to write to an existing table; raises if the mode is ``error``."""
     if options.mode == "ignore":
         return False
     if options.mode == "error":
         raise VersionExistsError(
-            f"{snapshot.store.uri} is a Delta table already; choose mode append, overwrite or ignore"
+            f"{snapshot.store.uri} is a Delta table already; use mode 'append', 'overwrite' or 'ignore'"
         )
     _ensure_same_properties(options.configuration, snapshot.configuration)
     return True
@@ -175,10 +179,10 @@ def _with_spark(properties: CommitProperties, spark: Mapping[str, Any]) -> Commi
 
 
 def _ensure_same_properties(wanted: Mapping[str, str], present: Mapping[str, str]) -> None:
-    """Let a script give the properties each time it writes; refuse to leave another value unwritten."""
+    """Raise if a wanted property differs from the table; a script may repeat the present properties."""
     wanted = new_table_configuration(wanted)
     if other := sorted(name for name, value in wanted.items() if present.get(name) != value):
         raise InvalidTablePropertyError(
-            f"the table exists, and its properties {', '.join(other)} differ from the ones given;"
-            " properties are set when a table is made"
+            f"the existing table has other values for the properties {', '.join(other)}; configuration"
+            " applies to new tables, so change the properties with table.alter.set_table_properties"
         )
