@@ -1,4 +1,4 @@
-"""What changes a table: every operation plans, lets tasks write files, and commits once."""
+"""Operations that change a table: every operation plans, lets tasks write files, and commits once."""
 
 from typing import TYPE_CHECKING
 

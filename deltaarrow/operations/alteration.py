@@ -1,8 +1,8 @@
-"""Changing what a table says of itself: properties, features, name, description and user domains.
+"""Metadata changes of a table: properties, features, name, description and user domains.
 
 Chapters *Change Metadata*, *Protocol Evolution*, *Column Mapping* and *Domain Metadata* of the protocol.
-Every function here plans an `Alteration` and writes nothing; `commit_alteration` holds the outcome to the
-rules for new tables, adds the features that it needs and commits it, under Spark's name for the statement.
+The functions here plan an `Alteration` and write nothing. `commit_alteration` checks the result against the
+rules for new tables, adds the table features that it needs and commits under Spark's operation name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,11 +54,11 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Alteration:
-    """What is to become of a table: `metadata`, and the features that are `asked` for.
+    """A planned change: the new `metadata`, and `asked`, the table features to add.
 
-    `operation` and `parameters` are for history. `domains`, which are a user's, are set to these texts, or
-    removed for None; `engine_domains` are committed as they are.
-    Without `may_raise_versions`, features are added only where the protocol has lists for them.
+    `operation` and `parameters` go to history. `domains` maps user domains to their new text, or to None to
+    remove them; `engine_domains` are committed unchanged. Without `may_raise_versions`, features are added
+    only if the protocol version has feature lists.
     """
 
     operation: str
@@ -78,17 +78,17 @@ def commit_alteration(
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> int:
-    """Commit an alteration of the table of `snapshot`; return the version that was made.
+    """Commit an alteration of the table of `snapshot` and return the committed version.
 
-    Where row tracking gets enabled, the rows that are there get their ids first, in commits of their own;
-    see `backfill_row_ids`.
+    If the alteration enables row tracking, existing rows get row ids first, in separate commits; see
+    `backfill_row_ids`.
 
-    Raises `SchemaMismatchError` for columns that the table cannot have, or that contradict its properties,
+    Raises `SchemaMismatchError` for invalid columns and for columns that contradict the properties,
     `UnsupportedFeatureError` for a feature that this release does not write, and the exceptions of commits.
     """
     tags: Mapping[str, str] = {}
     if alteration.metadata is not None and enables_row_tracking(snapshot, alteration.metadata):
-        _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)  # or nothing is committed
+        _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)  # refuses before any commit
         tags = enablement_tags(snapshot, alteration.metadata)
         snapshot = backfill_row_ids(
             snapshot, commit_properties=commit_properties, hook_properties=hook_properties, clock=clock
@@ -119,11 +119,11 @@ def commit_alteration(
 def _held_to_the_rules(
     snapshot: Snapshot, metadata: Metadata, asked: Sequence[TableFeature]
 ) -> tuple[Metadata, Protocol]:
-    """The metadata and the protocol that are to be committed."""
+    """Return the metadata and the protocol to commit, after checking the rules for new tables."""
     mode = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration)
     schema = Schema.from_json(metadata.schema_string)
     if mode != "none":
-        # A column that is there when its table gets mapped goes on under its name in the data files.
+        # When column mapping is enabled, existing columns keep their names as physical names.
         record = properties.COLUMN_MAPPING_MAX_COLUMN_ID
         schema, highest = assign_column_ids(
             schema,
@@ -150,7 +150,7 @@ def _held_to_the_rules(
 def _ensure_files_may_be_read_as_iceberg(
     transaction: OptimisticTransaction, snapshot: Snapshot, metadata: Metadata
 ) -> None:
-    """Hold the files that are there to the rules, where the table is to keep them from now on."""
+    """Check the existing files if the change enables the rules of Iceberg compatibility."""
     old, new = snapshot.configuration, metadata.configuration
     ensure_iceberg_version_may_become(old, new)
     version = iceberg_compat_version(new)
@@ -159,12 +159,13 @@ def _ensure_files_may_be_read_as_iceberg(
     files = transaction.read_files(columns=["deletion_vector", "stats"])
     if version < 3 and files.column("deletion_vector").null_count < len(files):
         raise DeltaProtocolError(
-            f"icebergCompatV{version} does not allow deletion vectors, and files of the table have some;"
-            " rewrite them, as REORG TABLE ... APPLY (PURGE) does in Spark"
+            f"icebergCompatV{version} does not allow deletion vectors, but files of the table have some;"
+            " rewrite these files, for example with REORG TABLE ... APPLY (PURGE) in Spark"
         )
     if not all(has_row_count(text) for text in files.column("stats").to_pylist()):
         raise DeltaProtocolError(
-            f"icebergCompatV{version} needs the row count of every file, and some of the table lack theirs"
+            f"icebergCompatV{version} needs numRecords in the statistics of every file, but some files of the"
+            " table lack it; rewrite these files"
         )
 
 
@@ -173,8 +174,8 @@ def _ensure_same_versions(old: Protocol, new: Protocol) -> None:
     after = (new.min_reader_version, new.min_writer_version)
     if after > before:
         raise DeltaProtocolError(
-            f"the feature needs reader version {after[0]} and writer version {after[1]}, which shuts out"
-            " older readers and writers; give allow_protocol_versions_increase=True to have it"
+            f"the feature needs reader version {after[0]} and writer version {after[1]}, which older readers"
+            " and writers do not support; pass allow_protocol_versions_increase=True to allow it"
         )
 
 
@@ -182,13 +183,13 @@ def _ensure_same_versions(old: Protocol, new: Protocol) -> None:
 
 
 def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only: bool = True) -> Alteration:
-    """Plan to set table properties, as ``ALTER TABLE ... SET TBLPROPERTIES`` does.
+    """Plan to set table properties, like ``ALTER TABLE ... SET TBLPROPERTIES``.
 
-    ``comment`` is the description of the table. ``delta.feature.<name>`` set to ``supported`` adds a feature,
-    ``delta.minReaderVersion`` and ``delta.minWriterVersion`` those that these versions imply. Column mapping
-    may be switched on, by name, and then never off.
+    ``comment`` is the description of the table. ``delta.feature.<name>`` set to ``supported`` adds a feature;
+    ``delta.minReaderVersion`` and ``delta.minWriterVersion`` add the features that these versions imply.
+    Column mapping can be switched on, in mode ``name``, and never off again.
 
-    Raises what `deltaarrow.features.changed_properties` raises.
+    Raises the exceptions of `deltaarrow.features.changed_properties`.
     """
     comment = changes.get(COMMENT_KEY)
     rest = {name: text for name, text in changes.items() if name != COMMENT_KEY}
@@ -206,9 +207,9 @@ def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only
 def unset_properties(
     snapshot: Snapshot, names: Iterable[str], *, raise_if_not_exists: bool = True
 ) -> Alteration:
-    """Plan to unset table properties, as ``ALTER TABLE ... UNSET TBLPROPERTIES`` does.
+    """Plan to unset table properties, like ``ALTER TABLE ... UNSET TBLPROPERTIES``.
 
-    Raises what `deltaarrow.features.removed_properties` raises.
+    Raises the exceptions of `deltaarrow.features.removed_properties`.
     """
     names = list(dict.fromkeys(names))
     rest = [name for name in names if name != COMMENT_KEY]
@@ -217,18 +218,17 @@ def unset_properties(
     metadata = replace(snapshot.metadata, configuration=changed.configuration)
     return Alteration(
         operation="UNSET TBLPROPERTIES",
-        # Spark says so of either statement.
+        # Spark records `ifExists: true` with and without IF EXISTS.
         parameters={"properties": orjson.dumps(given).decode(), "ifExists": True},
         metadata=replace(metadata, description=None) if COMMENT_KEY in names else metadata,
     )
 
 
 def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions: bool = True) -> Alteration:
-    """Plan to add table features by name, with those that they require.
+    """Plan to add table features by name, and the features that they require.
 
-    Raises `UnsupportedFeatureError` for a feature that does not exist, and where `commit_alteration`
-    would have to raise the protocol versions unless `may_raise_versions` says that it may, it raises
-    `DeltaProtocolError`.
+    Raises `UnsupportedFeatureError` for a feature that does not exist. If the protocol versions must rise and
+    `may_raise_versions` is False, `commit_alteration` raises `DeltaProtocolError`.
     """
     given = {f"delta.feature.{name}": "supported" for name in names}
     return replace(set_properties(snapshot, given), may_raise_versions=may_raise_versions)
@@ -238,7 +238,7 @@ def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions
 
 
 def set_name(snapshot: Snapshot, name: str) -> Alteration:
-    """Plan to give the table a name for people."""
+    """Plan to set the display name of the table."""
     return Alteration(
         operation="UPDATE TABLE METADATA",
         parameters={"metadata_update": orjson.dumps({"name": name}).decode()},
@@ -247,23 +247,26 @@ def set_name(snapshot: Snapshot, name: str) -> Alteration:
 
 
 def set_description(snapshot: Snapshot, description: str) -> Alteration:
-    """Plan to describe the table for people, as ``COMMENT ON TABLE`` does."""
+    """Plan to set the description of the table, like ``COMMENT ON TABLE``."""
     return set_properties(snapshot, {COMMENT_KEY: description})
 
 
 def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> Alteration:
-    """Plan to set the metadata of a user's domain, or to remove it where the text is None.
+    """Plan to set the metadata of a user domain, or to remove it if `configuration` is None.
 
-    Raises `InvalidTablePropertyError` for a domain that an engine keeps, or that is not there, and
-    `UnsupportedFeatureError` where the table lacks the feature.
+    Raises `InvalidTablePropertyError` for a domain that is reserved for engines, or that does not exist and
+    is to be removed, and `UnsupportedFeatureError` if the table lacks the feature.
     """
     ensure_user_domain(domain)
     if not is_supported(snapshot.protocol, "domainMetadata"):
         raise UnsupportedFeatureError(
-            "the table has no metadata of domains; add the table feature domainMetadata first",
+            "the table has no domain metadata; add the table feature domainMetadata first, with"
+            " table.alter.add_feature",
             feature="domainMetadata",
         )
     if configuration is None and domain not in snapshot.domains:
-        raise InvalidTablePropertyError(f"the table has no metadata of a domain {domain!r}")
+        raise InvalidTablePropertyError(
+            f"cannot remove the domain {domain!r}: version {snapshot.version} of the table has no such domain"
+        )
     operation = "REMOVE DOMAIN METADATA" if configuration is None else "SET DOMAIN METADATA"
     return Alteration(operation=operation, parameters={"domain": domain}, domains={domain: configuration})

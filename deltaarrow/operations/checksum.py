@@ -1,4 +1,4 @@
-"""The hook that writes the version checksum of a commit that was made."""
+"""Post-commit hook that writes the version checksum."""
 
 from dataclasses import replace
 
@@ -17,10 +17,11 @@ __all__ = ["write_checksum"]
 
 
 def write_checksum(done: CommittedTransaction) -> None:
-    """Write the version checksum of the version that was made.
+    """Write the version checksum of the committed version.
 
-    It follows from the one of the version before, where there is one; else the files are counted, those of
-    the version before, or of the new one where the actions do not tell what they come to.
+    The checksum is derived from the checksum of the previous version and the actions of the commit. Without a
+    previous checksum, the files of the previous version are counted; if the actions do not determine the
+    totals, the files of the new version are counted.
     """
     checksum = _derive(done)
     if checksum is None:

@@ -1,4 +1,4 @@
-"""Choosing the clustering columns of a table that exists, as ``ALTER TABLE ... CLUSTER BY`` does."""
+"""Change of the clustering columns of an existing table, like ``ALTER TABLE ... CLUSTER BY``."""
 
 from collections.abc import Sequence
 
@@ -22,20 +22,21 @@ _FEATURE = "clustering"
 
 
 def cluster_by(snapshot: Snapshot, columns: Sequence[str]) -> Alteration:
-    """Plan to lay the table out by other columns from now on; no columns are as ``CLUSTER BY NONE``.
+    """Plan to set the clustering columns; no columns means ``CLUSTER BY NONE``.
 
-    Files stay as they are until OPTIMIZE clusters them.
+    Existing files stay unchanged until Spark's OPTIMIZE clusters them.
 
     Args:
         snapshot: the table.
-        columns: in Spark's spelling, members of structs with a dot between.
+        columns: in Spark's notation; a field of a struct is named with dots.
 
     Raises:
-        SchemaMismatchError: as `resolve_clustering_columns`; or there are none to choose and none to give up.
+        SchemaMismatchError: as for `resolve_clustering_columns`, or `columns` is empty and the table has no
+            clustering columns.
     """
     is_clustered = is_supported(snapshot.protocol, _FEATURE)
     if not columns and not is_clustered:
-        raise SchemaMismatchError("the table has no clustering columns")
+        raise SchemaMismatchError("the table has no clustering columns to remove; name the columns to set")
     mode = snapshot.mapping_mode
     paths = resolve_clustering_columns(
         snapshot.schema,

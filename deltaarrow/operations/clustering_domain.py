@@ -1,7 +1,7 @@
 """The clustering columns of a table: chapter "Clustered Table" of the protocol.
 
-A domain names them, as paths of physical names; the rules for them are those of delta-spark. Rows that are
-written are in no particular order: to lay them out is what OPTIMIZE does.
+The domain ``delta.clustering`` stores them as paths of physical names; the rules are delta-spark's. This
+package writes rows in no particular order; Spark's OPTIMIZE clusters them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _EVERY_COLUMN = {NUM_INDEXED_COLUMNS: "-1"}
 
 
 def parse_clustering_columns(columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the paths of columns in Spark's spelling; a name with a blank may stand without backticks.
+    """Return the paths of columns in Spark's notation; a name with a space needs no backticks.
 
     >>> parse_clustering_columns(["a", "s.`x.y`", "a b"])
     [('a',), ('s', 'x.y'), ('a b',)]
@@ -52,14 +52,17 @@ def resolve_clustering_columns(
     configuration: Mapping[str, str],
     mapping_mode: str,
 ) -> list[tuple[str, ...]]:
-    """Return the paths of columns, as the schema spells them, if they may be clustering columns.
+    """Return the paths of clustering columns, in the schema's spelling.
 
     Raises:
-        SchemaMismatchError: there are more than four, one is not there, is given twice, is of a type without
-            an order or has no statistics, or the table is partitioned.
+        SchemaMismatchError: the table is partitioned, more than four columns are given, or a column does not
+            exist, is given twice, has a type without order or has no statistics.
     """
     if columns and partition_columns:
-        raise SchemaMismatchError("a table has partition columns or clustering columns, not both")
+        raise SchemaMismatchError(
+            "a table has partition columns or clustering columns, not both"
+            f" (partition columns: {', '.join(partition_columns)})"
+        )
     if len(columns) > _MOST:
         raise SchemaMismatchError(f"a table has up to {_MOST} clustering columns, not {len(columns)}")
     found: list[tuple[str, ...]] = []
@@ -79,15 +82,15 @@ def resolve_clustering_columns(
             )
         if physical not in indexed:
             raise SchemaMismatchError(
-                f"column {column!r} cannot cluster a table: it has no statistics, as"
-                " delta.dataSkippingNumIndexedCols or delta.dataSkippingStatsColumns say"
+                f"column {column!r} cannot cluster a table: it has no statistics; change"
+                " delta.dataSkippingNumIndexedCols or delta.dataSkippingStatsColumns to collect them"
             )
         found.append(path)
     return found
 
 
 def render_clustering(schema: Schema, paths: Sequence[Sequence[str]], mapping_mode: str) -> str:
-    """The text of the domain; it names the columns as data files do.
+    """Return the text of the domain, with physical names.
 
     >>> from deltaarrow.schema import Field
     >>> render_clustering(Schema([Field("a", "long")]), [("a",)], "none")
@@ -103,7 +106,7 @@ def clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
     """Return the paths of the clustering columns, in logical names.
 
     Raises:
-        CorruptLogError: the domain of the feature names no columns, or one that the table does not have.
+        CorruptLogError: the domain names no columns, or a column that the table does not have.
     """
     if not is_supported(snapshot.protocol, "clustering"):
         return []
@@ -120,7 +123,7 @@ def clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
 
 
 def physical_clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
-    """Return the paths that the domain has, in physical names.
+    """Return the paths of the clustering columns, in physical names.
 
     Raises:
         CorruptLogError: the domain names no columns.
@@ -130,7 +133,7 @@ def physical_clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
         return []
     try:
         columns = orjson.loads(domain.configuration).get("clusteringColumns", [])
-        # The texts of the protocol have a flat list, Spark one list a column.
+        # The protocol's example has a list of names; Spark writes a list of paths.
         return [(column,) if isinstance(column, str) else tuple(column) for column in columns]
     except (ValueError, AttributeError, TypeError) as error:
         raise CorruptLogError(
@@ -145,23 +148,26 @@ def ensure_clustering_kept(
     configuration: Mapping[str, str],
     mapping_mode: str,
 ) -> None:
-    """Raise `SchemaMismatchError` where a table with a new schema could not be clustered as it is."""
+    """Raise `SchemaMismatchError` if a new schema does not allow the present clustering columns."""
     columns = []
     for physical in physical_clustering_columns(snapshot):
         path = _logical_path(schema, physical, mapping_mode)
         if path is None:
             raise SchemaMismatchError(
-                f"the clustering columns of the table stay, and {render_path(physical)!r} is one of them"
+                f"{render_path(physical)!r} is a clustering column and cannot be dropped; choose other"
+                " clustering columns first, with table.alter.cluster_by"
             )
         columns.append(path)
     try:
         resolve_clustering_columns(schema, columns, partition_columns, configuration, mapping_mode)
     except SchemaMismatchError as error:
-        raise SchemaMismatchError(f"the clustering columns of the table stay: {error}") from error
+        raise SchemaMismatchError(
+            f"the new schema does not fit the clustering columns of the table: {error}"
+        ) from error
 
 
 def _logical_path(schema: Schema, physical: Sequence[str], mapping_mode: str) -> tuple[str, ...] | None:
-    """The logical names on the way of physical names to a column; None where there is none."""
+    """Return the logical path for a physical path, or None if the schema has no such column."""
     level: DataType = schema
     names = []
     for name in physical:

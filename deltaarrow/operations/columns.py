@@ -1,8 +1,8 @@
-"""Adding, renaming, dropping and describing columns, at any level of nesting, without touching data files.
+"""Column changes at any level of nesting: add, rename, drop, describe. Data files stay unchanged.
 
-Chapters *Change Metadata*, *Schema Serialization Format* and *Column Mapping* of the protocol: renaming and
-dropping need column mapping, under which data files go on with the names that they have. The rules are those
-of ``ALTER TABLE`` in delta-spark. Every function plans an `Alteration` and writes nothing.
+Chapters *Change Metadata*, *Schema Serialization Format* and *Column Mapping* of the protocol. Renaming and
+dropping need column mapping, because data files keep the physical names. The rules are those of ``ALTER
+TABLE`` in delta-spark. Every function plans an `Alteration` and writes nothing.
 """
 
 import re
@@ -44,23 +44,27 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def add_columns(snapshot: Snapshot, fields: Sequence[Field]) -> Alteration:
-    """Plan to add columns, last in the table or in the struct that they go into.
+    """Plan to add columns at the end of the table or of their struct.
 
-    A struct that is there takes in the members that the given one has more. Rows that are there have NULL.
+    A struct column that exists gains the fields that it lacks. Existing rows have NULL in the new columns.
 
-    Raises `SchemaMismatchError` for a column that is there already, that is NOT NULL, or that comes with
-    metadata that means something to an engine, such as a generation expression.
+    Raises `SchemaMismatchError` for a column that exists, is NOT NULL, or has metadata with a meaning for
+    engines, such as a generation expression.
     """
     given = Schema(tuple(fields))
     if without_table_metadata(without_column_ids(given)) != given:
-        raise SchemaMismatchError("a column is added with a comment and metadata of the user alone")
+        raise SchemaMismatchError(
+            "a new column may have a comment and user metadata only, not metadata with a meaning for engines"
+            " (such as a generation expression or an identity); remove that metadata"
+        )
     schema, added = add_fields(snapshot.schema, given.fields)
     if not added:
-        raise SchemaMismatchError("there is no column to add")
+        raise SchemaMismatchError("no column to add: the table has all of the given fields, or none is given")
     for path, field in added:
         if not field.nullable:
             raise SchemaMismatchError(
-                f"column {render_path(path)!r} is NOT NULL, and the rows that are there would have NULL in it"
+                f"column {render_path(path)!r} is NOT NULL, but existing rows would have NULL in it; make it"
+                " nullable"
             )
     columns = [{"column": _described(path, field)} for path, field in added]
     return Alteration(
@@ -71,22 +75,22 @@ def add_columns(snapshot: Snapshot, fields: Sequence[Field]) -> Alteration:
 
 
 def rename_column(snapshot: Snapshot, column: str, new_name: str) -> Alteration:
-    """Plan to rename a column, or a member of a struct.
+    """Plan to rename a column, or a field of a struct.
 
     Args:
         snapshot: the table.
-        column: the path to it in Spark's spelling, such as ``s.x`` or ``a.element.`x y```.
-        new_name: its name, not the path, taken as it is.
+        column: the path of the column in Spark's notation, such as ``s.x`` or ``a.element.`x y```.
+        new_name: the new name, not a path, without quoting.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        SchemaMismatchError: there is no such column, the name is taken, or an expression of the table
-            speaks of the column.
+        SchemaMismatchError: the column does not exist, the new name is taken, or an expression of the table
+            refers to the column.
     """
     _ensure_mapped(snapshot, "renamed")
     path = _path(snapshot.schema, column)
     if new_name.lower() == path[-1].lower():
-        raise SchemaMismatchError(f"the column {path[-1]!r} has this name already")
+        raise SchemaMismatchError(f"column {path[-1]!r} already has the name {new_name!r}")
     ensure_no_dependents(snapshot.schema, snapshot.configuration, [path[-1]], "be renamed")
     schema = edit_field(snapshot.schema, path, lambda field: replace(field, name=new_name))
     renamed = (*path[:-1], new_name)
@@ -111,19 +115,19 @@ def rename_column(snapshot: Snapshot, column: str, new_name: str) -> Alteration:
 def drop_columns(
     snapshot: Snapshot, columns: Iterable[str], *, raise_if_not_exists: bool = True
 ) -> Alteration | None:
-    """Plan to drop columns, or members of structs; their values stay in data files, unseen.
+    """Plan to drop columns, or fields of structs. Their values stay in data files, unread.
 
-    None where none of them is there, and that is no error.
+    Returns None if none of the columns exists and `raise_if_not_exists` is False.
 
     Args:
         snapshot: the table.
-        columns: the paths to them in Spark's spelling.
-        raise_if_not_exists: whether a column that is not there is an error.
+        columns: the paths of the columns in Spark's notation.
+        raise_if_not_exists: whether a column that does not exist is an error.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        SchemaMismatchError: there is no such column, it is a partition or clustering column or the only
-            one of its struct, or an expression of the table speaks of it.
+        SchemaMismatchError: the column does not exist, is a partition or clustering column or the only
+            field of its struct, or an expression of the table refers to it.
     """
     _ensure_mapped(snapshot, "dropped")
     schema, dropped = snapshot.schema, []
@@ -151,26 +155,26 @@ def drop_columns(
 
 
 def drop_not_null(snapshot: Snapshot, column: str) -> Alteration:
-    """Plan to let a column, or a member of a struct, hold NULL.
+    """Plan to make a column, or a field of a struct, nullable.
 
-    Raises `SchemaMismatchError` where there is no such column.
+    Raises `SchemaMismatchError` for a column that does not exist.
     """
     return _changed_column(snapshot, column, lambda field: replace(field, nullable=True))
 
 
 def set_column_metadata(snapshot: Snapshot, column: str, metadata: Mapping[str, Any]) -> Alteration:
-    """Plan to set keys of the metadata of a column, or of a member of a struct; None removes one.
+    """Plan to set metadata keys of a column, or of a field of a struct; None removes a key.
 
-    ``comment`` describes the column; ``CURRENT_DEFAULT``, in Spark SQL, is the value of rows that give none.
+    ``comment`` is the description of the column; ``CURRENT_DEFAULT`` is its default value in Spark SQL.
 
-    Raises `SchemaMismatchError` where there is no such column, and `UnsupportedFeatureError` for any
-    other key that means something to an engine.
+    Raises `SchemaMismatchError` for a column that does not exist, and `UnsupportedFeatureError` for any
+    other key with a meaning for engines.
     """
     probe = Field("probe", "string", metadata={key: "" for key in metadata if key != DEFAULT_KEY})
     kept = without_table_metadata(without_column_ids(Schema([probe]))).fields[0].metadata
     if reserved := sorted(probe.metadata.keys() - kept.keys()):
         raise UnsupportedFeatureError(
-            f"the metadata {', '.join(reserved)} of a column is set by engines and not by users",
+            f"column {column!r}: only engines may set the metadata {', '.join(reserved)}; use another key",
             feature=", ".join(reserved),
         )
 
@@ -201,7 +205,7 @@ def _changed_column(snapshot: Snapshot, column: str, change: Callable[[Field], F
 
 
 def _described(path: Sequence[str], field: Field) -> dict[str, Any]:
-    """A column as Spark tells history of it: of a nested type, the kind alone."""
+    """Return a column as Spark records it in history: a nested type is given by its kind only."""
     match field.type:
         case PrimitiveType(name):
             kind = name
@@ -220,13 +224,16 @@ def _described(path: Sequence[str], field: Field) -> dict[str, Any]:
 
 
 def _path(schema: Schema, column: str) -> tuple[str, ...]:
-    """The path in a text; a name with a blank may stand there without backticks."""
+    """Parse the path of one column; a name with a space needs no backticks."""
     try:
         found = parse_column_names(column)
     except InvalidTablePropertyError:
         found = [(column,)]
     if len(found) != 1:
-        raise SchemaMismatchError(f"{column!r} is not the name of one column")
+        raise SchemaMismatchError(
+            f"{column!r} is not the name of one column; write a path such as s.x, with backticks around names"
+            " that have a dot or a comma"
+        )
     return spelled_path(schema, found[0])
 
 
@@ -237,8 +244,8 @@ def _leads_to(path: Sequence[str], other: Sequence[str]) -> bool:
 def _ensure_mapped(snapshot: Snapshot, change: str) -> None:
     if snapshot.mapping_mode == "none":
         raise UnsupportedFeatureError(
-            f"columns can be {change} only with column mapping: set"
-            f" {properties.COLUMN_MAPPING_MODE.name} to 'name' first",
+            f"columns can be {change} only in a table with column mapping; set"
+            f" {properties.COLUMN_MAPPING_MODE.name} to 'name' first, with table.alter.set_table_properties",
             feature="columnMapping",
         )
 
@@ -247,11 +254,14 @@ def _ensure_droppable(snapshot: Snapshot, path: tuple[str, ...]) -> None:
     if len(path) == 1 and path[0] in snapshot.partition_columns:
         raise SchemaMismatchError(f"{path[0]!r} is a partition column, which cannot be dropped")
     if any(_leads_to(_physical(snapshot, path), each) for each in physical_clustering_columns(snapshot)):
-        raise SchemaMismatchError(f"{render_path(path)!r} is a clustering column, which cannot be dropped")
+        raise SchemaMismatchError(
+            f"{render_path(path)!r} is a clustering column, which cannot be dropped; choose other clustering"
+            " columns first, with table.alter.cluster_by"
+        )
 
 
 def _physical(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
-    """The path with physical names, as far as it leads through structs alone: clustering columns do."""
+    """Return the physical path, up to the first array or map; clustering columns are in structs only."""
     names: list[str] = []
     within: DataType = snapshot.schema
     for name in path:
@@ -266,7 +276,7 @@ def _physical(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
 def _with_statistics_columns(
     snapshot: Snapshot, change: Callable[[tuple[str, ...]], tuple[str, ...] | None]
 ) -> dict[str, str]:
-    """The properties, with `delta.dataSkippingStatsColumns` following its columns."""
+    """Return the properties, with the column change applied to `delta.dataSkippingStatsColumns`."""
     record = properties.DATA_SKIPPING_STATS_COLUMNS
     present = record.parse(snapshot.configuration)
     if present is None:

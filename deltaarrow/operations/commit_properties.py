@@ -1,4 +1,4 @@
-"""What a caller may say of a commit, with the names and arguments of ``deltalake``."""
+"""Commit options of a caller, with the names and arguments of ``deltalake``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,13 @@ __all__ = ["CommitProperties", "PostCommitHookProperties", "Transaction"]
 
 @dataclass(frozen=True)
 class Transaction:
-    """The progress of an application, to be committed along with its data."""
+    """The progress of an application, committed with its data; chapter *Transaction Identifiers*.
+
+    Args:
+        app_id: the id of the application.
+        version: the application's own version number of the write, which only grows.
+        last_updated: the time of the write in milliseconds since the epoch; optional.
+    """
 
     app_id: str
     version: int
@@ -20,17 +26,17 @@ class Transaction:
 
 @dataclass(frozen=True)
 class CommitProperties:
-    """What goes into a commit beside its data.
+    """Metadata and options of a commit.
 
     Args:
-        custom_metadata: further keys of `commitInfo`, shown by history: JSON values by names that it has no
-            meaning for, and the texts ``userMetadata``, ``userName`` and ``userId``.
-        max_commit_retries: how often a commit is tried again after another writer was first; 15 if None.
-        app_transactions: how far applications have got. A write whose transactions the table has already
-            is not repeated.
+        custom_metadata: further keys of `commitInfo`, shown by history: JSON values under names without a
+            meaning in `commitInfo`, and the texts ``userMetadata``, ``userName`` and ``userId``.
+        max_commit_retries: how often a commit is retried after losing to a concurrent commit; 15 if None.
+        app_transactions: the progress of applications. A write whose transactions the table already has is
+            skipped.
 
     Raises:
-        InvalidCommitMetadataError: `commitInfo` has a meaning for a key, or a value is no JSON.
+        InvalidCommitMetadataError: a key has a meaning in `commitInfo`, or a value is not JSON.
         ValueError: `max_commit_retries` is negative.
     """
 
@@ -39,20 +45,20 @@ class CommitProperties:
     app_transactions: Sequence[Transaction] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a number that means nothing, and metadata that a commit cannot have."""
+        """Raise for a negative number of retries and for invalid metadata."""
         ensure_commit_metadata(self.custom_metadata or {})
         if self.max_commit_retries is not None and self.max_commit_retries < 0:
-            raise ValueError("max_commit_retries must not be negative")
+            raise ValueError(f"max_commit_retries is {self.max_commit_retries}; give 0 or a larger number")
 
 
 @dataclass(frozen=True)
 class PostCommitHookProperties:
-    """What happens after a commit.
+    """Options of the hooks that run after a commit.
 
     Args:
         create_checkpoint: whether a checkpoint is written every `delta.checkpointInterval` commits.
-        cleanup_expired_logs: whether expired log files are deleted, after every commit if True and never if
-            False; after a checkpoint, where `delta.enableExpiredLogCleanup` is on, if None.
+        cleanup_expired_logs: when expired log files are deleted: after every commit if True; never if False;
+            after a checkpoint, if `delta.enableExpiredLogCleanup` is on, if None.
     """
 
     create_checkpoint: bool = True

@@ -1,4 +1,4 @@
-"""Adding and dropping CHECK constraints, chapter *CHECK Constraints* of the protocol."""
+"""Addition and removal of CHECK constraints, chapter *CHECK Constraints* of the protocol."""
 
 from dataclasses import replace
 
@@ -25,35 +25,36 @@ def add_constraint(
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> int:
-    """Have every row of a table meet a condition from now on; return the version that was made.
+    """Add a CHECK constraint to a table and return the committed version.
 
-    The rows that are there are read and have to meet it as well, for which the commit conflicts with one
-    that adds rows in the meantime. The table gets the feature ``checkConstraints`` if it lacks it.
+    Existing rows are read and must satisfy the constraint, so the commit conflicts with concurrent commits
+    that add rows. The table gains the feature ``checkConstraints`` if it lacks it.
 
     Args:
         snapshot: the table.
-        name: names the constraint, in whatever case.
+        name: the name of the constraint, case-insensitive.
         expression: the condition in Spark SQL.
-        commit_properties: what else goes into the commit.
-        hook_properties: what happens after the commit.
+        commit_properties: metadata and options of the commit.
+        hook_properties: options of the hooks after the commit.
         clock: the time of the commit.
 
     Raises:
-        InvalidTablePropertyError: there is a constraint of that name, or it has no name.
-        ConstraintViolationError: rows of the table break it.
-        UnsupportedFeatureError: the expression holds what is not supported, or is not a condition.
-        InvalidPredicateError: it has a column in double quotes, which is a text in Spark SQL.
-        SchemaMismatchError: the expression names a column that is not there.
+        InvalidTablePropertyError: a constraint of this name exists, or the name is empty.
+        ConstraintViolationError: rows of the table violate the constraint.
+        UnsupportedFeatureError: the expression is not supported, or is not a condition.
+        InvalidPredicateError: the expression writes a column name in double quotes, which Spark SQL reads as
+            text.
+        SchemaMismatchError: the expression names an unknown column.
     """
     ensure_columns_unquoted(expression, [snapshot.schema])
     constraint = Constraint(name, parse_expression(expression, snapshot.schema))
-    # As delta-spark stores it.
+    # delta-spark stores the name in lower case.
     key = f"{CONSTRAINT_PREFIX}{name.lower()}"
     if not name:
-        raise InvalidTablePropertyError("a constraint needs a name")
+        raise InvalidTablePropertyError("the name of the constraint is empty; give a name")
     if key in snapshot.configuration:
         raise InvalidTablePropertyError(
-            f"there is a constraint {name!r} already, drop it first: {snapshot.configuration[key]}"
+            f"the table already has a constraint {name!r}: {snapshot.configuration[key]}; drop it first"
         )
     transaction = begin_transaction(
         snapshot, "ADD CONSTRAINT", commit_properties, hook_properties, clock=clock
@@ -77,23 +78,25 @@ def drop_constraint(
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> int:
-    """Free the rows of a table from a CHECK constraint; return the version that was made.
+    """Drop a CHECK constraint and return the committed version.
 
-    Nothing is committed where there is no such constraint and `raise_if_not_exists` is false; the version is
-    then that of the snapshot. The feature ``checkConstraints`` stays. The other arguments are those of
+    If the constraint does not exist and `raise_if_not_exists` is False, nothing is committed, and the version
+    of the snapshot is returned. The feature ``checkConstraints`` stays. The other arguments are those of
     `add_constraint`.
 
     Raises:
-        InvalidTablePropertyError: there is no constraint of that name.
+        InvalidTablePropertyError: the constraint does not exist.
     """
     ensure_writable(snapshot.protocol, snapshot.metadata, "append")
     wanted = f"{CONSTRAINT_PREFIX}{name.lower()}"
     found = [key for key in snapshot.configuration if key.lower() == wanted]
     if not found:
         if raise_if_not_exists:
-            raise InvalidTablePropertyError(f"the table has no constraint {name!r}")
+            raise InvalidTablePropertyError(
+                f"the table has no constraint {name!r}; its properties delta.constraints.* list those it has"
+            )
         return snapshot.version
-    # A table made with properties may spell it in another way, and have it in several.
+    # Constraints set as properties at creation may have any case, even several spellings of one name.
     key = wanted if wanted in found else found[0]
     configuration = dict(snapshot.configuration)
     expression = configuration.pop(key)
@@ -107,12 +110,12 @@ def drop_constraint(
 
 def _ensure_met(transaction: OptimisticTransaction, snapshot: Snapshot, constraint: Constraint) -> None:
     columns = tuple(dict.fromkeys(path[0] for path in constraint.expression.columns))
-    # Rows have to be counted also where no column is read.
+    # A constraint that reads no column still needs the row count.
     columns = columns or (snapshot.schema.names[0],)
     plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, columns, transaction.read_files())
     broken = count_broken(constraint, scan.BatchReader(plan.layout, columns).read(plan.tasks))
     if broken:
         raise ConstraintViolationError(
             f"{broken} rows of {snapshot.store.uri} break the new CHECK constraint {constraint.name}"
-            f" ({constraint.expression.text})"
+            f" ({constraint.expression.text}); correct or delete these rows first"
         )

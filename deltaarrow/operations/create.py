@@ -1,4 +1,4 @@
-"""Creating a table: the first protocol and metadata, chapter "Change Metadata" of the protocol."""
+"""Creation of a table: its first protocol and metadata, chapter "Change Metadata" of the protocol."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ __all__ = ["NewTable", "create_table", "is_table"]
 
 @dataclass(frozen=True, kw_only=True)
 class NewTable:
-    """What a table is made of; the same for an empty table and for one that data is written to."""
+    """The schema, layout and properties of a new table, for `create_table` and for a first write."""
 
     schema: Schema
     partition_by: Sequence[str] = ()
@@ -58,13 +58,13 @@ class NewTable:
     def actions(self, clock: Clock) -> tuple[Protocol, Metadata]:
         """Return the protocol and the metadata of the first commit.
 
-        Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for what
-        cannot be made.
+        Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for a table
+        that cannot be created.
         """
         configuration = with_iceberg_properties(new_table_configuration(self.configuration))
         mapping_mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
         ensure_valid_for_write(self.schema, self.partition_by, mapping_mode)
-        # Ids and names in the files of another table mean nothing here, and would be taken for this one's.
+        # Column ids and physical names belong to the table that the schema was copied from.
         schema = without_column_ids(self.schema)
         if mapping_mode != "none":
             schema, highest = assign_column_ids(schema, nested=has_nested_ids(configuration))
@@ -91,9 +91,9 @@ class NewTable:
         return protocol, metadata
 
     def domains(self, metadata: Metadata) -> list[DomainMetadata]:
-        """Return the domain metadata of the first commit, which has this metadata.
+        """Return the domain metadata of the first commit, given its metadata.
 
-        Raises `SchemaMismatchError` for columns by which no table can be clustered.
+        Raises `SchemaMismatchError` for invalid clustering columns.
         """
         if not self.cluster_by:
             return []
@@ -108,7 +108,7 @@ class NewTable:
 
 
 def is_table(store: Store) -> bool:
-    """Whether there is a Delta log, be it whole or broken."""
+    """Whether a store has a Delta log, valid or not."""
     try:
         list_segment(store)
     except TableNotFoundError:
@@ -126,19 +126,22 @@ def create_table(
     commit_properties: CommitProperties | None = None,
     clock: Clock = system_clock,
 ) -> bool:
-    """Commit version 0 of an empty table; return whether it was made.
+    """Commit version 0 of an empty table; return whether the table was created.
 
-    Where there is a table already, the mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append``
-    leave it as it is, and ``overwrite`` is not supported yet.
+    If the table exists, mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append`` leave the table
+    unchanged, and ``overwrite`` is not supported yet.
     """
     if mode not in ("error", "ignore", "append", "overwrite"):
         raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
     if is_table(store):
         if mode == "error":
-            raise VersionExistsError(f"{store.uri} is a Delta table already")
+            raise VersionExistsError(
+                f"{store.uri} is a Delta table already; mode='ignore' returns it unchanged"
+            )
         if mode == "overwrite":
             raise UnsupportedFeatureError(
-                "creating a table over another one is not supported yet (mode='overwrite')",
+                f"mode='overwrite' is not supported for the existing table {store.uri}; replace its rows and"
+                " schema with write_deltalake(mode='overwrite', schema_mode='overwrite')",
                 feature="create mode overwrite",
             )
         return False

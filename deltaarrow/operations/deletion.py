@@ -1,10 +1,10 @@
-"""Taking rows out of a table: staged as deletion vectors, as rewritten files or as removed ones.
+"""Deletion of rows by an overwrite, staged as deletion vectors, rewritten files or removed files.
 
-A file all of whose live rows match is removed without being read again. Of any other the matching rows
-are marked in a deletion vector where the table has these switched on; elsewhere the remaining rows are
-written to new files. A change data feed derives what was deleted from vectors and from removed files; a
-rewritten file does not tell it, so that all deleted rows go to change data files then. Chapters "Deletion
-Vectors", "Add File and Remove File" and "Add CDC File" of the protocol.
+A file whose live rows all match is removed without being read again. For other files, a deletion vector marks
+the matching rows if the table enables deletion vectors; otherwise the remaining rows are written to new
+files. The change data feed derives deleted rows from deletion vectors and removed files, but not from
+rewritten files; if a file is rewritten, all deleted rows are also written to change data files. Chapters
+"Deletion Vectors", "Add File and Remove File" and "Add CDC File" of the protocol.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,10 @@ __all__ = ["Deletion", "PlannedDeletion", "plan_deletion", "records_changes"]
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a deletion does: files that go, files that take their place, and rows.
+    """The effects of a deletion on files and rows.
 
-    Files that are marked stay, with `marked_rows` live rows and `marked_bytes` in all.
+    Marked files get a deletion vector and stay; together they have `marked_rows` live rows left and
+    `marked_bytes` bytes. `rewritten` are the new files with the rows that stay.
     """
 
     removed_files: int = 0
@@ -47,12 +48,12 @@ class Deletion:
 def plan_deletion(
     transaction: OptimisticTransaction, snapshot: Snapshot, condition: Condition
 ) -> "PlannedDeletion":
-    """Plan to find the rows that meet a condition, and note what is read for it; nothing is staged.
+    """Plan the deletion of rows that satisfy a condition, and record the read; nothing is staged.
 
-    `condition` is on the schema of the snapshot that the transaction reads.
+    `condition` is over the schema of the snapshot that the transaction reads.
 
-    Raises `UnsupportedFeatureError` where the change data feed could not tell what the transaction has done
-    before.
+    Raises `UnsupportedFeatureError` if the deletion needs change data files and the transaction has earlier
+    changes without them.
     """
     files = transaction.read_files(condition.predicate)
     columns = tuple(sorted({path[0] for path in condition.columns}))
@@ -67,22 +68,22 @@ def plan_deletion(
 
 
 def records_changes(transaction: OptimisticTransaction) -> bool:
-    """Whether change data files are staged: then they have to tell all that the commit changes."""
+    """Whether change data files are staged; they must then hold every change of the commit."""
     return any(isinstance(action, AddCDCFile) for action in transaction.actions)
 
 
 def _ensure_first_change(transaction: OptimisticTransaction) -> None:
     if any(isinstance(each, AddFile | RemoveFile) and each.data_change for each in transaction.actions):
         raise UnsupportedFeatureError(
-            f"{transaction.store.uri} has a change data feed, and rows of files that are rewritten would be"
-            " deleted by a transaction that has changed others without recording it; begin with the deletion",
+            f"{transaction.store.uri} has a change data feed, and this deletion rewrites files after the"
+            " transaction has changed other rows without recording it; stage the deletion first",
             feature="changeDataFeed",
         )
 
 
 @dataclass(frozen=True)
 class PlannedDeletion:
-    """Which rows go: those of `plan` that meet the condition, found when they are first asked for."""
+    """The rows to delete: the rows of `plan` that satisfy the condition. They are found on first use."""
 
     transaction: OptimisticTransaction
     snapshot: Snapshot
@@ -91,24 +92,24 @@ class PlannedDeletion:
 
     @cached_property
     def found(self) -> Sequence[scan.FileMatches]:
-        """The matches by file."""
+        """The matching rows by file."""
         return tuple(scan.find_matches(self.plan, self.condition))
 
     @cached_property
     def lost(self) -> LostRows:
-        """The rows that go, by file."""
+        """The deleted rows by file."""
         gone = {each.place: each.positions for each in self.found}
         return LostRows(self.transaction, self.plan, gone)
 
     @cached_property
     def records_changes(self) -> bool:
-        """Whether change data files tell what is deleted, and so all else that the commit changes."""
+        """Whether deleted rows, and so every change of the commit, go to change data files."""
         if not properties.ENABLE_CHANGE_DATA_FEED.parse(self.transaction.configuration):
             return False
         return bool(self.lost.rewritten) or (bool(self.found) and records_changes(self.transaction))
 
     def stage(self, write_plan: WritePlan) -> Deletion:
-        """Stage the deletion; `write_plan` says how rows that stay are written again, and those that go."""
+        """Stage the deletion; `write_plan` says how kept rows and change data files are written."""
         transaction, lost = self.transaction, self.lost
         write_plan = replace(write_plan, hidden_columns=lost.hidden)
         changes: Sequence[AddCDCFile] = ()

@@ -1,4 +1,4 @@
-"""What relies on a column: CHECK constraints, invariants and generated columns that speak of it.
+"""Dependents of a column: CHECK constraints, invariants and generated columns that refer to it.
 
 Chapters *CHECK Constraints*, *Column Invariants* and *Generated Columns* of the protocol.
 """
@@ -18,10 +18,10 @@ _COLUMN_EXPRESSIONS = (GENERATION_KEY, INVARIANTS_KEY)
 def ensure_no_dependents(
     schema: StructType, configuration: Mapping[str, str], names: Collection[str], change: str
 ) -> None:
-    """Raise `SchemaMismatchError` where an expression relies on a column that is to `change`.
+    """Raise `SchemaMismatchError` if an expression depends on a column; `change` names the change in errors.
 
-    `schema` is without the columns that are dropped, whose own expressions go with them. An expression in
-    which a name stands for something else counts as well.
+    `schema` lacks the dropped columns, because their own expressions are dropped too. An expression counts
+    wherever the name of the column stands in its text, even as something else.
 
     >>> ensure_no_dependents(StructType(), {"delta.constraints.c": "id > 0"}, ["id"], "be dropped")
     Traceback (most recent call last):
@@ -32,8 +32,8 @@ def ensure_no_dependents(
         affected = [name for name in names if name == owner or _may_speak_of(expression, name)]
         if affected:
             raise SchemaMismatchError(
-                f"column {', '.join(map(repr, affected))} cannot {change}: {owner} relies on it, which is"
-                f" {expression}"
+                f"column {', '.join(map(repr, affected))} cannot {change}: {owner} relies on it"
+                f" ({expression}); drop the constraint or the generated column first"
             )
 
 
@@ -48,6 +48,6 @@ def _expressions(schema: StructType, configuration: Mapping[str, str]) -> Iterat
 
 
 def _may_speak_of(expression: str, column: str) -> bool:
-    """Whether the name stands in the text; a literal that holds it counts too, so as to miss none."""
+    """Whether the name occurs in the text, even inside a literal: false positives are safe."""
     name = re.escape(column.replace("`", "``"))
     return re.search(rf"(?<!\w){name}(?!\w)", expression, re.IGNORECASE) is not None

@@ -1,7 +1,7 @@
-"""A write whose rows are written elsewhere, by many at once, and committed here once: `DistributedWrite`.
+"""`DistributedWrite`: a write whose tasks run in parallel in other processes, with one commit.
 
-The steps are those of `deltaarrow.operations.write`, but planning, the tasks and the commit may each be in a
-process of their own: each begins with what the one before has pickled.
+The steps are those of `deltaarrow.operations.write`. Planning, tasks and commit may run in separate
+processes; each step starts from the pickled result of the step before.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ __all__ = ["DistributedWrite"]
 
 @dataclass(frozen=True)
 class DistributedWrite:
-    """A write to version `version` of a table, or to a new one where it is None; picklable.
+    """A write to version `version` of a table, or to a new table if `version` is None; picklable.
 
-    `data` is the schema of the rows, and `task` what executors do with them. It is None where the table has
-    the write of this application already: then nothing is to be written, and nothing is committed.
+    `data` is the schema of the rows, and `task` is the work of the executors. `task` is None if the table
+    already has this write of the application; then nothing is written or committed.
     """
 
     store: Store
@@ -52,11 +52,11 @@ class DistributedWrite:
         options: WriteOptions,
         commit_properties: CommitProperties | None = None,
     ) -> Self:
-        """Plan a write of data of a schema; the table is left alone.
+        """Plan a write of data of a schema, without changing the table.
 
-        Raises what `deltaarrow.write_deltalake` raises for such data and options, and
-        `UnsupportedFeatureError` for a table with identity columns whose numbers the data does not give:
-        executors cannot count together.
+        Raises the exceptions of `deltaarrow.write_deltalake` for such data and options, and
+        `UnsupportedFeatureError` if the data lacks the values of an identity column: parallel executors
+        cannot number rows in sequence.
         """
         commit_properties = commit_properties or CommitProperties()
         version = None if snapshot is None else snapshot.version
@@ -66,19 +66,19 @@ class DistributedWrite:
         planned = plan_write(transaction, data, options)
         if columns := [column.name for column in planned.numbering.columns]:
             raise UnsupportedFeatureError(
-                f"the identity column {columns[0]!r} of {store.uri} numbers rows one after the other, which"
-                " many executors cannot; write on one node with deltaarrow.write_deltalake",
+                f"the identity column {columns[0]!r} of {store.uri} numbers rows in sequence, which parallel"
+                " executors cannot do; write on one node with deltaarrow.write_deltalake",
                 feature="identityColumns",
             )
         return cls(store, version, data, options, commit_properties, planned, planned.begin(transaction).task)
 
     def again(self, snapshot: Snapshot | None, applications: Sequence[Transaction]) -> Self:
-        """Plan the same write for the table as it is now, and with the progress of applications.
+        """Plan the same write for a newer snapshot of the table, with the progress of applications.
 
-        What tasks of this plan have written can be committed by the new one.
+        The new plan can commit the files that tasks of this plan have written.
 
-        Raises `MetadataChangedException` where they would write something else by now, because the schema,
-        the partitioning, the rules or the properties of the table are others, and what `plan` raises.
+        Raises `MetadataChangedException` if tasks would now write different files, because the schema,
+        partitioning, constraints or properties of the table have changed, and the exceptions of `plan`.
         """
         options = replace(self.options, applications=applications)
         if self.planned is None or self.version == (None if snapshot is None else snapshot.version):
@@ -87,18 +87,18 @@ class DistributedWrite:
         other = type(self).plan(self.store, snapshot, self.data, options, self.commit_properties)
         if other.planned is not None and other.planned.plan != self.planned.plan:
             raise MetadataChangedException(
-                f"{self.store.uri} has changed since this write was planned: its schema, partitioning, rules"
-                " or properties are others; begin it anew"
+                f"{self.store.uri} has changed since this write was planned (schema, partitioning,"
+                " constraints or properties); begin it anew"
             )
         return other
 
     def commit(self, parts: Iterable[WrittenRows]) -> WriteResult:
-        """Commit what tasks have written, each part of the rows once.
+        """Commit the files that tasks have written; `parts` holds every part of the rows once.
 
-        Where the table has this write already, nothing is: the files stay behind, since they might be those
-        that the table has, and VACUUM tells.
+        If the table already has this write, nothing is committed. The files stay, because they may be the
+        files of that earlier commit; Spark's VACUUM deletes them if they are not.
 
-        Raises the exceptions of commits; then the files are deleted, unless the commit may be made after all.
+        Raises the exceptions of commits. The files are then deleted, unless the commit may have succeeded.
         """
         if self.planned is None:
             return WriteResult(None, is_replay=True)
@@ -123,7 +123,7 @@ class DistributedWrite:
             return transaction, planned.begin(transaction).stage(written)
 
     def discard(self, parts: Iterable[WrittenRows]) -> None:
-        """Delete what tasks have written, for a write that is not going to be committed."""
+        """Delete the files that tasks have written, for a write that will not be committed."""
         for path in WrittenRows.joined(parts).paths:
             with contextlib.suppress(Exception):
                 self.store.delete(decode_path(path))

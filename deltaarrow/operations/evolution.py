@@ -1,8 +1,8 @@
-"""The metadata of a table whose schema changes with a write: Spark's ``mergeSchema``, ``overwriteSchema``.
+"""Schema evolution by a write: the new metadata for Spark's ``mergeSchema`` and ``overwriteSchema``.
 
 Chapters *Change Metadata*, *Protocol Evolution*, *Column Mapping* and *Type Widening* of the protocol. The
-new schema is held to the rules for a new table and to what the table itself relies on: its properties,
-constraints and generated columns. Nothing is read or written here.
+new schema must satisfy the rules for new tables and fit the table's properties, constraints and generated
+columns. This module neither reads nor writes storage.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ from deltaarrow.snapshot import Snapshot
 __all__ = ["SchemaMode", "evolve"]
 
 SchemaMode: TypeAlias = Literal["merge", "overwrite"]
-"""Whether the schema takes in what the data has more, or becomes that of the data."""
+"""Whether new columns of the data are added to the schema, or the schema of the data replaces it."""
 
 _WIDENING_PREVIEW = "typeWidening-preview"
 
@@ -52,17 +52,17 @@ def evolve(
     partition_by: Sequence[str] | None = None,
     keeps_clustering: bool = True,
 ) -> tuple[Metadata, Protocol | None] | None:
-    """Return the metadata with which a table can hold the data, None where it has it already.
+    """Return the metadata that the data needs, and the protocol if it must change; None if nothing changes.
 
-    Beside it stands the protocol, where that must grow as well. With ``merge``, columns and members of
-    structs are added, and types widened where the table enables that; see `merge_schemas`. With
-    ``overwrite``, which goes with replacing all rows, the schema becomes that of the data, every column
-    nullable (but not what is in an array or a map that is without NULL), and `partition_by` the
-    partitioning, which stays where it is None. Properties stay in either case; so do ids and physical names
-    of columns that do, and the clustering columns, unless the write says that it does not keep them.
+    With ``merge``, columns and struct fields are added, and types are widened if the table enables type
+    widening; see `merge_schemas`. With ``overwrite``, which requires that all rows are replaced, the schema
+    of the data becomes the schema: every column is nullable, but array elements and map values keep their
+    nullability; `partition_by` becomes the partitioning unless it is None. In both modes, the table keeps its
+    properties, the ids and physical names of columns that stay and, with `keeps_clustering`, the clustering
+    columns.
 
-    Raises `SchemaMismatchError` for a schema that the table cannot have, and `UnsupportedFeatureError`
-    for one that needs a table feature which is not added by itself, or not written by this release.
+    Raises `SchemaMismatchError` for a schema that the table cannot have, and `UnsupportedFeatureError` for a
+    schema whose table feature is not added automatically or not written by this release.
     """
     if schema_mode == "merge":
         schema, partitions = _merged(snapshot, data), snapshot.partition_columns
@@ -115,14 +115,14 @@ def _replaced(
         if lost:
             raise SchemaMismatchError(
                 f"the data has no partition column {', '.join(map(repr, lost))};"
-                " give partition_by to partition the table in another way, or [] for not at all"
+                " pass partition_by to change the partition columns, or partition_by=[] for none"
             )
         partition_by = snapshot.partition_columns
     return schema, resolve_partition_columns(schema, partition_by)
 
 
 def _ensure_expressions_hold(old: Schema, new: Schema, configuration: Mapping[str, str]) -> None:
-    """Refuse to drop a column, or change its type, under an expression of the table that speaks of it."""
+    """Raise if an expression of the table refers to a column that is dropped or changes its type."""
     changed = [
         field.name
         for field in old.fields

@@ -1,7 +1,8 @@
-"""High water marks of identity columns: what a write comes to, and what rows that gave their numbers come to.
+"""High water marks of identity columns: how writes advance them, and how SYNC IDENTITY does.
 
-Chapter "Identity Columns" of the protocol. A commit whose metadata differs in these marks alone says so in a
-tag, by which others go on that do not count themselves; of two that do, the second fails.
+Chapter "Identity Columns" of the protocol. A tag marks a commit that changes nothing but these marks in the
+metadata. Concurrent commits that assign no identity values ignore such a change; of two concurrent commits
+that do, the second fails.
 """
 
 from collections.abc import Mapping
@@ -31,9 +32,9 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def plan_numbering(transaction: OptimisticTransaction, target: WriteTarget, data: pa.Schema) -> RowNumbering:
-    """Return how the rows of a write are numbered that goes on from what the transaction has staged.
+    """Return the numbering of a write's rows, which continues after the marks staged in the transaction.
 
-    Raises `SchemaMismatchError` for data with values of a column that is GENERATED ALWAYS.
+    Raises `SchemaMismatchError` for data with values of a GENERATED ALWAYS column.
     """
     if not is_supported(target.protocol, "identityColumns"):
         return RowNumbering(())
@@ -46,7 +47,7 @@ def plan_numbering(transaction: OptimisticTransaction, target: WriteTarget, data
 
 
 def stage_marks(transaction: OptimisticTransaction, target: WriteTarget, marks: Mapping[str, int]) -> None:
-    """Stage the high water marks that a write has come to."""
+    """Stage the high water marks that a write has reached."""
     if not marks:
         return
     staged = _staged(transaction)
@@ -69,18 +70,20 @@ def sync_identity(
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> int:
-    """Move the high water mark of an identity column past the numbers in the table; return the new version.
+    """Move the high water mark of an identity column past all values in the table; return the new version.
 
-    As ``ALTER TABLE ... ALTER COLUMN ... SYNC IDENTITY`` does: after it, rows get numbers that no row has
-    given itself. The mark never goes back.
+    This is ``ALTER TABLE ... ALTER COLUMN ... SYNC IDENTITY``: afterwards, new rows get values that no row
+    has, explicit values included. The mark never moves back.
 
-    Raises `SchemaMismatchError` for a column that is no identity column, `ConstraintViolationError` where no
-    number is left, and the exceptions of commits.
+    Raises `SchemaMismatchError` for a column that is not an identity column, `ConstraintViolationError` if
+    no value is left, and the exceptions of commits.
     """
     field = snapshot.schema.find(column)
     found = None if field is None else identity_column(field)
     if field is None or found is None:
-        raise SchemaMismatchError(f"the table has no identity column {column!r}")
+        raise SchemaMismatchError(
+            f"the table has no identity column {column!r} (columns: {', '.join(snapshot.schema.names)})"
+        )
     transaction = begin_transaction(
         snapshot, "CHANGE COLUMN", commit_properties, hook_properties, clock=clock
     )
@@ -95,7 +98,7 @@ def sync_identity(
 
 
 def _farthest(snapshot: Snapshot, column: IdentityColumn, files: pa.Table) -> int | None:
-    """The number in the table that is farthest in the direction of the column; None for no numbers."""
+    """Return the value that is farthest in the direction of the step; None if there are no values."""
     layout = scan.table_layout(snapshot)
     reader = scan.BatchReader(layout, (column.name,))
     farthest = None
@@ -108,11 +111,13 @@ def _farthest(snapshot: Snapshot, column: IdentityColumn, files: pa.Table) -> in
 
 
 def _mark_past(column: IdentityColumn, value: int | None) -> int | None:
-    """The first number of the column that is not before `value`; None where the mark stays as it is."""
+    """Return the first number of the sequence at or after `value`; None if the mark need not move."""
     if value is None or (value - column.start) * column.step < 0:
         return None
     mark = column.start + -((column.start - value) // column.step) * column.step
     if not _LEAST <= mark <= _GREATEST:
-        raise ConstraintViolationError(f"the identity column {column.name!r} has no numbers left")
+        raise ConstraintViolationError(
+            f"the identity column {column.name!r} has no numbers left in the range of BIGINT after {value}"
+        )
     before = column.high_water_mark
     return mark if before is None or (mark - before) * column.step > 0 else None

@@ -1,4 +1,4 @@
-"""Keeping the log small: checkpoints, log compactions and metadata cleanup, on demand and after commits.
+"""Log maintenance: checkpoints, log compactions and metadata cleanup, on demand and after commits.
 
 Chapters "Checkpoints", "Log Compaction Files" and "Metadata Cleanup" of the protocol, and its RFC "Checkpoint
 Protection".
@@ -37,13 +37,14 @@ def create_checkpoint(
     manifest_format: ManifestFormat = "parquet",
     clock: Clock = system_clock,
 ) -> str:
-    """Write a checkpoint of `version` and the hint to it; return its store name.
+    """Write a checkpoint of `version` and its ``_last_checkpoint`` hint; return the checkpoint's store name.
 
-    The table's properties say whether it is a classic or a V2 one, whose manifest is in the given format,
-    and which statistics it holds. What is `known` of the table, at whichever version, is not read again.
+    Table properties select a classic or a V2 checkpoint and the statistics in it; `manifest_format` is the
+    format of a V2 manifest. `known` is a snapshot of any version of the table, whose content is not read
+    again.
 
-    Raises `UnsupportedFeatureError` for a table that this release must not maintain, for a version whose
-    checkpoint is protected, and where fields of actions would be lost that this release does not know.
+    Raises `UnsupportedFeatureError` for a table whose log this release must not maintain, for a version whose
+    checkpoint is protected, and for actions with fields unknown to this release, which would be lost.
     """
     state = newest = _newest(store, "checkpoint", known)
     if newest.segment.version != version:
@@ -51,8 +52,9 @@ def create_checkpoint(
         _ensure_maintainable(store, state.protocol, "checkpoint")
         if version < (protected := _protected_before(newest.metadata)):
             raise UnsupportedFeatureError(
-                f"no checkpoint of version {version} of {store.uri} can be written:"
-                f" {properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name} is {protected}",
+                f"no checkpoint of version {version} of {store.uri} can be written, because the property"
+                f" {properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name} is {protected};"
+                f" choose version {protected} or later",
                 feature="checkpointProtection",
             )
     return write_checkpoint(state, manifest_format=manifest_format, clock=clock)
@@ -61,20 +63,20 @@ def create_checkpoint(
 def compact_logs(store: Store, first: int, last: int) -> str:
     """Write the log compaction of the versions `first` to `last`, both included; return its store name.
 
-    Raises what `deltaarrow.log.compact_logs` raises, and `UnsupportedFeatureError` for a table that this
-    release must not maintain.
+    Raises the exceptions of `deltaarrow.log.compact_logs`, and `UnsupportedFeatureError` for a table whose
+    log this release must not maintain.
     """
     _newest(store, "compact the log of")
     return write_compaction(store, first, last)
 
 
 def cleanup_metadata(store: Store, *, clock: Clock = system_clock) -> list[str]:
-    """Delete what the log holds beyond `delta.logRetentionDuration`; return the names of the files.
+    """Delete log files older than `delta.logRetentionDuration`; return their names.
 
-    Every version stays readable that is not older than the newest checkpoint from before the retention;
-    without such a checkpoint nothing is deleted. The retention ends at a midnight, UTC.
+    The newest checkpoint older than the retention period and all later versions stay readable; without such a
+    checkpoint, nothing is deleted. The cut-off is rounded to midnight UTC.
 
-    Raises `UnsupportedFeatureError` for a table that this release must not maintain.
+    Raises `UnsupportedFeatureError` for a table whose log this release must not maintain.
     """
     metadata = _newest(store, "clean up the log of").metadata
     return clean_up_log(
@@ -91,10 +93,11 @@ def maintenance_hook(
     *,
     clock: Clock = system_clock,
 ) -> PostCommitHook:
-    """Return the hook that keeps the log of a table with these properties small.
+    """Return the post-commit hook that maintains the log of a table with these properties.
 
-    It writes a checkpoint every `delta.checkpointInterval` commits, and cleans up after it where
-    `delta.enableExpiredLogCleanup` is on. `wanted` may turn off both, or have it clean up every time.
+    The hook writes a checkpoint every `delta.checkpointInterval` commits and then cleans up if
+    `delta.enableExpiredLogCleanup` is on. `wanted` can turn off both, or request a cleanup after every
+    commit.
     """
     wanted = wanted or PostCommitHookProperties()
     interval = properties.CHECKPOINT_INTERVAL.parse(configuration)
@@ -119,7 +122,7 @@ def _newest(store: Store, doing: str, known: Snapshot | None = None) -> LogState
 
 
 def _ensure_maintainable(store: Store, protocol: Protocol, doing: str) -> None:
-    """Refuse tables whose rules for the log are not known, or that others maintain."""
+    """Raise for a table with unknown rules for the log, or whose log a catalog maintains."""
     names = [name for name in supported_features(protocol) if find_feature(name) is None]
     names += [
         name for name in ("catalogManaged", "coordinatedCommits-preview") if is_supported(protocol, name)
@@ -129,8 +132,8 @@ def _ensure_maintainable(store: Store, protocol: Protocol, doing: str) -> None:
     if names:
         listed = ", ".join(names)
         raise UnsupportedFeatureError(
-            f"cannot {doing} {store.uri}: its protocol asks for {listed}, with which this release does not"
-            " maintain a log",
+            f"cannot {doing} {store.uri}: its protocol requires {listed}, and this release does not maintain"
+            " logs of such tables; use the engine that wrote the table",
             feature=listed,
         )
 

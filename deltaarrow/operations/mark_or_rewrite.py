@@ -1,9 +1,9 @@
-"""Files that lose rows: some go, some get a larger deletion vector, and some are written anew without them.
+"""Files that lose rows: whether each is removed, gets a deletion vector, or is rewritten.
 
-- A file without a live row left is removed.
-- One of a table with deletion vectors gets a larger vector, unless most of its rows would be marked then and
-  it may be written anew: what is left of it would be dear to read.
-- Any other is removed, and the rows that it keeps are copied to new files, under the ids that they have.
+- A file without live rows left is removed.
+- In a table with deletion vectors, a file gets a larger deletion vector, unless most of its rows would then
+  be deleted and a rewrite is allowed: reading few live rows from a large file is expensive.
+- Any other file is removed, and its remaining rows are copied to new files with their row ids.
 
 Chapters "Deletion Vectors", "Add File and Remove File" and "Row Tracking" of the protocol.
 """
@@ -28,12 +28,12 @@ from deltaarrow.transaction import OptimisticTransaction
 __all__ = ["FileLosses", "LostRows", "hidden_columns_of", "live_rows"]
 
 _MOST_DEAD = 0.5
-"""The part of a file's rows that may be marked as deleted: it is what reading the others costs more."""
+"""The fraction of a file's rows that deletion vectors may mark: readers still read the marked rows."""
 
 
 @dataclass
 class FileLosses:
-    """What became of files that have lost rows."""
+    """Counts of files that lost rows, by what was done with them."""
 
     removed_files: int = 0
     removed_bytes: int = 0
@@ -43,7 +43,7 @@ class FileLosses:
 
     @classmethod
     def of(cls, actions: Iterable[Action]) -> "FileLosses":
-        """What the actions of a commit say: a file that is added again has got a larger vector."""
+        """Count from the actions of a commit; a file that is removed and added again got a new vector."""
         actions = list(actions)
         kept = {each.path for each in actions if isinstance(each, AddFile)}
         losses = cls()
@@ -62,7 +62,7 @@ class FileLosses:
 
 
 def hidden_columns_of(transaction: OptimisticTransaction, plan: scan.ScanPlan) -> tuple[Field, ...]:
-    """Return the columns of data files that keep row ids, if the layout of a plan tracks rows; else none."""
+    """Return the columns of data files that materialize row ids, or none if the plan does not track rows."""
     tracking, snapshot = plan.layout.row_tracking, transaction.snapshot
     if tracking is None or snapshot is None:
         return ()
@@ -72,7 +72,7 @@ def hidden_columns_of(transaction: OptimisticTransaction, plan: scan.ScanPlan) -
 def live_rows(
     plan: scan.ScanPlan, hidden: Sequence[Field], tasks: Sequence[scan.FileTask]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files as they are written again: with the columns that keep ids, if there are."""
+    """Yield the live rows of files as they are rewritten, with the `hidden` row tracking columns."""
     names = tuple(plan.layout.table_schema.names)
     if not hidden:
         yield from scan.BatchReader(plan.layout, names).read(tasks)
@@ -85,13 +85,14 @@ def live_rows(
 
 @dataclass(frozen=True)
 class LostRows:
-    """Decides what becomes of the files of a plan that lose rows, and stages it.
+    """The files of a plan that lose rows; decides what happens to each file and stages it.
 
     Args:
-        transaction: to stage in.
-        plan: its files have all columns of `Snapshot.files`; its layout tracks rows where the table does.
-        gone: the positions of the rows that go, by the place of their file in the plan; None for all.
-        may_rewrite_marked: whether a file that could be marked may be written anew.
+        transaction: the transaction to stage in.
+        plan: the files, with all columns of `Snapshot.files`; its layout tracks rows if the table does.
+        gone: the positions of the deleted rows, by the index of their file in the plan; None for all rows.
+        may_rewrite_marked: whether to rewrite a file that could get a deletion vector but would keep few
+            rows.
     """
 
     transaction: OptimisticTransaction
@@ -101,18 +102,18 @@ class LostRows:
 
     @cached_property
     def hidden(self) -> tuple[Field, ...]:
-        """The columns of row tracking in files; none where rows are not tracked."""
+        """The row tracking columns in data files; none if rows are not tracked."""
         return hidden_columns_of(self.transaction, self.plan)
 
     @cached_property
     def live(self) -> dict[int, int]:
-        """How many live rows each of the files has before."""
+        """The number of live rows of each file before the deletion, by file index."""
         places = sorted(self.gone)
         return dict(zip(places, scan.count_live_rows(self.plan, places), strict=True))
 
     @cached_property
     def left(self) -> dict[int, int]:
-        """How many live rows each of the files has afterwards."""
+        """The number of live rows of each file after the deletion, by file index."""
         return {
             place: 0 if (rows := self.gone[place]) is None else live - len(rows)
             for place, live in self.live.items()
@@ -120,7 +121,7 @@ class LostRows:
 
     @cached_property
     def marked(self) -> list[int]:
-        """The places of the files that get a deletion vector."""
+        """The indexes of the files that get a deletion vector."""
         if not self.transaction.marks_deleted_rows:
             return []
         return [place for place, left in self.left.items() if left and self._is_worth_marking(place, left)]
@@ -130,24 +131,24 @@ class LostRows:
 
     @cached_property
     def rewritten(self) -> list[int]:
-        """The places of the files whose other rows are copied."""
+        """The indexes of the files whose remaining rows are copied."""
         marked = set(self.marked)
         return [place for place, left in self.left.items() if left and place not in marked]
 
     @property
     def removed(self) -> list[scan.FileTask]:
-        """The files that go, their other rows copied if there are any."""
+        """The files to remove: files without rows left, and files whose remaining rows are copied."""
         marked = set(self.marked)
         return [self.plan.tasks[place] for place in self.left if place not in marked]
 
     @property
     def lost_rows(self) -> int:
-        """How many rows go."""
+        """The number of deleted rows."""
         return sum(self.live.values()) - sum(self.left.values())
 
     @property
     def copied_rows(self) -> int:
-        """How many rows are copied."""
+        """The number of copied rows."""
         return sum(self.left[place] for place in self.rewritten)
 
     def _rows(self, place: int) -> int:
@@ -155,7 +156,7 @@ class LostRows:
         return self.live[place] + (0 if vector is None else vector.cardinality)
 
     def copied(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that are copied."""
+        """Yield the copied rows."""
         tasks = [self.plan.tasks[place] for place in self.rewritten]
         vectors = [task.deletion_vector for task in tasks if task.deletion_vector is not None]
         present = iter(read_deletion_vectors(self.plan.store, vectors))
@@ -168,7 +169,7 @@ class LostRows:
         return live_rows(self.plan, self.hidden, rest)
 
     def lost(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that go."""
+        """Yield the deleted rows."""
         tasks = []
         for place, rows in self.gone.items():
             task = self.plan.tasks[place]
@@ -178,7 +179,7 @@ class LostRows:
         return live_rows(self.plan, self.hidden, tasks)
 
     def stage(self) -> None:
-        """Stage what the files lose; what is copied of them is staged by the caller."""
+        """Stage removals and deletion vectors; the caller stages the files with the copied rows."""
         by_row = set(self.marked) | set(self._emptied_by_row)
         whole = [place for place in self.left if place not in by_row]
         self.transaction.remove_files(self.plan.files.take(integers(whole)))
@@ -189,13 +190,13 @@ class LostRows:
 
     @property
     def _emptied_by_row(self) -> list[int]:
-        """The places of files that lose their last rows, row by row: others may delete some before."""
+        """The indexes of files that lose all rows row by row; concurrent commits may delete some before."""
         if not self.transaction.marks_deleted_rows:
             return []
         return [place for place, left in self.left.items() if not left and self.gone[place] is not None]
 
     def _counted_file(self, place: int) -> dict[str, Any]:
-        """The row of a file, with the number of rows in its statistics: a deletion vector needs it there."""
+        """Return the row of a file, with numRecords in its statistics, which a deletion vector requires."""
         (row,) = self.plan.files.slice(place, 1).to_pylist(maps_as_pydicts="strict")
         if self.plan.tasks[place].num_records is None:
             row["stats"] = with_num_records(row["stats"], self._rows(place))

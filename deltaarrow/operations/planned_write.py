@@ -1,8 +1,7 @@
-"""A write that is decided on before there is a row: `plan_write`, then `PlannedWrite.begin`.
+"""Planned writes: the decisions of a write that need no rows, made by `plan_write` and `PlannedWrite.begin`.
 
-Whatever speaks against a write by its options and the schema of its data is found here, on one machine. What
-remains to be done with rows is the `WriteTask` of the begun write, which may be done elsewhere; what it
-returns is staged by `BegunWrite.stage`.
+Planning checks the options and the schema of the data, on one machine. The `WriteTask` of the begun write
+processes the rows and may run elsewhere; `BegunWrite.stage` stages its result.
 """
 
 from collections.abc import Sequence
@@ -55,12 +54,12 @@ _SPARK_MODES = {
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What a write has done.
+    """The result of a write.
 
-    `version` is the one that was made, None where nothing was committed: there was nothing to write, or
-    the table has the write of this application already, which `is_replay` says. `num_files` and
-    `num_rows` are what was written, `num_removed_files` and `num_deleted_rows` what was replaced; the rows
-    of files that were removed unread are not counted.
+    `version` is the committed version. It is None if nothing was committed: there was nothing to write, or
+    the table already has this write of the application (`is_replay`). `num_files` and `num_rows` count what
+    was written, `num_removed_files` and `num_deleted_rows` what was replaced; rows of files that were removed
+    without being read are not counted.
     """
 
     version: int | None
@@ -72,20 +71,19 @@ class WriteResult:
 
 
 def ensure_table_writable(snapshot: Snapshot, options: WriteOptions) -> None:
-    """Raise `UnsupportedFeatureError` for a table that this release cannot write to in this way."""
+    """Raise `UnsupportedFeatureError` for a table that this release cannot append to or overwrite."""
     ensure_writable(snapshot.protocol, snapshot.metadata, "overwrite" if options.replaces_rows else "append")
 
 
 def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: WriteOptions) -> "PlannedWrite":
-    """Decide how data of a schema is written to the table that a transaction reads, or to a new one.
+    """Plan a write of data of a schema to the table that a transaction reads, or to a new table.
 
-    Nothing is staged. Variants are in their binary form, and marked, as `deltaarrow.write.read_variants`
-    leaves them.
+    Nothing is staged. Variants must be binary and marked, as `deltaarrow.write.read_variants` returns them.
 
-    Raises what `deltaarrow.write_deltalake` raises for data that does not fit and options that do not hold.
+    Raises the exceptions of `deltaarrow.write_deltalake` for data that does not fit and for invalid options.
     """
     if not data.names:
-        raise SchemaMismatchError("the data has no columns")
+        raise SchemaMismatchError("the data has no columns; a table needs at least one")
     snapshot = transaction.snapshot
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
@@ -101,9 +99,9 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """What a write does to a table, but for its rows; picklable.
+    """A write without its rows; picklable.
 
-    `condition` is what an overwrite of a condition replaces, on the schema of `target`.
+    `condition`, over the schema of `target`, selects the rows that an overwrite with a predicate replaces.
     """
 
     options: WriteOptions
@@ -113,16 +111,16 @@ class PlannedWrite:
     condition: Condition | None
 
     def begin(self, transaction: OptimisticTransaction) -> "BegunWrite":
-        """Stage what the write changes beside rows, and note what it reads.
+        """Stage the changes other than rows, and record what the write reads.
 
-        The transaction is the one that the write was planned for, or another that reads the same version.
+        The transaction is the one of `plan_write`, or another one that reads the same version.
         """
         for action in self.target.changes:
             transaction.stage([action])
         deletion: PlannedDeletion | None = None
         snapshot = transaction.snapshot
         if self.options.predicate is not None and snapshot is not None:
-            # Rows of the table as it is, which may lack columns that come with this write.
+            # Existing rows have the old schema, without columns that this write adds.
             there = _condition(self.options.predicate, snapshot.schema, transaction)
             deletion = plan_deletion(transaction, snapshot, there)
         return BegunWrite(transaction, self, deletion)
@@ -130,7 +128,7 @@ class PlannedWrite:
 
 @dataclass(frozen=True)
 class BegunWrite:
-    """A planned write as part of a transaction: rows are still to be written, and staged."""
+    """A planned write within a transaction, before its rows are written and staged."""
 
     transaction: OptimisticTransaction
     planned: PlannedWrite
@@ -138,7 +136,7 @@ class BegunWrite:
 
     @cached_property
     def task(self) -> WriteTask:
-        """What is to be done with the rows, all at once or in parts."""
+        """The task that writes the rows, all at once or in parts."""
         records = records_changes(self.transaction) or (
             self.deletion is not None and self.deletion.records_changes
         )
@@ -150,7 +148,7 @@ class BegunWrite:
         )
 
     def stage(self, written: WrittenRows) -> WriteResult:
-        """Stage what was written, and what it replaces; tell history of it."""
+        """Stage the written files and the rows that they replace, and set the history entry."""
         transaction, options = self.transaction, self.planned.options
         transaction.add_files([*written.files, *written.changes])
         replaced = self._replace(written)
@@ -171,7 +169,7 @@ class BegunWrite:
 
 def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) -> Condition:
     if not isinstance(text, str):
-        raise TypeError(f"a predicate of rows to replace is SQL text, not {type(text).__qualname__}")
+        raise TypeError(f"predicate is SQL text, not {type(text).__qualname__}")
     condition = parse_condition(text, schema, clock=transaction.clock)
     _ = condition.arrow  # refuses parts of variants before anything is written
     return condition
@@ -197,7 +195,7 @@ def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> Write
         if wanted != snapshot.partition_columns:
             raise SchemaMismatchError(
                 f"the table is partitioned by {list(snapshot.partition_columns)}, not by {list(wanted)};"
-                " schema_mode='overwrite' with mode='overwrite' partitions it anew"
+                " to change its partition columns, use mode='overwrite' with schema_mode='overwrite'"
             )
     if options.cluster_by is not None:
         _ensure_same_clustering(snapshot, options.cluster_by)
@@ -223,7 +221,7 @@ def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> Write
 
 
 def _forgotten_clustering(snapshot: Snapshot, options: WriteOptions) -> list[Action]:
-    """What becomes of clustering columns that an overwrite of all rows does not name: as in Spark they go."""
+    """Return the actions that drop the clustering columns; Spark too drops them if all rows are replaced."""
     is_replaced = options.replaces_rows and options.predicate is None and options.cluster_by is None
     if not is_replaced or not is_supported(snapshot.protocol, "clustering"):
         return []
@@ -239,14 +237,14 @@ def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:
     if wanted != clustering_columns(snapshot):
         raise SchemaMismatchError(
             f"the table is clustered by {list(map(render_path, clustering_columns(snapshot)))}, not by"
-            f" {list(columns)}; DeltaTable.alter.cluster_by chooses others"
+            f" {list(columns)}; change them with DeltaTable.alter.cluster_by"
         )
 
 
 def _describe(
     transaction: OptimisticTransaction, options: WriteOptions, written: WrittenRows, replaced: Deletion
 ) -> WriteResult:
-    """Tell history what the write does, in the words of delta-spark."""
+    """Set the history entry of the write, with delta-spark's parameters and metrics."""
     rows = written.rows
     transaction.operation = "WRITE"
     transaction.parameters = {
@@ -259,7 +257,7 @@ def _describe(
         **({"isDynamicPartitionOverwrite": True} if options.is_dynamic else {}),
     }
     files = [*written.files, *replaced.rewritten]
-    # delta-spark counts a file that is added again with a deletion vector as written, and its rows as copied.
+    # delta-spark counts a file with a new deletion vector as written, and its live rows as copied.
     copied = replaced.copied_rows + replaced.marked_rows
     transaction.metrics.update(
         numFiles=str(len(files) + replaced.marked_files),

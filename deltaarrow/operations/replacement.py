@@ -1,4 +1,4 @@
-"""Which rows an overwrite replaces: all of them, those of a condition, or those of the partitions written."""
+"""The rows that an overwrite replaces: all rows, the rows of a condition, or those of written partitions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -44,7 +44,7 @@ def _removal(transaction: OptimisticTransaction, files: pa.Table) -> Deletion:
 def stage_partition_removal(
     transaction: OptimisticTransaction, snapshot: Snapshot, written: Sequence[AddFile]
 ) -> Deletion:
-    """Stage the removal of every live file in a partition that one of the `written` files is in."""
+    """Stage the removal of every live file in the partitions of the `written` files."""
     predicate = partitions_predicate(snapshot, written)
     files = transaction.read_files(predicate)
     plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, (), files)
@@ -52,7 +52,7 @@ def stage_partition_removal(
 
 
 def partitions_predicate(snapshot: Snapshot, written: Iterable[AddFile]) -> Predicate:
-    """Return the predicate that holds in the partitions of files, and nowhere else."""
+    """Return the predicate that is TRUE exactly in the partitions of files."""
     fields = [snapshot.schema.field(name) for name in snapshot.partition_columns]
     names = [physical_name(field, snapshot.mapping_mode) for field in fields]
     keys = dict.fromkeys(tuple(file.partition_values.get(name) for name in names) for file in written)
@@ -75,7 +75,7 @@ def partitions_predicate(snapshot: Snapshot, written: Iterable[AddFile]) -> Pred
 
 def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema: Schema) -> Predicate:
     if not isinstance(data_type, PrimitiveType):
-        raise TypeError(f"the partition column {name!r} is of type {data_type!r}")
+        raise TypeError(f"the partition column {name!r} has type {data_type!r}, not a primitive type")
     column = Column((name,))
     parsed = [parse_partition_value(text, data_type, name) for text in texts]
     values = tuple(value for value in parsed if value is not None)
@@ -90,15 +90,16 @@ def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema
 
 
 def checked_rows(batches: Iterable[pa.RecordBatch], condition: Condition) -> Iterator[pa.RecordBatch]:
-    """Pass rows on that meet the condition of an overwrite.
+    """Yield the batches of an overwrite unchanged, after checking that all rows satisfy its condition.
 
-    What replaces rows of a condition must be rows of it, or repeating the write would give another
-    table. Raises `ConstraintViolationError` for a row for which it is false or NULL.
+    Otherwise, repeating the write would change the table again. Raises `ConstraintViolationError` for a row
+    for which the condition is FALSE or NULL.
     """
     for batch in batches:
         others = batch.num_rows - condition.select(batch).num_rows
         if others:
             raise ConstraintViolationError(
-                f"{others} rows do not fulfil the condition of the overwrite: {condition.text}"
+                f"{others} rows of the data do not fulfil the condition of the overwrite: {condition.text};"
+                " every new row must fulfil it, so change the predicate or the data"
             )
         yield batch

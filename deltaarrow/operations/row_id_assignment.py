@@ -1,8 +1,8 @@
-"""Row tracking in tables that exist: ids for the files that have none, and ids kept by rows that move.
+"""Row tracking in existing tables: ids for files without ids, and columns that keep the ids of moved rows.
 
-Chapter "Row Tracking" of the protocol, its writer requirements. A table is enabled in steps, as delta-spark
-takes them: the table feature, from which on every commit gives ids; a *backfill*, which commits files from
-before once more to give them ids as well; and then the table property, which promises them to readers.
+Chapter "Row Tracking" of the protocol, its writer requirements. Row tracking is enabled in the steps of
+delta-spark: the table feature, after which every commit assigns ids; a *backfill*, which commits older files
+again to assign ids to them; and the table property, which promises ids to readers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,14 +41,14 @@ __all__ = ["backfill_row_ids", "enablement_tags", "enables_row_tracking", "hidde
 _MOST_FILES_OF_A_COMMIT = 100_000
 _MOST_CONFLICTS = 15
 _RESERVED_ICEBERG_IDS = (2147483540, 2147483539)
-"""The field ids that Iceberg has for the id of a row, and for the version of it."""
+"""Iceberg's field ids of the row id and of the row commit version."""
 
 
 def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> tuple[Field, Field]:
-    """Return the columns of data files that say which rows of the table their rows were before.
+    """Return the columns of data files that materialize the ids of moved rows: row id, row commit version.
 
-    The row id comes first, then the version. Their names are the same with column mapping and without;
-    field ids they have, those of Iceberg, only where the table is Iceberg's as well.
+    Their names do not depend on column mapping. They have field ids, those of Iceberg, only if the table is
+    also readable as Iceberg.
 
     >>> [field.name for field in hidden_columns(RowTracking("_row-id", "_row-version"), {})]
     ['_row-id', '_row-version']
@@ -68,20 +68,20 @@ def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> t
 
 
 def tracking_of(snapshot: Snapshot) -> RowTracking | None:
-    """Return how a table tracks rows; None where row tracking is not enabled."""
+    """Return the row tracking columns of a table; None if row tracking is not enabled."""
     if not is_row_tracking_enabled(snapshot.protocol, snapshot.configuration):
         return None
     return row_tracking_of(snapshot)
 
 
 def enables_row_tracking(snapshot: Snapshot, metadata: Metadata) -> bool:
-    """Whether a table gets row tracking enabled when it gets this metadata."""
+    """Whether this metadata enables row tracking in the table of `snapshot`."""
     record = properties.ENABLE_ROW_TRACKING
     return record.parse(metadata.configuration) and not record.parse(snapshot.configuration)
 
 
 def enablement_tags(snapshot: Snapshot, metadata: Metadata) -> dict[str, str]:
-    """Return the tags of the commit that enables it: delta-spark goes on beside one that does no more."""
+    """Return the tag of a commit that only enables row tracking: delta-spark sees no conflict with it."""
     old, new = snapshot.configuration, metadata.configuration
     changed = {name for name in (*old, *new) if old.get(name) != new.get(name)}
     is_all = changed == {properties.ENABLE_ROW_TRACKING.name}
@@ -96,19 +96,19 @@ def backfill_row_ids(
     clock: Clock = system_clock,
     most_files: int = _MOST_FILES_OF_A_COMMIT,
 ) -> Snapshot:
-    """Have every file of a table get row ids, and return the version in which they do.
+    """Assign row ids to every file of a table, and return the snapshot in which all files have them.
 
-    The table feature is added where it is not there, in a commit of its own; from then on whoever writes
-    gives ids. The other files are committed again, `most_files` at a time, without a change of data. Files
-    that others remove or give ids to meanwhile are left to them.
+    If the table feature is missing, it is added first, in a separate commit; from then on every writer
+    assigns ids. Files without ids are then committed again without data change, at most `most_files` per
+    commit. Files that concurrent commits remove or give ids to are skipped.
 
-    Raises `UnsupportedFeatureError` for a file whose rows the log does not count, and
-    `InvalidTablePropertyError` where row tracking is suspended; nothing is committed then.
-    Raises `MetadataChangedException` when the metadata is changed meanwhile, by which the caller goes, and
-    the exceptions of commits; what was committed before stays, and a repetition goes on from there.
+    Raises `UnsupportedFeatureError` for a file without numRecords, and `InvalidTablePropertyError` if row
+    tracking is suspended; nothing is committed in these cases. Raises `MetadataChangedException` if a
+    concurrent commit changes the metadata, which the caller relies on, and the exceptions of commits;
+    commits made before stay, and a repeated call continues from there.
     """
     given = commit_properties or CommitProperties()
-    # Applications have their progress recorded with the property, not with each step towards it.
+    # The progress of applications is recorded once, in the commit that sets the property.
     given = replace(given, app_transactions=None)
     configuration = {**snapshot.configuration, properties.ENABLE_ROW_TRACKING.name: "true"}
     protocol = upgraded_protocol(
@@ -136,7 +136,9 @@ def backfill_row_ids(
                 raise
         snapshot = snapshot.update()
     if snapshot.metadata != known:
-        raise MetadataChangedException("the metadata was changed while the rows of the table got ids")
+        raise MetadataChangedException(
+            "a concurrent commit changed the metadata of the table while row ids were assigned; try again"
+        )
     return snapshot
 
 
@@ -168,7 +170,7 @@ def _ensure_counted(snapshot: Snapshot) -> None:
         count = None if row["stats"] is None else orjson.loads(row["stats"]).get("numRecords")
         if type(count) is not int:
             raise UnsupportedFeatureError(
-                f"row tracking cannot be enabled: {row['path']} has no numRecords in its statistics, and"
-                " row ids follow from the counts of rows",
+                f"row tracking cannot be enabled: {row['path']} has no numRecords in its statistics, and row"
+                " ids are computed from row counts; rewrite the file first",
                 feature="rowTracking",
             )

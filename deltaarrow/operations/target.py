@@ -1,4 +1,4 @@
-"""The table that a write goes to, as it will be once the write is committed."""
+"""`WriteTarget`: the table of a write as it will be after the commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ __all__ = ["WriteTarget"]
 
 @dataclass(frozen=True)
 class WriteTarget:
-    """A table that exists, or the one that the write makes; `changes` is what must be committed for it."""
+    """An existing or new table after a write; `changes` are the actions that must be committed for it."""
 
     protocol: Protocol
     metadata: Metadata
@@ -30,7 +30,7 @@ class WriteTarget:
 
     @classmethod
     def existing(cls, snapshot: Snapshot) -> "WriteTarget":
-        """The table of a snapshot as it is."""
+        """Return the target for the table of a snapshot, without changes."""
         return cls(snapshot.protocol, snapshot.metadata)
 
     @cached_property
@@ -41,10 +41,10 @@ class WriteTarget:
     def plan(
         self, store: Store, target_file_size: int | None = None, properties: WriterProperties | None = None
     ) -> WritePlan:
-        """Return how its data files are written; the table says what the arguments do not.
+        """Return the plan for writing data files; properties of the table fill in arguments that are None.
 
-        Raises `CorruptLogError` where column mapping does not tell the columns apart, and as `declared_rules`
-        where a rule for its rows is not understood.
+        Raises `CorruptLogError` for ambiguous column mapping, and the exceptions of `declared_rules` for a
+        constraint that cannot be parsed.
         """
         mapping_mode = column_mapping_mode(
             self.protocol.min_reader_version,

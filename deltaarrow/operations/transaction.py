@@ -1,4 +1,4 @@
-"""Beginning a transaction in which a caller stages what is to be committed at once."""
+"""Start of a transaction for staging actions that are committed at once, and check for replayed writes."""
 
 from collections.abc import Callable, Sequence
 
@@ -22,12 +22,12 @@ def begin_transaction(
     then: Callable[[], None] = lambda: None,
     clock: Clock = system_clock,
 ) -> OptimisticTransaction:
-    """Return a transaction that reads `snapshot`; `then` is called once it is committed.
+    """Return a transaction that reads `snapshot`; `then` is called after its commit.
 
-    The applications of `commit_properties` are staged; a transaction with one that the table has
-    already is refused with `CommitFailedError`, since it may have been committed before.
+    The application transactions of `commit_properties` are staged.
 
-    Raises `UnsupportedFeatureError` for a table that this release cannot write to.
+    Raises `CommitFailedError` if the table already has one of them, because this transaction may have been
+    committed before, and `UnsupportedFeatureError` for a table that this release cannot write.
     """
     ensure_writable(snapshot.protocol, snapshot.metadata, "append")
     given = commit_properties or CommitProperties()
@@ -44,7 +44,8 @@ def begin_transaction(
         if not transaction.set_application(application.app_id, application.version, application.last_updated):
             raise CommitFailedError(
                 f"{snapshot.store.uri} has version {application.version} of the application"
-                f" {application.app_id} already; OptimisticTransaction.set_application asks without raising"
+                f" {application.app_id} already, so these changes may be committed; to check without an"
+                " exception, use OptimisticTransaction.set_application"
             )
     transaction.hooks = [
         lambda done: then(),
@@ -55,15 +56,16 @@ def begin_transaction(
 
 
 def is_replay(transaction: OptimisticTransaction, applications: Sequence[Transaction]) -> bool:
-    """Stage the applications of a write; tell whether the table has all of them already.
+    """Stage the application transactions of a write; return whether the table already has all of them.
 
-    Raises `CommitFailedError` when it has some of them and not the others.
+    Raises `CommitFailedError` if the table has some of them but not others.
     """
     news = [
         transaction.set_application(each.app_id, each.version, each.last_updated) for each in applications
     ]
     if any(news) and not all(news):
         raise CommitFailedError(
-            "some of the application transactions of this write are in the table already, and others are not"
+            "some of the application transactions of this write are in the table already, and others are not;"
+            " give each write its own transactions"
         )
     return bool(news) and not any(news)

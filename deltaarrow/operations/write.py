@@ -1,8 +1,7 @@
-"""Writing rows to a table: what they replace goes, data files come, and one commit has it all.
+"""Append and overwrite: data files are written, replaced rows are removed, and one commit does both.
 
-The order is that of safety. Whatever speaks against a write is found before a file is written; what rows
-it replaces is staged beside them; and when the commit is refused or fails, the files that were written
-for it are deleted again.
+The order makes writes safe. All checks that need no rows come before any file is written. Removals are staged
+with the new files. If the commit is refused or fails, the files written for it are deleted.
 """
 
 import logging
@@ -31,7 +30,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def find_table(store: Store) -> Snapshot | None:
-    """Return the newest version of the table in a store, for writing to it; None where there is no table."""
+    """Return the newest version of the table in a store, to write to it; None if there is no table."""
     try:
         return Snapshot.load(store, for_write=True)
     except TableNotFoundError:
@@ -48,14 +47,14 @@ def write_table(
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> WriteResult:
-    """Write a stream to the table of `snapshot`, or to a new one where it is None, and commit it."""
+    """Write a stream to the table of `snapshot`, or to a new table if `snapshot` is None, and commit."""
     with begin_write(store, snapshot, options, commit_properties, clock) as transaction:
         result = stage_write(transaction, data, options)
         transaction.hooks = [
             write_checksum,
             maintenance_hook(transaction.configuration, hook_properties),
         ]
-    # As in delta-spark, rows that are none make no version.
+    # Like delta-spark, a write without rows makes no version.
     return replace(result, version=transaction.version)
 
 
@@ -66,9 +65,9 @@ def begin_write(
     commit_properties: CommitProperties | None = None,
     clock: Clock = system_clock,
 ) -> OptimisticTransaction:
-    """Return the transaction of a write to the table of `snapshot`, or to a new one where it is None.
+    """Return the transaction of a write to the table of `snapshot`, or to a new table if that is None.
 
-    Raises `UnsupportedFeatureError` for a table, and `StorageError` for a store, that cannot be written to.
+    Raises `UnsupportedFeatureError` for a table that cannot be written, and `StorageError` for such a store.
     """
     commit_properties = commit_properties or CommitProperties()
     if snapshot is not None:
@@ -86,14 +85,14 @@ def begin_write(
 def stage_write(
     transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
 ) -> WriteResult:
-    """Write a stream and stage what it does to the table; nothing is committed.
+    """Write a stream to files and stage the changes; nothing is committed.
 
-    Raises what `deltaarrow.write_deltalake` raises, and `UnsupportedFeatureError` for an overwrite by a
-    transaction that has added files: whether it replaces them is not asked. Then nothing is staged.
+    Raises the exceptions of `deltaarrow.write_deltalake`, and `UnsupportedFeatureError` for an overwrite in a
+    transaction that has added files, because the overwrite would not replace them. Nothing is staged then.
     """
     if options.replaces_rows and any(isinstance(action, AddFile) for action in transaction.actions):
         raise UnsupportedFeatureError(
-            "a transaction that has added rows cannot overwrite; begin with what is overwritten",
+            "a transaction that has added rows cannot overwrite; stage the overwrite before other writes",
             feature="overwrite after a write in one transaction",
         )
     with transaction.all_or_nothing():
@@ -104,7 +103,7 @@ def _stage_write(
     transaction: OptimisticTransaction, data: pa.RecordBatchReader, options: WriteOptions
 ) -> WriteResult:
     if is_replay(transaction, options.applications):
-        _LOGGER.info("%s has this write already; nothing is written", redacted(transaction.store.uri))
+        _LOGGER.info("%s already has this write; nothing is written", redacted(transaction.store.uri))
         return WriteResult(None, is_replay=True)
     snapshot = transaction.snapshot
     data = read_variants(

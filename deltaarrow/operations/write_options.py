@@ -1,4 +1,4 @@
-"""What a writer is asked to do with rows: `WriteOptions`, and Spark's spelling of them."""
+"""`WriteOptions`: how rows are written to a table, and the options of Spark's writer for the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ SPARK_OPTIONS = (
     "txnVersion",
     "userMetadata",
 )
-"""The names of the options of Spark's Delta writer that `parse_spark_options` takes."""
+"""The options of Spark's Delta writer that `parse_spark_options` accepts."""
 
 _SPELLED = {name.lower(): name for name in SPARK_OPTIONS}
 
@@ -29,23 +29,23 @@ class WriteOptions:
     """How rows are written to a table.
 
     Args:
-        mode: ``append``, ``overwrite``, ``error`` or ``ignore``; what the last two mean for a table that
-            exists is decided before a write begins.
-        partition_by: the partition columns, None for those that the table has.
-        cluster_by: the clustering columns of a new table, or those that the table has; None for these
-            too, but for an overwrite of all rows, which leaves the table none.
-        schema_mode: ``merge`` adds columns that the table lacks and widens types where it may,
-            ``overwrite`` gives the table the schema of the data; None keeps the schema.
-        predicate: the rows that an overwrite replaces, in Spark SQL; all of them if None.
-        partition_overwrite_mode: ``dynamic`` replaces the partitions that rows are written to and no
-            others, ``static`` all rows.
-        target_file_size: bytes after which a file is closed and another begun.
-        writer_properties: how Parquet is written.
-        applications: the progress of applications, committed along with the rows.
-        name, description, configuration: of a table that the write makes.
+        mode: ``append``, ``overwrite``, ``error`` or ``ignore``. The caller handles ``error`` and ``ignore``
+            for an existing table before the write begins.
+        partition_by: the partition columns; None keeps those of the table.
+        cluster_by: the clustering columns of a new table, or those of the existing table. None keeps them,
+            but an overwrite of all rows drops them.
+        schema_mode: ``merge`` adds columns that the table lacks and widens types if the table allows it;
+            ``overwrite`` replaces the schema by that of the data; None keeps the schema.
+        predicate: the rows that an overwrite replaces, in Spark SQL; all rows if None.
+        partition_overwrite_mode: ``dynamic`` replaces only the partitions of the written rows; ``static``
+            replaces all rows.
+        target_file_size: the size in bytes at which a data file is closed and the next one begins.
+        writer_properties: Parquet settings of the written files.
+        applications: the progress of applications, committed with the rows.
+        name, description, configuration: properties of a new table.
 
     Raises:
-        ValueError: a word is unknown, or two of them do not go together.
+        ValueError: an option has an unknown value, or two options exclude each other.
     """
 
     mode: str = "error"
@@ -72,21 +72,21 @@ class WriteOptions:
                 ("schema_mode='overwrite'", self.schema_mode == "overwrite"),
             ):
                 if given:
-                    raise ValueError(f"{name} is for mode='overwrite', not for mode={self.mode!r}")
+                    raise ValueError(f"{name} needs mode='overwrite', not mode={self.mode!r}")
         if sum((self.predicate is not None, self.is_dynamic, self.schema_mode == "overwrite")) > 1:
             raise ValueError(
                 "predicate, partition_overwrite_mode='dynamic' and schema_mode='overwrite' exclude one"
-                " another: rows that stay keep their schema, and one thing says which they are"
+                " another; give only one of them"
             )
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the partitions that are written to are the ones that are replaced."""
+        """Whether an overwrite replaces exactly the partitions of the written rows."""
         return self.partition_overwrite_mode == "dynamic"
 
     @property
     def replaces_rows(self) -> bool:
-        """Whether rows of the table go."""
+        """Whether the write removes rows of the table."""
         return self.mode == "overwrite"
 
 
@@ -96,11 +96,11 @@ def _ensure_one_of(name: str, value: str | None, words: Sequence[str | None]) ->
 
 
 def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `write_deltalake` that options of Spark's Delta writer stand for.
+    """Translate options of Spark's Delta writer to arguments of `write_deltalake`.
 
-    Names are taken in any case, values are texts or what they stand for.
+    Names are case-insensitive; values are texts, or booleans and integers.
 
-    Raises `ValueError` for an option that is not known or means nothing.
+    Raises `ValueError` for an unknown option and for an invalid value.
 
     >>> parse_spark_options({"replaceWhere": "day = '2026-01-01'", "mergeSchema": "true"})
     {'predicate': "day = '2026-01-01'", 'schema_mode': 'merge'}
@@ -123,11 +123,12 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if (user := given.get("userMetadata")) is not None:
         arguments["user_metadata"] = str(user)
     if ("txnAppId" in given) != ("txnVersion" in given):
-        raise ValueError("txnAppId and txnVersion are given together or not at all")
+        missing = "txnVersion" if "txnAppId" in given else "txnAppId"
+        raise ValueError(f"the option {missing} is missing; txnAppId and txnVersion must be given together")
     if "txnAppId" in given:
         version = str(given["txnVersion"])
         if not version.isdecimal():
-            raise ValueError(f"txnVersion is an integer that is not negative, not {version!r}")
+            raise ValueError(f"txnVersion is an integer from 0 on, not {version!r}")
         arguments["application"] = Transaction(str(given["txnAppId"]), int(version))
     return arguments
 

@@ -1,7 +1,7 @@
-"""What becomes of the rows of a write, or of some of them, wherever that happens: `WriteTask`.
+"""`WriteTask`: writes the rows of a write, or a part of them, to files.
 
-A task knows neither log nor snapshot and is picklable. One node gives all rows to it; elsewhere it goes to
-many executors, and what each returns is put together with `WrittenRows.joined`.
+A task knows neither log nor snapshot and is picklable. On one node, one task writes all rows; in a cluster,
+many executors run it, and `WrittenRows.joined` combines their results.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,14 +21,14 @@ __all__ = ["WriteTask", "WrittenRows"]
 
 @dataclass(frozen=True)
 class WrittenRows:
-    """The files that rows are in, as data and, where a commit records its changes, once more as changes."""
+    """The data files of written rows and, if the commit records changes, their change data files."""
 
     files: Sequence[AddFile] = ()
     changes: Sequence[AddCDCFile] = ()
 
     @classmethod
     def joined(cls, parts: Iterable["WrittenRows"]) -> "WrittenRows":
-        """The files of several tasks."""
+        """Combine the files of several tasks."""
         parts = list(parts)
         return cls(
             [file for part in parts for file in part.files],
@@ -37,25 +37,25 @@ class WrittenRows:
 
     @property
     def paths(self) -> list[str]:
-        """Where the files are, as the log spells it."""
+        """The paths of the files, encoded as in the log."""
         return [*(file.path for file in self.files), *(file.path for file in self.changes)]
 
     @property
     def rows(self) -> int:
-        """How many rows there are, by the statistics of the files."""
+        """The number of rows, from the statistics of the files."""
         return sum(orjson.loads(file.stats)["numRecords"] for file in self.files if file.stats is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WriteTask:
-    """How rows of a write become files; picklable.
+    """The work of writing rows to files; picklable.
 
     Args:
-        plan: where and how the files are written, and the rules that rows have to meet.
-        moment_ms: the time, in milliseconds since the epoch, that rules take for the present one: the same
-            for all rows of the write.
-        condition: what every row has to fulfil, on the schema of the plan; None for nothing.
-        records_changes: whether the rows are written as changes too.
+        plan: where and how the files are written, and the constraints on rows.
+        moment_ms: the present time for expressions, in milliseconds since the epoch; the same for all rows of
+            the write.
+        condition: the condition that every row must satisfy, over the schema of the plan; None for none.
+        records_changes: whether the rows are also written to change data files.
     """
 
     plan: WritePlan
@@ -64,10 +64,10 @@ class WriteTask:
     records_changes: bool = False
 
     def write(self, rows: Iterable[pa.RecordBatch], *, clock: Clock = system_clock) -> WrittenRows:
-        """Write rows as files; nothing is committed.
+        """Write rows to files; nothing is committed.
 
-        Raises what `deltaarrow.write.write_files` raises, and `ConstraintViolationError` for a row that does
-        not fulfil the condition. Then no file is left behind.
+        Raises the exceptions of `deltaarrow.write.write_files`, and `ConstraintViolationError` for a row that
+        does not satisfy the condition. Files written before are then deleted.
         """
         plan = self.plan
         if plan.rules or self.condition is not None:

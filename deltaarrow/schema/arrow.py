@@ -1,4 +1,4 @@
-"""Delta types as Arrow types and back.
+"""Conversion between Delta types and Arrow types.
 
 ==================  ====================================  =====================================
 Delta               to Arrow                              also from Arrow
@@ -19,9 +19,9 @@ map                 map<key, value>
 ==================  ====================================  =====================================
 
 Dictionary and run-end encoded columns have the type of their values. Column metadata becomes Arrow
-field metadata as ``deltalake`` writes it: text as it is, any other value as its JSON text; the keys
-of such values are listed in `JSON_KEYS`, so that they come back as they were. A field whose Arrow
-type cannot tell a variant from a struct says so in `TYPE_KEY`.
+field metadata as in ``deltalake``: text stays text, any other value becomes JSON text. `JSON_KEYS` lists
+the keys with JSON text, so that their values survive a round trip. `TYPE_KEY` marks variant fields,
+because their Arrow type is a struct.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ JSON_KEYS = "deltaarrow:json"
 """Arrow field metadata: a JSON list of the metadata keys whose text is JSON."""
 
 TYPE_KEY = "deltaarrow:type"
-"""Arrow field metadata: the Delta type, where the Arrow type does not tell it."""
+"""Arrow field metadata: the Delta type, if the Arrow type is ambiguous."""
 
 _TO_ARROW: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -97,7 +97,7 @@ _EXTENSIONS = {
     "arrow.parquet.variant": "variant",
     "parquet.variant": "variant",
 }
-# Metadata of the protocol that is not text; other writers hand it over as bare JSON text.
+# Protocol metadata that is not text; other writers store it as JSON text without `JSON_KEYS`.
 _PROTOCOL_JSON_KEYS = frozenset(
     (
         FIELD_ID_KEY,
@@ -113,7 +113,7 @@ _MAX_PRECISION = 38
 
 
 def to_arrow_type(data_type: DataType) -> pa.DataType:
-    """The Arrow type in which values of a Delta type are read and written.
+    """Return the Arrow type for reading and writing values of a Delta type.
 
     Raises:
         UnsupportedFeatureError: a map has void keys.
@@ -128,7 +128,10 @@ def to_arrow_type(data_type: DataType) -> pa.DataType:
         return pa.list_(_part("element", data_type.element_type, data_type.contains_null))
     if isinstance(data_type, MapType):
         if _is_void(data_type.key_type):
-            raise UnsupportedFeatureError("a map with void keys has no Arrow type", feature="void map keys")
+            raise UnsupportedFeatureError(
+                "a map with void keys has no Arrow type; such a column cannot be read or written",
+                feature="void map keys",
+            )
         return pa.map_(
             _part("key", data_type.key_type, False),
             _part("value", data_type.value_type, data_type.value_contains_null),
@@ -137,22 +140,22 @@ def to_arrow_type(data_type: DataType) -> pa.DataType:
 
 
 def to_arrow_field(field: Field) -> pa.Field:
-    """The Arrow field of a column, with its metadata."""
+    """Return the Arrow field of a column, with its metadata."""
     metadata = _to_arrow_metadata(field.metadata)
     return _part(field.name, field.type, field.nullable, metadata)
 
 
 def to_arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of a table or struct, with the metadata of every field."""
+    """Return the Arrow schema of a table or struct, with the metadata of every field."""
     return pa.schema([to_arrow_field(each) for each in schema.fields])
 
 
 def from_arrow_type(arrow_type: pa.DataType, path: str = "") -> DataType:
-    """The Delta type that holds the values of an Arrow type.
+    """Return the Delta type that holds the values of an Arrow type.
 
     Args:
         arrow_type: any Arrow type.
-        path: the column, for the message of the error.
+        path: the path of the column, for error messages.
 
     Raises:
         UnsupportedFeatureError: Delta has no such type (times, durations, intervals, unions,
@@ -187,19 +190,19 @@ def from_arrow_type(arrow_type: pa.DataType, path: str = "") -> DataType:
         return PrimitiveType(_EXTENSIONS[arrow_type.extension_name])
     where = f"column {path!r}: " if path else ""
     raise UnsupportedFeatureError(
-        f"{where}Delta has no type for Arrow's {arrow_type}", feature=str(arrow_type)
+        f"{where}Delta has no type for Arrow's {arrow_type}; cast the column first", feature=str(arrow_type)
     )
 
 
 def from_arrow_field(field: pa.Field, path: str = "") -> Field:
-    """The Delta column of an Arrow field; metadata of Arrow and of Parquet is left out.
+    """Return the Delta column of an Arrow field, without metadata of Arrow and Parquet.
 
     Args:
         field: the Arrow field.
-        path: the path of the struct it is in, for the message of an error.
+        path: the path of the enclosing struct, for error messages.
 
     Raises:
-        UnsupportedFeatureError: as `from_arrow_type`.
+        UnsupportedFeatureError: as for `from_arrow_type`.
     """
     path = f"{path}.{field.name}" if path else field.name
     return Field(field.name, _from_part(field, path), field.nullable, _from_arrow_metadata(field, path))
@@ -208,7 +211,7 @@ def from_arrow_field(field: pa.Field, path: str = "") -> Field:
 def _part(name: str, data_type: DataType, nullable: bool, metadata: dict[str, str] | None = None) -> pa.Field:
     if isinstance(data_type, PrimitiveType) and data_type.type == "variant":
         metadata = {**(metadata or {}), TYPE_KEY: "variant"}
-    # To Arrow, NOT NULL void is a contradiction; such a column exists as long as it has no rows.
+    # Arrow rejects a NOT NULL void field, but an empty table may have one.
     return pa.field(name, to_arrow_type(data_type), nullable or _is_void(data_type), metadata=metadata)
 
 
@@ -217,7 +220,7 @@ def _is_void(data_type: DataType) -> bool:
 
 
 def is_variant_field(field: pa.Field) -> bool:
-    """Whether an Arrow field says that it is a column of variants, by its extension type or `TYPE_KEY`."""
+    """Whether an Arrow field is marked as a variant, by its extension type or `TYPE_KEY`."""
     if isinstance(field.type, pa.BaseExtensionType):
         return _EXTENSIONS.get(field.type.extension_name) == "variant"
     metadata: Mapping[bytes, bytes] = field.metadata or {}
@@ -263,7 +266,8 @@ def _from_arrow_metadata(field: pa.Field, path: str) -> dict[str, JsonValue] | N
             texts[key.decode()] = value.decode()
         except UnicodeDecodeError as error:
             raise UnsupportedFeatureError(
-                f"column {path!r}: Arrow field metadata that is not UTF-8", feature="binary field metadata"
+                f"column {path!r} has Arrow field metadata that is not UTF-8; remove it",
+                feature="binary field metadata",
             ) from error
     texts.pop(TYPE_KEY, None)
     listed = texts.pop(JSON_KEYS, None)

@@ -1,11 +1,10 @@
-"""Arrow data made to fit a table before it is written.
+"""Conversion of Arrow data to a table's Arrow schema before it is written.
 
-Columns are matched by name as Spark does, in any order and at every level of structs: exactly, else
-by the only name that differs in case alone. Encodings (dictionaries, views, large offsets, run-end
-encoding, any kind of list, any time zone) give way to the table's plain types. A value is never
-changed: an integer may move to another width, a decimal to another scale, a timestamp to
-microseconds only if it is the same value there. NULL stays out of columns that are not nullable,
-and, as in Spark, a NULL struct counts as NULL in each of its members.
+Columns are matched by name as in Spark, in any order and at every level of structs: by the exact name,
+else by the only name that differs in case. Encodings (dictionaries, views, large offsets, run-end
+encoding, any kind of list, any time zone) are converted to the table's plain types. No value changes:
+a cast to another integer width, decimal scale or time unit must be exact. A column that is not
+nullable must have no NULL; as in Spark, a NULL struct counts as NULL in each of its fields.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ __all__ = ["conform", "ensure_conformable", "is_conformable", "missing_columns"]
 
 _Data = TypeVar("_Data", pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 
-# A batch is cut into parts of at most so many rows and bytes, so that offsets of 32 bits suffice.
+# Batches are split into parts of at most this many rows and bytes, so that 32-bit offsets suffice.
 _MAX_ROWS = 1 << 20
 _MAX_BYTES = 1 << 29
 _INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
@@ -28,19 +27,19 @@ _MAX_DECIMAL128 = 38
 
 
 def conform(data: _Data, target: pa.Schema) -> _Data:
-    """The same rows under the table's Arrow schema.
+    """Return the same rows in the table's Arrow schema.
 
     Args:
-        data: a batch, a table, or a reader; a reader stays a stream, and fails at the batch that
-            does not fit. Large batches of a table or reader come out in parts.
-        target: the Arrow schema of the table, as `Schema.to_arrow` gives it. Columns that are
-            missing in the data become NULL.
+        data: a batch, a table, or a reader. A reader stays a stream and fails at the first batch that does
+            not fit. Large batches of a table or reader are split.
+        target: the Arrow schema of the table, from `Schema.to_arrow`. Columns that the data lacks become
+            NULL.
 
     Raises:
-        SchemaMismatchError: columns that the table does not have (all of them are named), types
-            that do not fit, or a value that would be changed.
+        SchemaMismatchError: the data has columns that the table lacks (the message names all of them), a
+            type that does not fit, or a value that the cast would change.
         ConstraintViolationError: a column that is not nullable is missing or holds NULL.
-        UnsupportedFeatureError: run-end encoding of a type that Arrow cannot decode.
+        UnsupportedFeatureError: Arrow cannot decode the run-end encoding of a type.
 
     >>> batch = pa.RecordBatch.from_pydict({"ID": pa.array([1, 2], pa.uint8())})
     >>> conform(batch, pa.schema([("id", pa.int64()), ("name", pa.string())])).to_pydict()
@@ -55,10 +54,10 @@ def conform(data: _Data, target: pa.Schema) -> _Data:
 
 
 def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
-    """Refuse data whose schema alone says that `conform` must fail.
+    """Raise if `conform` must fail for every batch of a schema.
 
     Raises:
-        SchemaMismatchError: as `conform`.
+        SchemaMismatchError: as for `conform`.
         ConstraintViolationError: a column that is not nullable is missing.
     """
     unknown: list[str] = []
@@ -72,15 +71,16 @@ def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
         raise SchemaMismatchError("the data does not fit the table: " + "; ".join(clashes))
     if absent:
         raise ConstraintViolationError(
-            f"NOT NULL column {', '.join(map(repr, absent))} is missing in the data"
+            f"NOT NULL column {', '.join(map(repr, absent))} is missing in the data; add it, or make it"
+            " nullable with table.alter.drop_column_not_null"
         )
 
 
 def missing_columns(source: pa.Schema, target: pa.Schema) -> list[str]:
-    """The columns of the table that data of this schema does not give.
+    """Return the columns of the table that the data lacks.
 
     Raises:
-        SchemaMismatchError: a column that is there more than once.
+        SchemaMismatchError: several columns of the data match one column of the table.
 
     >>> missing_columns(pa.schema([("ID", pa.int64())]), pa.schema([("id", pa.int64()), ("n", pa.int64())]))
     ['n']
@@ -90,7 +90,7 @@ def missing_columns(source: pa.Schema, target: pa.Schema) -> list[str]:
 
 
 def is_conformable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether values of one type may be stored as another, should they turn out to fit.
+    """Whether values of one type can be stored as another, if each value fits.
 
     >>> is_conformable(pa.int64(), pa.int8()), is_conformable(pa.int64(), pa.string())
     (True, False)
@@ -143,7 +143,7 @@ def _compare(
 
 
 def _match(source: list[str], target: list[str], path: str) -> list[int | None]:
-    """For each target name the place of the source column that fills it, None for none."""
+    """Return the index of the source column for each target name; None if there is none."""
     exact: dict[str, list[int]] = {}
     alike: dict[str, list[int]] = {}
     for place, name in enumerate(source):
@@ -155,7 +155,9 @@ def _match(source: list[str], target: list[str], path: str) -> list[int | None]:
         found = exact.get(name) or [each for each in alike.get(name.lower(), ()) if source[each] not in taken]
         if len(found) > 1:
             names = ", ".join(repr(source[each]) for each in found)
-            raise SchemaMismatchError(f"column {_join(path, name)!r} is ambiguous in the data: {names}")
+            raise SchemaMismatchError(
+                f"column {_join(path, name)!r} is ambiguous in the data: {names}; rename or drop the others"
+            )
         places.append(found[0] if found else None)
     return places
 
@@ -191,10 +193,10 @@ def _conform_batches(batches: Iterator[pa.RecordBatch], target: pa.Schema) -> It
 
 
 def _halved(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Parts that are small enough even where a few rows hold most of the bytes."""
+    """Yield parts of a batch that are small enough, even if a few rows hold most of the bytes."""
     half = batch.num_rows // 2
     parts = (batch.slice(0, half), batch.slice(half))
-    # Views count the buffers they share, so that cutting them does not show.
+    # Slices of view arrays share their buffers and count them fully, so slicing may not reduce nbytes.
     helps = half > 0 and sum(part.nbytes for part in parts) < 1.5 * batch.nbytes
     if batch.nbytes <= _MAX_BYTES or not helps:
         yield batch
@@ -217,7 +219,7 @@ def _conform_batch(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
 
 
 def _convert(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """The array in the target type; `_compare` has said that the types go together."""
+    """Return the array in the target type; `_compare` has checked that the types are compatible."""
     if array.type.equals(target, check_metadata=True) and not pa.types.is_nested(target):
         return array
     array = _decode(array)
@@ -242,7 +244,7 @@ def _convert(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
 
 
 def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
-    # Flattened children are NULL where the struct is, so that nothing hidden there can fail a cast.
+    # Flattened children are NULL where the struct is, so hidden values cannot fail a cast.
     children = array.flatten()
     places = _match([each.name for each in array.type.fields], [each.name for each in target.fields], path)
     columns = []
@@ -258,7 +260,7 @@ def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str) -> 
 
 
 def _unnest(array: pa.Array, path: str) -> tuple[pa.Array, pa.Array]:
-    """Offsets from zero and the values of the lists that are not NULL, for every kind of list."""
+    """Return zero-based offsets and the values of the non-NULL lists, for every kind of list."""
     lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
     ends = pc.cumulative_sum(lengths)
     offsets = pa.concat_arrays([pa.nulls(1, pa.int64()).fill_null(0), ends])
@@ -269,29 +271,30 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     types = pa.types
     try:
         if types.is_integer(array.type) and types.is_decimal(target):
-            # The direct cast wants room for every integer of the type, not for those that are here.
+            # The direct cast needs enough digits for every integer of the type, not just these values.
             digits = _INTEGER_DIGITS[array.type.bit_width] + target.scale
             wide = pa.decimal128 if digits <= _MAX_DECIMAL128 else pa.decimal256
             array = array.cast(wide(digits, target.scale))
         if array.type in (pa.large_string(), pa.large_binary()):
-            # The cast looks at the offsets as they are, which a slice does not start at zero.
+            # The cast uses raw offsets, which do not start at zero in a slice.
             array = pa.concat_arrays([array, array.slice(0, 0)])
         cast = array.cast(target)
     except pa.ArrowInvalid as error:
         raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}") from error
     if types.is_floating(array.type) and target.bit_width < array.type.bit_width:
-        # Arrow rounds floats without a word.
+        # Arrow rounds floats silently.
         back = cast.cast(array.type)
         same = pc.or_(pc.equal(back, array), pc.and_(pc.is_nan(back), pc.is_nan(array)))
         if not pc.all(same).as_py():
             raise SchemaMismatchError(
-                f"column {path!r}: a value of {array.type} would be rounded to {target}"
+                f"column {path!r}: a value of {array.type} would be rounded to {target};"
+                " round or cast it before writing"
             )
     return cast
 
 
 def _decode(array: pa.Array) -> pa.Array:
-    """The array without extension type, dictionary and run-ends."""
+    """Decode an extension type, dictionary or run-end encoding to the plain array."""
     while True:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
@@ -334,7 +337,7 @@ def _ensure_filled(array: pa.Array, field: pa.Field, path: str) -> None:
 
 
 def _violation(path: str) -> ConstraintViolationError:
-    return ConstraintViolationError(f"NOT NULL column {path!r} holds NULL")
+    return ConstraintViolationError(f"NOT NULL column {path!r} holds NULL in the data")
 
 
 def _nulls(arrow_type: pa.DataType, path: str, length: int) -> pa.Array:
@@ -345,7 +348,7 @@ def _nulls(arrow_type: pa.DataType, path: str, length: int) -> pa.Array:
 
 
 def _required(arrow_type: pa.DataType, path: str) -> list[str]:
-    """The members of a struct that are not nullable: to Spark a NULL struct breaks them."""
+    """Return the NOT NULL fields of a struct; in Spark, a NULL struct violates them."""
     if not pa.types.is_struct(arrow_type):
         return []
     found = []

@@ -1,7 +1,7 @@
-"""The columns that a change data feed has beside those of the table, and what the first of them says.
+"""Additional columns of the change data feed, and the values of ``_change_type``.
 
-Chapter "Change Data Files" of the protocol. Change data files hold the type of each change; version and
-time are those of the commit.
+Chapter "Change Data Files" of the protocol. Change data files store the change type; version and timestamp
+come from the commit.
 """
 
 from enum import StrEnum
@@ -9,14 +9,14 @@ from enum import StrEnum
 __all__ = ["CHANGE_TYPE", "COMMIT_TIMESTAMP", "COMMIT_VERSION", "ChangeType"]
 
 CHANGE_TYPE = "_change_type"
-"""The column of change data files that says what kind of change a row is."""
+"""The column of change data files with the change type of a row."""
 
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIMESTAMP = "_commit_timestamp"
 
 
 class ChangeType(StrEnum):
-    """What happened to a row; an update shows it twice, as it was before and as it is afterwards.
+    """The change of a row; an update gives two rows, before (preimage) and after (postimage).
 
     >>> str(ChangeType.UPDATE_PREIMAGE)
     'update_preimage'

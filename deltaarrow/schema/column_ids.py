@@ -1,7 +1,7 @@
-"""Ids and physical names for the columns of a mapped table (PROTOCOL.md, *Column Mapping*).
+"""Column ids and physical names for tables with column mapping (PROTOCOL.md, *Column Mapping*).
 
-A column keeps both for as long as it lives; a new one gets the next id and a name that no column had
-before, so that a column dropped and made again never meets its old data.
+A column keeps its id and physical name for life. A new column gets the next id and an unused physical name,
+so a column that is dropped and added again never shows its old data.
 """
 
 import uuid
@@ -25,16 +25,16 @@ def assign_column_ids(
     keep_names: bool = False,
     nested: bool = False,
 ) -> tuple[Schema, int]:
-    """The schema with an id and a physical name for every field, and the highest id given out so far.
+    """Return the schema with an id and a physical name for every field, and the highest id so far.
 
     Args:
-        schema: the logical schema; fields that have an id or a physical name keep it.
-        max_id: ``delta.columnMapping.maxColumnId`` of the table, 0 for a new one.
-        previous: the schema that this one replaces, if any: a field whose type it has at the same path
-            goes on as that field.
-        keep_names: whether fields have their present names in files, as where a table with files gets
-            mapped.
-        nested: whether the elements, keys and values of arrays and maps have ids too, as for Iceberg.
+        schema: the logical schema; fields keep an id or physical name that they have.
+        max_id: ``delta.columnMapping.maxColumnId`` of the table; 0 for a new table.
+        previous: the schema that this schema replaces, or None. A field with the path and type of a previous
+            field continues that field.
+        keep_names: whether logical names become physical names, for enabling column mapping in a table with
+            files.
+        nested: whether array elements, map keys and map values get ids too, as Iceberg requires.
 
     >>> schema, max_id = assign_column_ids(Schema([Field("a", StructType([Field("b", "long")]))]))
     >>> field_id(schema.field("a")), field_id(schema.field("a").type.field("b")), max_id
@@ -46,17 +46,17 @@ def assign_column_ids(
     ids = _Ids(max([max_id, *(number or 0 for number in given)]), keep_names)
     schema = replace(schema, fields=ids.fields(schema, previous))
     if nested:
-        # As in Spark, after those of all columns.
+        # As in Spark, nested ids follow the ids of all columns.
         schema = replace(schema, fields=ids.nested(schema))
     return schema, ids.highest
 
 
 def ensure_distinct_columns(schema: Schema, mode: str) -> None:
-    """Refuse to write by a schema in which two columns would be one to a reader of the files.
+    """Raise if readers of the data files could not tell two columns of the schema apart.
 
     Raises:
-        CorruptLogError: two columns share an id, or two of one struct a physical name, or a column lacks
-            what the mode finds it by.
+        CorruptLogError: two columns share an id, two columns of one struct share a physical name, or a column
+            lacks the id or name that the mode needs.
 
     >>> ids = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
     >>> other = {**ids, "delta.columnMapping.physicalName": "b"}
@@ -85,7 +85,7 @@ class _Ids:
         return tuple(self._field(each, old.find(each.name)) for each in struct.fields)
 
     def _field(self, field: Field, old: Field | None) -> Field:
-        # Outer fields come before what is in them, as in Spark.
+        # As in Spark, a field gets its id before the fields inside it.
         origin = old.metadata if old is not None and _goes_on(old.type, field.type) else JsonObject()
         metadata = dict(field.metadata)
         if FIELD_ID_KEY not in metadata:
@@ -111,7 +111,7 @@ class _Ids:
         return data_type
 
     def nested(self, struct: StructType) -> tuple[Field, ...]:
-        """The fields of a struct with ids for the parts of their types, those that there are kept."""
+        """Return the fields with ids for elements, keys and values; existing ids are kept."""
         fields = []
         for each in struct.fields:
             ids = dict(nested_ids(each))
@@ -143,9 +143,9 @@ class _Ids:
 
 
 def _goes_on(old: DataType, new: DataType) -> bool:
-    """Whether the new type is the old one; its members may have come to hold NULL.
+    """Whether a field with the new type continues the old field; struct fields may become nullable.
 
-    Whether arrays and maps hold NULL does not count, as Spark forgets it where a schema is overwritten.
+    The nullability of array elements and map values is ignored, because Spark's schema overwrite drops it.
     """
     match old, new:
         case StructType(), StructType():

@@ -1,11 +1,10 @@
-"""A table's schema made to hold data that it does not fit yet, by the rules of Spark's ``mergeSchema``.
+"""Schema merge for data that does not fit the table's schema, with the rules of Spark's ``mergeSchema``.
 
-Chapters *Schema Serialization Format*, *Type Widening* and *Column Mapping* of PROTOCOL.md. What the table
-has stays as it is: order, spelling, nullability and metadata. What the data has and the table has not
-comes last in its struct and may be NULL, since the data's own word on that is not trusted. Names match
-whatever their case. A type changes only where the table lets types be widened and no value changes by it;
-the change is recorded beside the column. Data of another type that can be stored in the column as it is
-(`conform` looks at the values) leaves the type alone, as when Spark inserts.
+Chapters *Schema Serialization Format*, *Type Widening* and *Column Mapping* of PROTOCOL.md. Columns of the
+table keep their order, spelling, nullability and metadata. New columns of the data come last in their struct
+and are nullable, whatever the data says. Names match case-insensitively. A type changes only if the table
+enables type widening and no value changes; the change is recorded in the column's metadata. If the data can
+be stored in the present type (`conform` checks the values), the type stays, as in Spark's INSERT.
 """
 
 from collections.abc import Iterable
@@ -28,19 +27,19 @@ _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
 def merge_schemas(table: Schema, data: Schema, *, widen: bool, table_version: int | None = None) -> Schema:
-    """The schema that holds what is in the table and what is in the data.
+    """Return the schema that holds the columns of the table and of the data.
 
     Args:
         table: the schema of the table.
-        data: the schema of the data; what it says of nullability, and metadata that only means
-            something in the table it comes from, are left out.
+        data: the schema of the data. Its nullability is ignored, and so is metadata that is meaningful only
+            in the table it comes from.
         widen: whether columns may take the wider type of the data.
-        table_version: the version that is about to be made, where type changes are to name it: in tables
-            with the preview of type widening.
+        table_version: the version to be committed, recorded in type changes of tables with the preview of
+            type widening; None otherwise.
 
     Raises:
-        SchemaMismatchError: types that do not go together, with the path and both types, or names in
-            the data that differ in case alone.
+        SchemaMismatchError: two types are incompatible (the message has the path and both types), or names in
+            the data differ only in case.
 
     >>> table = Schema([Field("id", "integer"), Field("at", StructType([Field("x", "long")]))])
     >>> data = Schema([Field("AT", StructType([Field("y", "long")])), Field("ID", "long")])
@@ -55,12 +54,12 @@ def merge_schemas(table: Schema, data: Schema, *, widen: bool, table_version: in
 
 
 def as_nullable(schema: Schema, *, keeps_elements: bool = False) -> Schema:
-    """The schema with NULL allowed at every level, but in arrays and maps with `keeps_elements`."""
+    """Return the schema, nullable at every level; with `keeps_elements`, except inside arrays and maps."""
     return replace(schema, fields=_nullable_fields(schema.fields, keeps_elements))
 
 
 def keeps_types(old: DataType, new: DataType) -> bool:
-    """Whether every part of the old type is in the new one with the same type; members may have come."""
+    """Whether the new type has every part of the old type unchanged; it may have more struct fields."""
     match old, new:
         case StructType(), StructType():
             return all(
@@ -85,8 +84,8 @@ class _Merge:
             other = incoming.setdefault(field.name.lower(), field)
             if other is not field:
                 raise SchemaMismatchError(
-                    f"the data has column {_join(path, other.name)!r} and {_join(path, field.name)!r},"
-                    " which are one to the table"
+                    f"the data has the columns {_join(path, other.name)!r} and {_join(path, field.name)!r},"
+                    " which have the same name up to case; rename or drop one"
                 )
         fields = []
         for field in table.fields:
@@ -111,7 +110,7 @@ class _Merge:
         inside: tuple[str, ...],
         changes: list[dict[str, Any]],
     ) -> DataType:
-        """The merged type; `inside` leads from the column into its arrays and maps."""
+        """Return the merged type; `inside` is the path from the column into its arrays and maps."""
 
         def part(name: str, old: DataType, new: DataType) -> DataType:
             return self._types(old, new, f"{path}.{name}", (*inside, name), changes)
@@ -134,14 +133,14 @@ class _Merge:
                 return data
         if not is_conformable(to_arrow_type(data), to_arrow_type(table)):
             raise SchemaMismatchError(
-                f"column {path!r} is {_spell(table)} in the table, with which {_spell(data)} in the data"
-                " does not go together"
+                f"column {path!r} is {_spell(table)} in the table, but incompatible {_spell(data)} in the"
+                " data; cast it"
             )
         return table
 
 
 def _is_wider(old: PrimitiveType, new: PrimitiveType) -> bool:
-    """Whether Spark widens a column by itself: to more digits, but never to another kind of number."""
+    """Whether Spark widens a column automatically: to more digits, but never to another kind of number."""
     if old.type in _WHOLE_NUMBERS and new.type in _WHOLE_NUMBERS:
         return _WHOLE_NUMBERS.index(old.type) < _WHOLE_NUMBERS.index(new.type)
     if old.decimal is not None and new.decimal is not None:

@@ -1,8 +1,8 @@
-"""JSON objects as immutable values: what a schema keeps of its text verbatim.
+"""Immutable JSON objects, for the parts of a schema that are kept verbatim.
 
-Column metadata and keys that this release does not know (PROTOCOL.md, *Schema Serialization Format*
-and *Column Metadata*) must come out of a schema as they went in, whatever JSON they hold, while
-types stay hashable, picklable and safe to share between threads.
+A schema must preserve column metadata and unknown keys with any JSON value (PROTOCOL.md, *Schema
+Serialization Format* and *Column Metadata*). Immutable objects keep types hashable, picklable and safe
+to share between threads.
 """
 
 import copy
@@ -23,8 +23,8 @@ JsonValue: TypeAlias = Any
 class JsonObject(Mapping[str, JsonValue]):
     """A read-only JSON object that keeps the order of its keys.
 
-    Lists and objects inside are handed out as copies, so nothing a caller does changes the table's
-    schema. Compares equal to a dict with the same content.
+    Access returns copies of inner lists and objects, so callers cannot change the table's schema. A
+    JsonObject equals a dict with the same content.
 
     >>> JsonObject({"comment": "net price"})["comment"]
     'net price'
@@ -59,12 +59,12 @@ class JsonObject(Mapping[str, JsonValue]):
         return repr(self._values)
 
     def __reduce__(self) -> tuple[type["JsonObject"], tuple[dict[str, JsonValue]]]:
-        """Pickle the content alone."""
+        """Pickle the content only."""
         return JsonObject, (self._values,)
 
 
 def _typed(value: JsonValue) -> object:
-    """A hashable twin of a JSON value in which ``true`` is not 1 and 1 is not 1.0."""
+    """Return a hashable form of a JSON value that distinguishes ``true``, 1 and 1.0."""
     if isinstance(value, dict):
         return dict, frozenset((key, _typed(item)) for key, item in value.items())
     if isinstance(value, list):
@@ -73,13 +73,13 @@ def _typed(value: JsonValue) -> object:
 
 
 def parse_json(text: str | bytes) -> JsonValue:
-    """The JSON value of a text; integers of any size stay exact.
+    """Parse a JSON text; integers of any size stay exact.
 
     Raises:
-        CorruptLogError: the text is not JSON (NaN, infinities and halves of surrogate pairs included).
+        CorruptLogError: the text is not JSON. NaN, infinities and lone surrogates are not JSON.
     """
     try:
-        # The one is strict, and the other keeps integers exact.
+        # orjson is strict; the standard library keeps integers exact.
         orjson.loads(text)
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -87,7 +87,7 @@ def parse_json(text: str | bytes) -> JsonValue:
 
 
 def render_json(value: JsonValue) -> str:
-    """The compact text of a JSON value, non-ASCII characters as they are (Spark's form)."""
+    """Return the compact JSON text with non-ASCII characters unescaped, as Spark writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
 
 

@@ -1,8 +1,8 @@
-"""The keys of column metadata, and the names of table properties that are read below the registry.
+"""Keys of column metadata, and names of table properties that layers below the registry read.
 
-A column's metadata is in the schema (PROTOCOL.md, *Schema Serialization Format*). The properties of tables
-are in `metaData.configuration`, and `deltaarrow.features.properties` is their registry. Every name in
-``delta.`` stands here or there and nowhere else, but for those of domains and tags, which are in
+Column metadata is part of the schema (PROTOCOL.md, *Schema Serialization Format*). Table properties are in
+`metaData.configuration`; their registry is `deltaarrow.features.properties`. Every name that begins with
+``delta.`` is spelled here or there only, except the names of domains and tags, which are in
 `deltaarrow.actions.names`.
 """
 
@@ -51,16 +51,16 @@ IDENTITY_STEP_KEY = "delta.identity.step"
 IDENTITY_HIGH_WATER_MARK_KEY = "delta.identity.highWaterMark"
 IDENTITY_EXPLICIT_KEY = "delta.identity.allowExplicitInsert"
 
-# How texts are compared and how long they may be, as Spark records it.
+# Spark's collations and char/varchar lengths.
 COLLATIONS_KEY = "__COLLATIONS"
 CHAR_TYPE_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 COMMENT_KEY = "comment"
 
-# In the schemas of Arrow and Parquet.
+# Keys in Arrow and Parquet schemas.
 PARQUET_FIELD_ID_KEY = b"PARQUET:field_id"
 
-# Properties of tables.
+# Table properties.
 TABLE_PREFIX = "delta."
 CONSTRAINT_PREFIX = "delta.constraints."
 MAPPING_MODE = "delta.columnMapping.mode"

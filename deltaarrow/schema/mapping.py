@@ -1,9 +1,9 @@
 """Logical and physical column names (PROTOCOL.md, *Column Mapping*).
 
-Data files, partition values and statistics of a mapped table speak of physical names; everybody
-else speaks of logical ones. The mode is a table property, but it holds only where the protocol of
-the table supports column mapping: on reader version 2, or as a table feature. Tables are known
-that list the feature for writers alone; they are mapped as well.
+Data files, partition values and statistics of a table with column mapping use physical names;
+everything else uses logical names. The mode is a table property, which applies only if the protocol
+supports column mapping: reader version 2, or the table feature. Some tables list the feature for writers
+only; the mode applies to them too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ColumnMapping: TypeAlias = Literal["none", "name", "id"]
-"""How the columns of data files are found: by logical name, by physical name, or by field id."""
+"""How columns are found in data files: by logical name, physical name or field id."""
 
 _FEATURE = "columnMapping"
 _LEGACY_READER_VERSION = 2
@@ -39,16 +39,16 @@ def column_mapping_mode(
     writer_features: Collection[str] | None,
     configuration: Mapping[str, str],
 ) -> ColumnMapping:
-    """The mode that a table's protocol and configuration add up to.
+    """Return the column mapping mode of a protocol and a configuration.
 
     Args:
         protocol_reader_version: ``minReaderVersion`` of the protocol.
-        reader_features: ``readerFeatures``, None or empty where there are none.
-        writer_features: ``writerFeatures``, likewise.
+        reader_features: ``readerFeatures``; None or empty if there are none.
+        writer_features: ``writerFeatures``; None or empty if there are none.
         configuration: the table properties.
 
     Raises:
-        UnsupportedFeatureError: the mode is none of the protocol's.
+        UnsupportedFeatureError: the protocol does not define the mode.
 
     >>> column_mapping_mode(2, None, None, {"delta.columnMapping.mode": "name"})
     'name'
@@ -62,31 +62,38 @@ def column_mapping_mode(
     )
     mode = configuration.get(MAPPING_MODE, "none") if supported else "none"
     if mode.lower() not in ("none", "name", "id"):
-        raise UnsupportedFeatureError(f"the column mapping mode {mode!r} is not supported", feature=_FEATURE)
+        raise UnsupportedFeatureError(
+            f"the column mapping mode {mode!r} is not supported; the modes are none, name and id",
+            feature=_FEATURE,
+        )
     return cast(ColumnMapping, mode.lower())
 
 
 def physical_name(field: Field, mode: str) -> str:
-    """The name of a column in data files, partition values and statistics.
+    """Return the name of a column in data files, partition values and statistics.
 
     Raises:
-        CorruptLogError: the table is mapped and the column has no physical name.
-        UnsupportedFeatureError: the name holds a NUL character.
+        CorruptLogError: the table has column mapping, but the column has no physical name.
+        UnsupportedFeatureError: the name contains a NUL character.
     """
     if mode == "none":
         return field.name
     name = field.metadata.get(PHYSICAL_NAME_KEY)
     if not isinstance(name, str) or not name:
-        raise CorruptLogError(f"column {field.name!r} of a mapped table has no {PHYSICAL_NAME_KEY}")
-    if "\0" in name:  # the C interface of Arrow ends a name there
+        raise CorruptLogError(
+            f"the table has column mapping, but its column {field.name!r} has no {PHYSICAL_NAME_KEY}"
+        )
+    if "\0" in name:  # Arrow's C interface ends names at NUL
         raise UnsupportedFeatureError(
-            f"the {PHYSICAL_NAME_KEY} of column {field.name!r} holds a NUL: {name!r}", feature=_FEATURE
+            f"the {PHYSICAL_NAME_KEY} of column {field.name!r} contains a NUL, which Arrow does not allow:"
+            f" {name!r}",
+            feature=_FEATURE,
         )
     return name
 
 
 def field_id(field: Field) -> int | None:
-    """The column's id in Parquet files, None where it has none.
+    """Return the field id of a column in Parquet files; None if it has none.
 
     Raises:
         CorruptLogError: the id is not a whole number.
@@ -98,29 +105,29 @@ def field_id(field: Field) -> int | None:
 
 
 def nested_ids(field: Field) -> Mapping[str, int]:
-    """The ids, in Parquet files, of the elements, keys and values within a column, by their paths.
+    """Return the Parquet field ids of the elements, keys and values within a column, by path.
 
     A path begins with the physical name of the column: ``{"col-1.element": 7, "col-1.element.key": 8}``.
 
     Raises:
-        CorruptLogError: they are no such mapping.
+        CorruptLogError: the metadata is not a mapping from paths to whole numbers.
     """
     value = field.metadata.get(NESTED_IDS_KEY, {})
     if not isinstance(value, Mapping) or any(
         not isinstance(number, int) or isinstance(number, bool) for number in value.values()
     ):
         raise CorruptLogError(
-            f"column {field.name!r} has {NESTED_IDS_KEY} that are no whole numbers by paths"
+            f"column {field.name!r} has {NESTED_IDS_KEY} that do not map paths to whole numbers"
         )
     return value
 
 
 def to_physical_schema(schema: Schema, mode: str) -> Schema:
-    """The schema as data files have it: physical names at every level, metadata unchanged.
+    """Return the schema of data files: physical names at every level, metadata unchanged.
 
     Raises:
-        CorruptLogError: a column has no physical name (or in mode ``id`` no field id), or two of one
-            struct share a name.
+        CorruptLogError: a column has no physical name (or, in mode ``id``, no field id), or two columns of
+            one struct share a name.
     """
     if mode == "none":
         return schema
@@ -128,12 +135,12 @@ def to_physical_schema(schema: Schema, mode: str) -> Schema:
 
 
 def resolve_path(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
-    """The fields from the top to the one that a path of logical names leads to.
+    """Return the fields along a path of logical names, from the top-level column down.
 
-    Names match as in Spark: exactly, else the only one that differs in case alone.
+    Names match as in Spark: the exact name, else the only name that differs in case.
 
     Raises:
-        SchemaMismatchError: the path leads nowhere, or through an array or a map.
+        SchemaMismatchError: the path does not exist, or passes through an array or a map.
     """
     found: list[Field] = []
     within: DataType = schema
@@ -147,7 +154,7 @@ def resolve_path(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
 
 
 def physical_path(schema: StructType, path: Sequence[str], mode: str) -> tuple[str, ...]:
-    """The physical names along a path of logical names; see `resolve_path`."""
+    """Return the physical names along a path of logical names; see `resolve_path`."""
     return tuple(physical_name(each, mode) for each in resolve_path(schema, path))
 
 
@@ -156,11 +163,13 @@ def _physical_fields(struct: StructType, mode: str) -> list[Field]:
     fields = []
     for each in struct.fields:
         if mode == "id" and field_id(each) is None:
-            raise CorruptLogError(f"column {each.name!r} of a table mapped by id has no {FIELD_ID_KEY}")
+            raise CorruptLogError(
+                f"the table has column mapping by id, but its column {each.name!r} has no {FIELD_ID_KEY}"
+            )
         name = physical_name(each, mode)
         if name in owners:
             raise CorruptLogError(
-                f"columns {owners[name]!r} and {each.name!r} share the name {name!r} in files"
+                f"columns {owners[name]!r} and {each.name!r} share the physical name {name!r}"
             )
         owners[name] = each.name
         fields.append(replace(each, name=name, type=_physical_type(each.type, mode)))

@@ -1,8 +1,8 @@
-"""Adding, dropping and changing single fields of a schema, at any level of nesting.
+"""Addition, removal and change of single fields of a schema, at any level of nesting.
 
-Chapter *Schema Serialization Format* of the protocol. A path is a tuple of names as Spark spells it:
-``("s", "x")`` leads into a struct, ``("a", "element", "x")`` and ``("m", "value", "x")`` into the structs
-that arrays and maps hold. Names match as in Spark: exactly, else the only one that differs in case alone.
+Chapter *Schema Serialization Format* of the protocol. A path is a tuple of names, as in Spark: ``("s", "x")``
+is a field of a struct; ``("a", "element", "x")`` and ``("m", "value", "x")`` are fields of structs in arrays
+and maps. Names match as in Spark: the exact name, else the only name that differs in case.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,11 +19,11 @@ _Struct = TypeVar("_Struct", bound=StructType)
 _Added: TypeAlias = list[tuple[tuple[str, ...], Field]]
 
 Edit = Callable[[Field], Field | None]
-"""What becomes of a field; None where it is dropped."""
+"""Returns the changed field, or None to drop it."""
 
 
 def render_path(path: Iterable[str]) -> str:
-    """The path as text, a name with a dot in backticks.
+    """Return the path as text, with backticks around names that have a dot.
 
     >>> render_path(("s", "a.b"))
     's.`a.b`'
@@ -32,10 +32,10 @@ def render_path(path: Iterable[str]) -> str:
 
 
 def spelled_path(schema: StructType, path: Sequence[str]) -> tuple[str, ...]:
-    """The path as the schema spells its names.
+    """Return the path in the schema's spelling.
 
     Raises:
-        SchemaMismatchError: it leads nowhere.
+        SchemaMismatchError: the path does not exist.
     """
     found: list[str] = []
 
@@ -56,10 +56,10 @@ def spelled_path(schema: StructType, path: Sequence[str]) -> tuple[str, ...]:
 
 
 def edit_field(schema: _Struct, path: Sequence[str], edit: Edit) -> _Struct:
-    """The schema with the field at `path` replaced by what `edit` makes of it, or dropped.
+    """Return the schema with the field at `path` replaced by the result of `edit`; None drops the field.
 
     Raises:
-        SchemaMismatchError: the path leads nowhere, or not to a field.
+        SchemaMismatchError: the path does not exist, or is not a field.
 
     >>> from deltaarrow.schema import Schema
     >>> schema = Schema([Field("s", StructType([Field("x", "long"), Field("y", "long")]))])
@@ -80,7 +80,10 @@ def _edited(data_type: _Type, rest: Sequence[str], edit: Edit, path: Sequence[st
         return replace(data_type, fields=tuple(each for each in fields if each is not None))
     part, inner = _part(data_type, rest, path)
     if len(rest) == 1:
-        raise SchemaMismatchError(f"{render_path(path)!r} is a part of an array or a map, not a field")
+        raise SchemaMismatchError(
+            f"{render_path(path)!r} is an array element or a map key or value, not a field; name a column or"
+            " a field of a struct"
+        )
     changed = _edited(inner, rest[1:], edit, path)
     attribute = {"element": "element_type", "key": "key_type", "value": "value_type"}[part]
     changes: dict[str, Any] = {attribute: changed}
@@ -98,12 +101,12 @@ def _part(data_type: DataType, rest: Sequence[str], path: Sequence[str]) -> tupl
 
 
 def add_fields(schema: _Struct, fields: Iterable[Field]) -> tuple[_Struct, _Added]:
-    """The schema with more fields, each last in its struct, and what was added, with the path to it.
+    """Return the schema with more fields, each last in its struct, and the added fields with their paths.
 
-    A struct that is there already takes in the members that it lacks, also within arrays and maps.
+    A struct that exists gains the fields that it lacks, also within arrays and maps.
 
     Raises:
-        SchemaMismatchError: a field is there already, or goes into a column that is no struct.
+        SchemaMismatchError: a field exists already, or its parent is not a struct.
 
     >>> from deltaarrow.schema import Schema
     >>> schema = Schema([Field("s", StructType([Field("x", "long")]))])
@@ -143,4 +146,4 @@ def _merged(old: DataType, new: DataType, path: tuple[str, ...], added: _Added) 
             return replace(old, element_type=element)
         case MapType(), MapType() if old.key_type == new.key_type:
             return replace(old, value_type=_merged(old.value_type, new.value_type, (*path, "value"), added))
-    raise SchemaMismatchError(f"there is a column {render_path(path)!r} already")
+    raise SchemaMismatchError(f"the column {render_path(path)!r} exists already; choose another name")

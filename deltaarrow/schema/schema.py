@@ -1,4 +1,4 @@
-"""The schema of a table: its columns in order (PROTOCOL.md, *Schema Serialization Format*)."""
+"""`Schema`: the columns of a table in order (PROTOCOL.md, *Schema Serialization Format*)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ __all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_column_ids", "w
 
 _Type = TypeVar("_Type", bound=DataType)
 
-# What these keys say holds in the one table that has set them up for it.
+# Keys whose values are valid only in the table that set them.
 _TABLE_KEYS = (TABLE_PREFIX, DEFAULT_KEY, FIRST_DEFAULT_KEY)
 
 
@@ -30,12 +30,12 @@ class Schema(StructType):
     """
 
     def to_arrow(self) -> pa.Schema:
-        """The Arrow schema in which the table is read and written, with column metadata."""
+        """Return the Arrow schema for reading and writing the table, with column metadata."""
         return to_arrow_schema(self)
 
     @classmethod
     def from_arrow(cls, schema: pa.Schema) -> Self:
-        """The table schema that holds data of an Arrow schema.
+        """Return the table schema for data of an Arrow schema.
 
         Args:
             schema: a `pyarrow.Schema`, or an object with ``__arrow_c_schema__``.
@@ -47,15 +47,15 @@ class Schema(StructType):
 
 
 def from_arrow_schema(schema: pa.Schema) -> Schema:
-    """The table schema that holds data of an Arrow schema; see `Schema.from_arrow`."""
+    """Return the table schema for data of an Arrow schema; see `Schema.from_arrow`."""
     return Schema.from_arrow(schema)
 
 
 def without_table_metadata(schema: Schema) -> Schema:
-    """The schema for a new table made of another table's data.
+    """Return the schema for a new table with another table's data.
 
-    Comments and the user's own metadata stay; physical names, field ids, generation expressions,
-    identity, invariants, defaults and type changes do not, as when Spark writes such data.
+    Comments and user metadata stay. As in Spark, physical names, field ids, generation expressions,
+    identities, invariants, defaults and type changes are removed.
 
     >>> from deltaarrow.schema import Field
     >>> metadata = {"comment": "key", "delta.columnMapping.id": 3}
@@ -66,12 +66,12 @@ def without_table_metadata(schema: Schema) -> Schema:
 
 
 def without_column_ids(schema: Schema) -> Schema:
-    """The schema without the ids and physical names that column mapping has given in some table."""
+    """Return the schema without the column ids and physical names of column mapping."""
     return _stripped(schema, (COLUMN_MAPPING_PREFIX,))
 
 
 def _stripped(data_type: _Type, keys: tuple[str, ...]) -> _Type:
-    """The type without the column metadata, at any level, whose keys start with one of these."""
+    """Return the type without column metadata, at any level, whose key starts with one of `keys`."""
     if isinstance(data_type, StructType):
         fields = tuple(
             replace(
@@ -93,7 +93,7 @@ def _stripped(data_type: _Type, keys: tuple[str, ...]) -> _Type:
 
 
 def leaf_paths(schema: StructType) -> list[tuple[str, ...]]:
-    """The leaf columns in order, as paths of names; an array or a map is one leaf.
+    """Return the paths of the leaf columns in order; an array or a map is one leaf.
 
     >>> arrow = pa.schema([("a", pa.struct([("b", pa.int64())])), ("c", pa.list_(pa.int64()))])
     >>> leaf_paths(Schema.from_arrow(arrow))

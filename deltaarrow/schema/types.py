@@ -1,8 +1,8 @@
-"""The types of a Delta schema and their JSON (PROTOCOL.md, *Schema Serialization Format*).
+"""Types of a Delta schema and their JSON (PROTOCOL.md, *Schema Serialization Format*).
 
-Values, not builders: frozen, hashable, picklable and comparable. JSON keys that this release does
-not know are kept in ``extra`` and written again, column metadata is kept verbatim. Names and
-reprs are those of ``deltalake``.
+Types are frozen, hashable, picklable and comparable. ``extra`` keeps JSON keys that this release does not
+know, so that they are written again; column metadata is kept verbatim. Names and reprs are those of
+``deltalake``.
 """
 
 import re
@@ -34,36 +34,36 @@ _PRIMITIVES = frozenset(
         *("date", "timestamp", "timestamp_ntz", "variant", "void"),
     )
 )
-# Spellings that Spark's own parser of schema texts takes as well.
+# Further spellings that Spark's schema parser accepts.
 _ALIASES = {"null": "void", "decimal": "decimal(10,0)"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _MAX_PRECISION = 38
-# Arrow hands on types of up to 64 levels between libraries; some are left for what goes around a table.
+# Arrow's C interface allows 64 levels of nesting; some are reserved for structs around a table's columns.
 _MAX_ARROW_DEPTH = 60
 _EMPTY = JsonObject()
 
 
 class _Described:
-    """JSON text both ways, over the parsed values that each class reads and writes."""
+    """Base class with `to_json` and `from_json`, over `_to_value` and `_from_value` of each class."""
 
     def to_json(self) -> str:
-        """The compact JSON text, as Spark writes it."""
+        """Return the compact JSON text, as Spark writes it."""
         return render_json(self._to_value())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The object that a JSON text describes.
+        """Parse a JSON text.
 
         Raises:
-            CorruptLogError: the text is not JSON, or describes something else.
-            UnsupportedFeatureError: it names a type that this release does not know.
+            CorruptLogError: the text is not JSON, or does not describe an object of this class.
+            UnsupportedFeatureError: the text names a type that this release does not know.
         """
         return cls._from_json(text)
 
     @classmethod
     @lru_cache(maxsize=128)
     def _from_json(cls, text: str | bytes) -> Self:
-        # The metadata of a table is looked at many times, and is the same from version to version.
+        # A table's metadata is parsed many times and rarely changes between versions.
         value = parse_json(text)
         try:
             found = cls._from_value(value, "")
@@ -71,7 +71,9 @@ class _Described:
         except RecursionError:
             too_deep = True
         if too_deep:
-            raise CorruptLogError("the schema is nested too deeply to read")
+            raise CorruptLogError(
+                f"the schema has more than {_MAX_ARROW_DEPTH} levels of nesting, which Arrow cannot read"
+            )
         return found
 
     def _to_value(self) -> JsonValue:
@@ -84,10 +86,10 @@ class _Described:
 
 @dataclass(frozen=True, repr=False)
 class PrimitiveType(_Described):
-    """A type without parts, named as in the log; decimals as ``decimal(precision,scale)``.
+    """A primitive type, named as in the log; decimals are ``decimal(precision,scale)``.
 
     Raises:
-        UnsupportedFeatureError: the name is not one of the protocol's.
+        UnsupportedFeatureError: the protocol has no primitive type of this name.
 
     >>> PrimitiveType("decimal(10, 2)")
     PrimitiveType("decimal(10,2)")
@@ -103,7 +105,7 @@ class PrimitiveType(_Described):
 
     @property
     def decimal(self) -> tuple[int, int] | None:
-        """Precision and scale of a decimal, None for every other type."""
+        """Precision and scale of a decimal; None for any other type."""
         match = _DECIMAL.fullmatch(self.type)
         return (int(match[1]), int(match[2])) if match else None
 
@@ -124,12 +126,17 @@ class PrimitiveType(_Described):
 
 
 FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
-"""The types that have NaN and -0.0, which Spark puts in another order than IEEE."""
+"""The types with NaN and -0.0, which Spark orders differently from IEEE 754."""
 
 
 @dataclass(frozen=True, repr=False)
 class ArrayType(_Described):
-    """A list of values of one type.
+    """An array of values of one type.
+
+    Args:
+        element_type: the type of the elements, or the name of a primitive type.
+        contains_null: whether elements may be NULL.
+        extra: unknown JSON keys, kept for writing.
 
     >>> ArrayType("long", contains_null=False).to_json()
     '{"type":"array","elementType":"long","containsNull":false}'
@@ -168,7 +175,17 @@ class ArrayType(_Described):
 
 @dataclass(frozen=True, repr=False)
 class MapType(_Described):
-    """A map from keys, which are never NULL, to values."""
+    """A map from keys, which are never NULL, to values.
+
+    Args:
+        key_type: the type of the keys, or the name of a primitive type.
+        value_type: the type of the values, or the name of a primitive type.
+        value_contains_null: whether values may be NULL.
+        extra: unknown JSON keys, kept for writing.
+
+    >>> MapType("string", "long").to_json()
+    '{"type":"map","keyType":"string","valueType":"long","valueContainsNull":true}'
+    """
 
     key_type: "DataType"
     value_type: "DataType"
@@ -210,13 +227,14 @@ class MapType(_Described):
 
 @dataclass(frozen=True, repr=False)
 class Field(_Described):
-    """A column, or a member of a struct.
+    """A column of a table, or a field of a struct.
 
     Args:
         name: the logical name.
-        type: its type, or the name of a primitive one.
-        nullable: whether NULL may stand here.
+        type: the type, or the name of a primitive type.
+        nullable: whether the column may be NULL.
         metadata: JSON values by key, kept verbatim.
+        extra: unknown JSON keys, kept for writing.
 
     >>> Field("id", "long", nullable=False)
     Field(id, PrimitiveType("long"), nullable=False)
@@ -262,8 +280,8 @@ class Field(_Described):
         if not isinstance(name, str):
             raise _corrupt(path, "holds a field without a name")
         if "\0" in name:
-            # The C interface of Arrow ends a name there.
-            raise _corrupt(path, f"holds a field of the name {name!r}")
+            # Arrow's C interface ends names at NUL.
+            raise _corrupt(path, f"holds a field whose name contains a NUL: {name!r}")
         path = f"{path}.{name}" if path else name
         metadata = parts.pop("metadata", None)
         if not isinstance(metadata, dict | None):
@@ -274,7 +292,15 @@ class Field(_Described):
 
 @dataclass(frozen=True, repr=False)
 class StructType(_Described):
-    """Named fields in order."""
+    """A struct: named fields in order.
+
+    Args:
+        fields: the fields.
+        extra: unknown JSON keys, kept for writing.
+
+    >>> StructType([Field("x", "long")]).names
+    ['x']
+    """
 
     fields: tuple[Field, ...]
     extra: JsonObject = field(default=_EMPTY, kw_only=True)
@@ -312,7 +338,7 @@ class StructType(_Described):
         return found
 
     def find(self, name: str) -> Field | None:
-        """The field of that name; without an exact match, the only one that differs in case alone."""
+        """Return the field of a name: the exact match, else the only one that differs in case, else None."""
         exact = self._by_name.get(name)
         if exact is not None:
             return exact
@@ -320,10 +346,10 @@ class StructType(_Described):
         return alike[0] if len(alike) == 1 else None
 
     def field(self, name: str) -> Field:
-        """Like `find`, for a field that must be there.
+        """Return the field of a name, like `find`, or raise.
 
         Raises:
-            SchemaMismatchError: there is no such field, or only several that differ in case.
+            SchemaMismatchError: no field matches, or only several fields that differ in case.
         """
         found = self.find(name)
         if found is None:
@@ -369,7 +395,7 @@ def types_within(data_type: DataType) -> Iterator[DataType]:
 
 
 def fields_within(data_type: DataType) -> Iterator[Field]:
-    """Yield the members of all structs inside a type, each before those inside of it.
+    """Yield the fields of all structs inside a type, each before the fields inside it.
 
     >>> [each.name for each in fields_within(StructType([Field("s", StructType([Field("x", "long")]))]))]
     ['s', 'x']
@@ -384,7 +410,7 @@ def fields_within(data_type: DataType) -> Iterator[Field]:
 
 
 def _inner_types(data_type: DataType) -> tuple[DataType, ...]:
-    """The types of which a type is made directly."""
+    """Return the direct parts of a type: element, key and value, or field types."""
     match data_type:
         case StructType():
             return tuple(each.type for each in data_type.fields)
@@ -396,11 +422,11 @@ def _inner_types(data_type: DataType) -> tuple[DataType, ...]:
 
 
 def data_type_from_json(text: str | bytes) -> DataType:
-    """The type that a JSON text describes, of whatever kind it is.
+    """Parse the JSON text of a type of any kind.
 
     Raises:
         CorruptLogError: the text is not JSON, or not a type.
-        UnsupportedFeatureError: it names a type that this release does not know.
+        UnsupportedFeatureError: the text names a type that this release does not know.
 
     >>> data_type_from_json('"long"')
     PrimitiveType("long")
@@ -431,8 +457,8 @@ def _normalised_decimal(name: str) -> str:
     precision, scale = int(match[1]), int(match[2])
     if not (1 <= precision <= _MAX_PRECISION and 0 <= scale <= precision):
         raise UnsupportedFeatureError(
-            f"the type {name!r} is not supported: a decimal has 1 to {_MAX_PRECISION} digits, "
-            "and from none to all of them after the point",
+            f"the type {name!r} is not supported: a decimal has a precision of 1 to {_MAX_PRECISION} and a"
+            " scale from 0 to the precision",
             feature=name,
         )
     return f"decimal({precision},{scale})"
@@ -442,12 +468,12 @@ def _data_type(given: DataType | str) -> DataType:
     if isinstance(given, str):
         return PrimitiveType(given)
     if not isinstance(given, DataType):
-        raise TypeError(f"a Delta type or the name of a primitive one is wanted, not {type(given).__name__}")
+        raise TypeError(f"a type is a Delta type or the name of a primitive type, not {type(given).__name__}")
     return given
 
 
 def _arrow_depth(described: object) -> int:
-    """How many levels of Arrow types there are; a map has two, of its entries and of what is in them."""
+    """Return the number of levels of the Arrow type; a map counts as two, its entries and their fields."""
     if isinstance(described, Field):
         return _arrow_depth(described.type)
     if isinstance(described, StructType):
@@ -487,10 +513,10 @@ def _take(parts: dict[str, JsonValue], key: str, path: str) -> JsonValue:
 
 
 def _flag(parts: dict[str, JsonValue], key: str, path: str) -> bool:
-    # Absent means nullable: no writer may leave NULLs out because a key was forgotten.
+    # Absent means nullable, so a forgotten key never rejects NULLs.
     value = parts.pop(key, True)
     if not isinstance(value, bool):
-        raise _corrupt(path, f"has {key!r} that is neither true nor false")
+        raise _corrupt(path, f"has a value of {key!r} that is neither true nor false")
     return value
 
 

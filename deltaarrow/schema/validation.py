@@ -1,4 +1,4 @@
-"""What a schema must be before a table is made of it: Spark's rules, so that Spark can write there too."""
+"""Spark's rules for the schema of a new table, so that Spark can write to the table too."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ _INVALID_CHARACTERS = " ,;{}()\n\t="
 def ensure_valid_for_write(
     schema: StructType, partition_columns: Sequence[str] = (), mapping_mode: str = "none"
 ) -> None:
-    """Refuse a schema that Spark would not make a table of.
+    """Raise for a schema that Spark would not accept for a new table.
 
     Args:
         schema: the logical schema.
         partition_columns: names of top-level columns.
-        mapping_mode: the column mapping mode; without mapping, column names may not hold any of
-            the characters that Parquet readers of old choke on.
+        mapping_mode: the column mapping mode. Without column mapping, column names must not contain
+            characters that old Parquet readers reject.
 
     Raises:
-        SchemaMismatchError: no columns, names that are empty, hold such characters or differ in case
-            alone, empty structs, ``void`` or NOT NULL inside arrays and maps, or partition columns
-            that `resolve_partition_columns` refuses.
+        SchemaMismatchError: the schema has no columns; a name is empty, has such a character or differs from
+            another only in case; a struct is empty; an array or map contains ``void`` or NOT NULL; or
+            `resolve_partition_columns` rejects the partition columns.
     """
     if not schema.fields:
         raise SchemaMismatchError("a table needs at least one column")
@@ -34,11 +34,11 @@ def ensure_valid_for_write(
 
 
 def resolve_partition_columns(schema: StructType, partition_columns: Sequence[str]) -> tuple[str, ...]:
-    """The partition columns as the schema spells them; names match as in Spark, whatever their case.
+    """Return the partition columns in the schema's spelling; names match case-insensitively, as in Spark.
 
     Raises:
-        SchemaMismatchError: a column is unknown or given twice, has a type that cannot be a folder
-            name (nested, variant, void, a string with a collation), or no other columns are left.
+        SchemaMismatchError: a column is unknown or given twice, has a type without a folder name (nested,
+            variant, void, string with a collation), or all columns are partition columns.
     """
     resolved: list[str] = []
     for name in partition_columns:
@@ -47,10 +47,13 @@ def resolve_partition_columns(schema: StructType, partition_columns: Sequence[st
             raise SchemaMismatchError(f"partition column {field.name!r} is given twice")
         if not isinstance(field.type, PrimitiveType) or field.type.type in ("variant", "void"):
             raise SchemaMismatchError(
-                f"column {field.name!r} cannot partition a table: its type is {field.type}"
+                f"column {field.name!r} cannot partition a table: values of its type, {field.type}, cannot be"
+                " folder names"
             )
         if COLLATIONS_KEY in field.metadata:
-            raise SchemaMismatchError(f"column {field.name!r} cannot partition a table: it has a collation")
+            raise SchemaMismatchError(
+                f"column {field.name!r} cannot partition a table: it has a collation; choose another column"
+            )
         resolved.append(field.name)
     if resolved and len(resolved) == len(schema.fields):
         raise SchemaMismatchError("all columns are partition columns; a table needs one that is not")
@@ -66,26 +69,28 @@ def _ensure_valid_type(data_type: DataType, path: str, mapping_mode: str, *, in_
     elif isinstance(data_type, StructType):
         _ensure_valid_struct(data_type, path, mapping_mode, in_collection)
     elif in_collection and data_type.type == "void":
-        raise SchemaMismatchError(f"column {path!r} is void inside an array or a map")
+        raise SchemaMismatchError(
+            f"column {path!r} is a void inside an array or a map; give it a type, such as string"
+        )
 
 
 def _ensure_valid_struct(struct: StructType, path: str, mapping_mode: str, in_collection: bool) -> None:
     if not struct.fields:
-        raise SchemaMismatchError(f"column {path!r} is a struct without fields")
+        raise SchemaMismatchError(f"column {path!r} is a struct without fields; add a field or drop it")
     spellings: dict[str, str] = {}
     for each in struct.fields:
         inner = f"{path}.{each.name}" if path else each.name
-        if not each.name or "\0" in each.name:  # the C interface of Arrow ends a name there
-            raise SchemaMismatchError(f"a column name is empty or holds a NUL: {inner!r}")
+        if not each.name or "\0" in each.name:  # Arrow's C interface ends names at NUL
+            raise SchemaMismatchError(f"a column name is empty or contains a NUL: {inner!r}; rename it")
         if mapping_mode == "none" and any(character in each.name for character in _INVALID_CHARACTERS):
             raise SchemaMismatchError(
-                f"the name of column {inner!r} holds one of the characters {_INVALID_CHARACTERS!r}, "
-                "which only tables with column mapping may have"
+                f"the name of column {inner!r} contains one of the characters {_INVALID_CHARACTERS!r}, which"
+                " needs column mapping; rename it, or set delta.columnMapping.mode to 'name'"
             )
         if each.name.lower() in spellings:
             other = spellings[each.name.lower()]
             raise SchemaMismatchError(
-                f"column {inner!r} has the name of another, {other!r}, but for the case"
+                f"columns {inner!r} and {other!r} have the same name up to case; rename one"
             )
         spellings[each.name.lower()] = each.name
         if in_collection and not each.nullable:

@@ -325,7 +325,7 @@ def test_domains_of_users_are_set_and_removed_and_others_survive(table):
     refused(
         table,
         InvalidTablePropertyError,
-        "no metadata of a domain 'a'",
+        "cannot remove the domain 'a'",
         lambda alter: alter.remove_domain_metadata("a"),
     )
 

@@ -104,14 +104,14 @@ def test_added_columns_of_a_mapped_table_get_ids(mapped):
 @pytest.mark.parametrize(
     ("field", "match"),
     [
-        (da.Field("ID", "integer"), "there is a column 'id' already"),
-        (da.Field("p", da.StructType([da.Field("x", "long")])), "there is a column 'p' already"),
+        (da.Field("ID", "integer"), "the column 'id' exists already"),
+        (da.Field("p", da.StructType([da.Field("x", "long")])), "the column 'p' exists already"),
         (da.Field("n", "integer", nullable=False), "'n' is NOT NULL"),
-        (da.Field("a b", "integer"), "holds one of the characters"),
+        (da.Field("a b", "integer"), "contains one of the characters"),
         (da.Field("n", da.StructType([])), "struct without fields"),
-        (da.Field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}), "comment and metadata of the user"),
-        (da.Field("n", "long", metadata={"delta.generationExpression": "id"}), "comment and metadata"),
-        (da.Field("n", "long", metadata={"delta.columnMapping.id": 3}), "comment and metadata"),
+        (da.Field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}), "comment and user metadata"),
+        (da.Field("n", "long", metadata={"delta.generationExpression": "id"}), "comment and user metadata"),
+        (da.Field("n", "long", metadata={"delta.columnMapping.id": 3}), "comment and user metadata"),
     ],
 )
 def test_columns_that_cannot_be_added(plain, field, match):
@@ -167,10 +167,10 @@ def test_columns_are_renamed_at_every_level(mapped):
         ("nosuch", "n", "no column 'nosuch'"),
         ("s.nosuch", "n", "no column 'nosuch'"),
         ("id.x", "n", "'id' is not a struct"),
-        ("a.element", "n", "part of an array or a map"),
-        ("s", "P", "has the name of another"),
-        ("s", "S", "has this name already"),
-        ("s.x", "Y", "has the name of another"),
+        ("a.element", "n", "is an array element"),
+        ("s", "P", "same name up to case"),
+        ("s", "S", "already has the name"),
+        ("s.x", "Y", "same name up to case"),
         ("id", "", "a column name is empty"),
         ("id,p", "n", "not the name of one column"),
     ],
@@ -181,7 +181,7 @@ def test_renamings_that_are_refused(mapped, old, new, match):
 
 def test_renaming_and_dropping_need_column_mapping(plain):
     for change in (lambda alter: alter.rename_column("id", "n"), lambda alter: alter.drop_columns("id")):
-        error = refused(plain, da.UnsupportedFeatureError, "only with column mapping", change)
+        error = refused(plain, da.UnsupportedFeatureError, "only in a table with column mapping", change)
         assert error.feature == "columnMapping"
 
 
@@ -219,7 +219,7 @@ def test_columns_are_dropped_at_every_level_and_do_not_come_back(mapped):
         ("nosuch", "no column 'nosuch'"),
         (["s.x", "s.y"], "struct without fields"),
         (["id", "s", "a", "m"], "all columns are partition columns"),
-        ("m.key", "part of an array or a map"),
+        ("m.key", "is an array element"),
     ],
 )
 def test_columns_that_cannot_be_dropped(mapped, columns, match):
@@ -291,7 +291,7 @@ def test_metadata_that_engines_keep(plain, key):
     error = refused(
         plain,
         da.UnsupportedFeatureError,
-        "set by engines",
+        "only engines may set",
         lambda alter: alter.set_column_metadata("id", {key: "1"}),
     )
     assert error.feature == key

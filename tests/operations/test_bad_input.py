@@ -96,10 +96,13 @@ NO_TABLES = {
     "no column": (pa.table({}), "the data has no columns"),
     "two columns of one name": (
         pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]),
-        "'a' has the name of another",
+        "'a' and 'a' have the same name",
     ),
-    "columns that differ in case": (pa.table({"a": [1], "A": [2]}), "'A' has the name of another, 'a'"),
-    "a blank in a name": (pa.table({"a b": [1]}), "'a b' holds one of the characters"),
+    "columns that differ in case": (
+        pa.table({"a": [1], "A": [2]}),
+        "'A' and 'a' have the same name up to case",
+    ),
+    "a blank in a name": (pa.table({"a b": [1]}), "'a b' contains one of the characters"),
     "an empty name": (pa.Table.from_arrays([pa.array([1])], names=[""]), "name is empty"),
     "a time of day": (pa.table({"t": pa.array([1], pa.time64("us"))}), "'t': Delta has no type"),
     "a duration": (pa.table({"t": pa.array([1], pa.duration("us"))}), "'t': Delta has no type"),

@@ -197,8 +197,8 @@ def test_a_plain_table_made_by_the_schema_of_a_mapped_one_is_plain(tmp_path):
     [
         ({"delta.columnMapping.mode": "index"}, InvalidTablePropertyError, "none, name, id"),
         (NAME | {"delta.columnMapping.maxColumnId": "5"}, InvalidTablePropertyError, "set by the engine"),
-        ({"delta.columnMapping.mode": "none"}, SchemaMismatchError, "'a b' holds one of the characters"),
-        ({"delta.feature.columnMapping": "supported"}, SchemaMismatchError, "'a b' holds one of"),
+        ({"delta.columnMapping.mode": "none"}, SchemaMismatchError, "'a b' contains one of the characters"),
+        ({"delta.feature.columnMapping": "supported"}, SchemaMismatchError, "'a b' contains one of"),
     ],
 )
 def test_what_spark_refuses_is_refused(tmp_path, configuration, error, message):
@@ -230,9 +230,9 @@ def mapped(name, number, physical, data_type="long"):
             "id",
             "'a' and 'b' share the id 1",
         ),
-        ([mapped("a", 1, "x"), mapped("b", 2, "x")], "name", "'a' and 'b' share the name 'x' in files"),
-        ([Field("a", "long", metadata={FIELD_ID_KEY: 1})], "name", "'a' of a mapped table has no"),
-        ([Field("a", "long", metadata={PHYSICAL_NAME_KEY: "x"})], "id", "'a' of a table mapped by id"),
+        ([mapped("a", 1, "x"), mapped("b", 2, "x")], "name", "'a' and 'b' share the physical name 'x'"),
+        ([Field("a", "long", metadata={FIELD_ID_KEY: 1})], "name", "column 'a' has no"),
+        ([Field("a", "long", metadata={PHYSICAL_NAME_KEY: "x"})], "id", "by id, but its column 'a'"),
     ],
 )
 def test_a_table_whose_columns_cannot_be_told_apart_is_not_written_to(tmp_path, fields, mode, message):

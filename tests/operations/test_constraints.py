@@ -80,8 +80,8 @@ def test_an_empty_table_meets_everything(tmp_path):
         ("c", "id + 1", UnsupportedFeatureError, "of type long"),
         ("c", "nope > 1", SchemaMismatchError, "nope"),
         ("c", "read_csv('/etc/passwd') = 1", UnsupportedFeatureError, "READ_CSV"),
-        ("", "id > 1", InvalidTablePropertyError, "needs a name"),
-        ("KNOWN", "id > 1", InvalidTablePropertyError, "constraint 'KNOWN' already, drop it first: true"),
+        ("", "id > 1", InvalidTablePropertyError, "name of the constraint is empty"),
+        ("KNOWN", "id > 1", InvalidTablePropertyError, "already has a constraint 'KNOWN': true; drop it"),
     ],
 )
 def test_what_is_no_constraint_is_refused(table, name, expression, error, message):

@@ -112,11 +112,11 @@ def test_overwriting_may_partition_the_table_anew(tmp_path):
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (arrow(**{"a b": pa.int64()}), "'a b' holds one of the characters"),
-        (arrow(t=pa.struct([("a=b", pa.int64())])), r"'t\.a=b' holds"),
+        (arrow(**{"a b": pa.int64()}), "'a b' contains one of the characters"),
+        (arrow(t=pa.struct([("a=b", pa.int64())])), r"'t\.a=b' contains"),
         (arrow(new=pa.struct([])), "without fields"),
         (arrow(new=pa.list_(pa.null())), "void inside an array"),
-        (arrow(new=pa.int64(), NEW=pa.int64()), "'new' and 'NEW'|'NEW' has the name of another"),
+        (arrow(new=pa.int64(), NEW=pa.int64()), "'new' and 'NEW'|'NEW' and 'new' have the same name"),
         (arrow(_Change_Type=pa.string()), "'_Change_Type' is reserved for the change data feed"),
         (arrow(_row=pa.int64()), "'_row' is reserved for row tracking"),
     ],

@@ -271,7 +271,7 @@ def test_deletion_vectors_have_to_go_first(tmp_path):
     refused(
         table,
         da.DeltaProtocolError,
-        "does not allow deletion vectors, and files of the table have some",
+        "does not allow deletion vectors, but files of the table have some",
         set_properties(enableIcebergCompatV2="true"),
     )
     da.write_deltalake(tmp_path, pa.table({"id": [4]}), mode="overwrite")
@@ -343,6 +343,6 @@ def test_a_table_whose_files_lack_row_counts_does_not_get_the_rules(tmp_path):
     refused(
         da.DeltaTable(tmp_path),
         da.DeltaProtocolError,
-        "needs the row count of every file",
+        "needs numRecords in the statistics of every file",
         set_properties(enableIcebergCompatV2="true"),
     )

@@ -87,7 +87,7 @@ def test_the_word_of_the_data_on_null_and_its_table_metadata_do_not_count():
     ],
 )
 def test_names_that_differ_in_case_alone_are_refused(data):
-    with pytest.raises(SchemaMismatchError, match="one to the table"):
+    with pytest.raises(SchemaMismatchError, match="same name up to case"):
         merge_schemas(schema(a="long", s=struct(x="long")), data, widen=False)
 
 

@@ -150,7 +150,7 @@ def test_options_of_writes_are_those_of_the_writer():
     [
         ({"path": "t", "versionAsOf": "1"}, "unknown option 'versionAsOf'"),
         ({"path": "t", "partitonBy": "a"}, "unknown option 'partitonBy'.*partitionBy.*replaceWhere"),
-        ({"path": "t", "overwriteSchema": "true"}, "for mode='overwrite'"),
+        ({"path": "t", "overwriteSchema": "true"}, "needs mode='overwrite'"),
         ({"path": "t", "txnVersion": "1"}, "given together"),
         ({"path": "t", "partitionOverwriteMode": "some"}, "partition_overwrite_mode"),
     ],

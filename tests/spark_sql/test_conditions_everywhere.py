@@ -115,9 +115,9 @@ def test_rows_that_replace_others_have_to_meet_the_condition(plain, tmp_path):
     nan, three = ROWS.slice(1, 1), ROWS.slice(2, 1)
     da.write_deltalake(changed, nan, mode="overwrite", predicate="d > 2")
     da.write_deltalake(changed, three, mode="overwrite", predicate="upper(n) = '' AND d > 2")
-    with pytest.raises(ConstraintViolationError, match="1 rows do not fulfil"):
+    with pytest.raises(ConstraintViolationError, match="1 rows of the data do not fulfil"):
         da.write_deltalake(changed, ROWS.slice(0, 1), mode="overwrite", predicate="d > 2")
-    with pytest.raises(ConstraintViolationError, match="1 rows do not fulfil"):
+    with pytest.raises(ConstraintViolationError, match="1 rows of the data do not fulfil"):
         da.write_deltalake(changed, ROWS.slice(0, 1), mode="overwrite", predicate="upper(n) = 'B'")
 
 

@@ -57,7 +57,9 @@ def test_logs_show_no_secrets(table, caplog):
     for _ in range(2):
         once = da.CommitProperties(app_transactions=[da.Transaction("job", 1)])
         da.write_deltalake(table, pa.table({"id": [3]}), mode="append", commit_properties=once)
-    [text] = [record.getMessage() for record in caplog.records if "this write already" in record.getMessage()]
+    [text] = [
+        record.getMessage() for record in caplog.records if "already has this write" in record.getMessage()
+    ]
     ensure_hidden(text)
 
 

@@ -1,8 +1,8 @@
 """DELETE, UPDATE and MERGE: operations on the rows of a table, in bounded memory.
 
-One query of DuckDB finds the rows and computes what they become (`query`, `row_scope`); they stream through
-`staging`, which marks or rewrites files, writes new ones and change data; `operation` is what all have in
-common from the beginning to the commit. Newcomers begin at `delete`.
+One DuckDB query finds the rows and computes their new values (`query`, `row_scope`). The rows stream through
+`staging`, which marks or rewrites files and writes new files and change data. `operation` holds what all
+operations share, from begin to commit. Start reading at `delete`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""What the columns of a row become: assignments by users, and what follows from them for the other columns.
+"""New values of an updated row's columns: the assignments of users and their effect on other columns.
 
-A column that is not assigned stays as it is, a generated one is computed anew, and a member of a struct is
-assigned within the others of the struct.
+An unassigned column keeps its value, an unassigned generated column is recomputed, and an assignment to a
+field of a struct keeps the other fields.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,16 +29,16 @@ __all__ = [
 _VOID = PrimitiveType("void")
 
 MakeValue = Callable[[DataType], Value]
-"""Makes what a column or a member of a type is assigned."""
+"""Makes the value assigned to a column or field, given its type."""
 
 
 def expression(scope: RowScope, text: str) -> MakeValue:
-    """Return what makes the value of an expression in Spark SQL."""
+    """Return the maker of an expression in Spark SQL."""
     return lambda data_type: scope.value(text, data_type)
 
 
 def says_default(scope: RowScope, text: object) -> bool:
-    """Whether a value is the word DEFAULT, which no column has for its name."""
+    """Whether a value is the word DEFAULT and no column has this name."""
     word = text.strip() if isinstance(text, str) else ""
     while word.startswith("(") and word.endswith(")"):
         word = word[1:-1].strip()
@@ -47,11 +47,11 @@ def says_default(scope: RowScope, text: object) -> bool:
 
 
 def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tuple[Field, ...]:
-    """Return the fields from a column to the member of it that a text names.
+    """Return the fields on the path that a text names, from the column down.
 
-    An alias may stand in front; where what follows it is a column, it is taken for one, as in Spark.
+    The path may start with an alias. As in Spark, the first name is an alias if the second one is a column.
 
-    Raises `SchemaMismatchError` for one that is not there.
+    Raises `SchemaMismatchError` for a column or field that does not exist.
     """
     path = split_names(name)
     is_alias = len(path) > 1 and path[0].lower() in {alias.lower() for alias in aliases}
@@ -61,9 +61,9 @@ def parse_target(schema: Schema, name: str, aliases: Iterable[str] = ()) -> tupl
 
 
 def split_names(name: str) -> list[str]:
-    """Return the names in a text: with dots between them, any of them in backquotes.
+    """Split a path at its dots; a name may be in backticks.
 
-    Raises `SchemaMismatchError` for a text that is not written so.
+    Raises `SchemaMismatchError` for a missing backtick, and for text between a closing backtick and a dot.
     """
     parts, rest = [], name.strip()
     while True:
@@ -72,7 +72,9 @@ def split_names(name: str) -> list[str]:
             while (end := rest.find("`", end)) >= 0 and rest[end : end + 2] == "``":
                 end += 2
             if end < 0:
-                raise SchemaMismatchError(f"no column is named {name!r}: a backquote is missing")
+                raise SchemaMismatchError(
+                    f"the column name {name!r} lacks a closing backtick; write ` as `` inside backticks"
+                )
             parts.append(rest[1:end].replace("``", "`"))
             rest = rest[end + 1 :]
         else:
@@ -82,13 +84,16 @@ def split_names(name: str) -> list[str]:
         if not rest:
             return parts
         if not rest.startswith("."):
-            raise SchemaMismatchError(f"no column is named {name!r}")
+            raise SchemaMismatchError(
+                f"{name!r} is not a column name: a closing backtick must end it or precede a dot, as in"
+                " `a b`.x"
+            )
         rest = rest[1:]
 
 
 @dataclass
 class _Assigned:
-    """What is assigned to a column: a value, or members."""
+    """The assignment to a column: a value, or assignments to its fields."""
 
     value: MakeValue | None = None
     members: "dict[str, _Assigned]" = field(default_factory=dict)
@@ -99,14 +104,14 @@ def assigned_values(
     assignments: Sequence[tuple[tuple[Field, ...], MakeValue]],
     scope: RowScope,
 ) -> dict[str, Value]:
-    """Return what is assigned to each column, by name.
+    """Return the new values of the assigned columns, by name.
 
     Args:
-        schema: of the table.
-        assignments: what is assigned to the last of some fields, from a column down to it.
-        scope: where the present values of columns are, which members are replaced in.
+        schema: the schema of the table.
+        assignments: pairs of a path, as the fields from the column down, and the maker of its value.
+        scope: resolves the present values of columns, for assignments to their fields.
 
-    Raises `SchemaMismatchError` where two assignments are to the same place.
+    Raises `SchemaMismatchError` if two assignments overlap.
     """
     tree: dict[str, _Assigned] = {}
     for fields, make in assignments:
@@ -115,7 +120,9 @@ def assigned_values(
         for depth, name in enumerate(names):
             node = level.setdefault(name, _Assigned())
             if node.value is not None or (depth == len(names) - 1 and node.members):
-                raise SchemaMismatchError(f"{'.'.join(names)!r} is assigned more than once")
+                raise SchemaMismatchError(
+                    f"{'.'.join(names)!r} is assigned more than once; keep one assignment"
+                )
             level = node.members
         node.value = make
     columns = [schema.field(name) for name in tree]
@@ -138,18 +145,20 @@ def _value(target: Field, assigned: _Assigned, present: Value) -> Value:
 
 
 def kept_values(target: WriteTarget, scope: RowScope, assigned: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values of all columns of an updated row that are written, in the order of the table.
+    """Return the values of the columns of an updated row, in table order.
 
-    Generated columns that are not assigned are left out, for the writer to compute.
+    Unassigned generated columns are left out; the writer computes them.
 
-    Raises `SchemaMismatchError` where an identity column is assigned.
+    Raises `SchemaMismatchError` for an assignment to an identity column.
     """
     values: dict[str, Value] = {}
     has_generated = is_supported(target.protocol, "generatedColumns")
     for each in target.schema.fields:
         if each.name in assigned:
             if is_supported(target.protocol, "identityColumns") and identity_column(each) is not None:
-                raise SchemaMismatchError(f"the identity column {each.name!r} cannot be updated")
+                raise SchemaMismatchError(
+                    f"the identity column {each.name!r} cannot be updated; remove its assignment"
+                )
             values[each.name] = assigned[each.name]
         elif each.type != _VOID and not (has_generated and GENERATION_KEY in each.metadata):
             values[each.name] = scope.kept(each)

@@ -1,4 +1,4 @@
-"""DELETE: rows that meet a condition go, by metadata alone where it is about whole files."""
+"""DELETE: removes the rows that satisfy a condition, without reading files that it covers entirely."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ __all__ = ["delete_rows"]
 
 
 def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any]:
-    """Delete the rows for which a condition is TRUE, all of them if it is None, and commit.
+    """Delete the rows for which a condition is TRUE, or all rows if it is None, and commit.
 
-    Returns the metrics by the names that ``deltalake`` has for them.
+    Returns the metrics under the names of ``deltalake``.
 
-    Raises what `RowScope.condition` raises for the condition, and the exceptions of commits.
+    Raises the exceptions of `RowScope.condition` for the condition, and the exceptions of commits.
     """
     condition = ALWAYS if predicate is None else single_scope(operation).condition(predicate)
     names = {name for _, name in condition.columns}
@@ -55,7 +55,7 @@ def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any
 
 
 def _whole_files(plan: scan.ScanPlan, condition: QueryCondition) -> list[int] | None:
-    """The places of the files whose rows all go, where that is so of every file that has such rows."""
+    """Return the indexes of the files to delete, if the condition covers each of them entirely; else None."""
     if condition is ALWAYS:
         return list(range(plan.files.num_rows))
     partitions = set(plan.layout.partition_columns)
@@ -71,7 +71,7 @@ def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> 
 
 
 def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: QueryCondition) -> StagedRows:
-    # A deletion by vectors is read from these; copies of the rows that stay would be taken for new ones.
+    # The feed derives deleted rows from deletion vectors; it would take copied rows for inserted ones.
     writes_changes = operation.has_change_feed and not operation.transaction.marks_deleted_rows
     ids = scan.ROW_TRACKING_COLUMNS if writes_changes and operation.tracking is not None else ()
     names = plan.layout.table_schema.names if writes_changes else []

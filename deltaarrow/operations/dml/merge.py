@@ -1,8 +1,8 @@
-"""MERGE: the rows of a source and those of the table, joined, and what its clauses make of them.
+"""MERGE: joins the rows of a source with the rows of the table and applies the clauses.
 
-The source is read once, into a table of DuckDB's that spills when it is large; the files of the table that
-may matter are joined with it in one query, which gives the rows that change. Nothing else of the table is
-held in memory.
+The source is read once, into a DuckDB table that spills to disk if it is large. One query joins it with the
+files of the table that may be affected and returns the changed rows. No other rows of the table are held in
+memory.
 """
 
 import itertools
@@ -44,7 +44,7 @@ _SOURCE = "deltaarrow_source"
 _SOURCE_STREAM = "deltaarrow_source_stream"
 _PRESENT = "deltaarrow_present"
 _MOST_HELD = 64 << 20
-"""A source of fewer bytes is joined as it is; a larger one goes to a table of DuckDB's, which can spill."""
+"""A source of fewer bytes is joined in memory; a larger one is loaded into a DuckDB table that can spill."""
 
 
 def merge_rows(
@@ -52,11 +52,11 @@ def merge_rows(
 ) -> dict[str, Any]:
     """Merge a source into the table and commit.
 
-    Returns the metrics by the names that ``deltalake`` has for them.
+    Returns the metrics under the names of ``deltalake``.
 
-    Raises `SchemaMismatchError` for columns that are not there or do not fit, `UnsupportedFeatureError` where
-    several rows of the source match one of the table, `ConstraintViolationError` for a row that breaks a rule
-    of the table, and the exceptions of commits.
+    Raises `SchemaMismatchError` for unknown columns and values that do not fit, `UnsupportedFeatureError` if
+    several source rows match one row of the table, `ConstraintViolationError` for a row that violates a
+    constraint, and the exceptions of commits.
     """
     merge = _Merge(operation, statement, source)
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
@@ -69,7 +69,7 @@ def explain_merge(operation: RowOperation, statement: MergeStatement, source: An
     Args:
         operation: as for `merge_rows`; nothing is committed.
         statement: the merge.
-        source: the data as users give it; a stream stays unread.
+        source: the data, as users give it; a stream is not read.
     """
     is_stream = isinstance(source, Iterator | pa.RecordBatchReader)
     merge = _Merge(operation, statement, to_reader(source))
@@ -159,7 +159,7 @@ class _Merge:
         }
 
     def predicate(self, cursor: "duckdb.DuckDBPyConnection | None") -> Predicate | None:
-        """Return the predicate of the rows to look at, by the values of the source where it was loaded."""
+        """Return the predicate of the target rows to read; it uses source values if the source is loaded."""
         return read_predicate(
             cursor,
             f"{_SOURCE} AS s",
@@ -172,16 +172,16 @@ class _Merge:
 
     @property
     def columns(self) -> set[str]:
-        """The columns of the table that are read."""
+        """The columns of the table that the merge reads."""
         alias = self.statement.target_alias
         return {name for each, name in self._exported() if each == alias} | self._tested(alias)
 
     # --- the source -------------------------------------------------------------------------------
 
     def load(self, cursor: "duckdb.DuckDBPyConnection") -> int:
-        """Read the source into a table, with the columns alone that are read of it; return its rows.
+        """Load the columns of the source that the merge reads into a table; return the number of rows.
 
-        Raises what the source raises.
+        Raises the exceptions of the source.
         """
         alias = self.statement.source_alias
         read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
@@ -210,7 +210,7 @@ class _Merge:
     def _source_batches(
         self, names: Sequence[str], schema: pa.Schema, counted: list[int], errors: list[Exception]
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of the source, counted; DuckDB has no more than the text of an error, so it is noted."""
+        """Yield the rows of the source and count them; keep errors, because DuckDB keeps only their text."""
         wanted = schema.remove(len(names))
         try:
             for batch in self.source:
@@ -223,9 +223,9 @@ class _Merge:
             raise
 
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher:
-        """What tells whether files hold a row for which the merge would have done something else.
+        """Return a function that tells whether files hold a row that would change the result of the merge.
 
-        One that matches has a clause, or is there already where another would be inserted.
+        Such a row matches: a clause applies to it, or it prevents the insert of a source row.
         """
         names = self._tested(self.statement.target_alias)
         join = "LEFT JOIN" if self.statement.of(When.NOT_MATCHED_BY_SOURCE) else "JOIN"
@@ -243,7 +243,7 @@ class _Merge:
     # --- the query --------------------------------------------------------------------------------
 
     def _exported(self) -> list[TopColumn]:
-        """The columns that values read, and that the change data feed has."""
+        """The columns that values and the change data feed read."""
         read: set[TopColumn] = set()
         for clause in self.clauses:
             for value in clause.values.values():
@@ -284,15 +284,16 @@ class _Merge:
 
     @property
     def _unchanged(self) -> str:
-        """What a row that matches has for a clause where none is met.
+        """The clause number of a matched row without an applicable clause.
 
-        Files that are read whole are relied on as they are, with whatever rows of them match.
+        A merge that only inserts, in a table without deletion vectors, depends on whole files. It ignores
+        such rows, because any change of their files conflicts.
         """
         is_told = not self.statement.only_inserts or self.operation.transaction.marks_deleted_rows
         return str(NO_CLAUSE) if is_told else "NULL"
 
     def _clause_sql(self, unchanged: str) -> str:
-        """The number of the first clause for a row whose condition is met; NULL for a row of no interest."""
+        """Return the SQL of the number of the first clause that applies to a row; NULL if none does."""
         return (
             f"(CASE WHEN t.{scan.ROW_COLUMN} IS NULL THEN {self._first_met(When.NOT_MATCHED, 'NULL')}"
             f" WHEN s.{self.present} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
@@ -315,7 +316,7 @@ class _Merge:
 
 
 def _first_batches(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Yield batches until they have so many bytes together."""
+    """Yield batches until their total size reaches `size` bytes."""
     for batch in batches:
         yield batch
         size -= batch.nbytes

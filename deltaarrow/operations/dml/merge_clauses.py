@@ -1,4 +1,4 @@
-"""The clauses of a MERGE over the columns of its two tables, and the columns that a table gains by them."""
+"""Clauses of a MERGE, bound to the columns of its two tables, and the columns that they add to the table."""
 
 from collections.abc import Callable, Sequence
 
@@ -40,7 +40,7 @@ _PRESENT: dict[When, Callable[[MergeStatement], str | None]] = {
     When.NOT_MATCHED: lambda statement: statement.source_alias,
     When.NOT_MATCHED_BY_SOURCE: lambda statement: statement.target_alias,
 }
-"""The one table that rows of a clause have a row of; None where they have one of both."""
+"""The table that rows of a clause come from; None for matched rows, which come from both."""
 
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long", "float", "double"), "number"),
@@ -50,9 +50,9 @@ _FILLED_KEYS = (GENERATION_KEY, DEFAULT_KEY)
 
 
 def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema) -> WriteTarget:
-    """Return the table with the columns that the statement adds, where it may.
+    """Return the table with the columns that the statement adds, if it may evolve the schema.
 
-    Raises what `evolve` raises for a schema that the table cannot have.
+    Raises the exceptions of `evolve` for a schema that the table cannot have.
     """
     if not statement.merges_schema:
         return WriteTarget.existing(snapshot)
@@ -72,7 +72,7 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
 
 
 def _fitting(given: Field, column: Field) -> Field:
-    """A column of the source with the table's type for values of another kind, which are cast to that."""
+    """Return a source column, with the table's type if the kinds differ: such values are cast."""
     return Field(given.name, _fitting_type(given.type, column.type), given.nullable)
 
 
@@ -91,12 +91,12 @@ def _fitting_type(given: DataType, own: DataType) -> DataType:
 
 
 def _kind(data_type: PrimitiveType) -> str:
-    """Types of one kind may be widened to one another."""
+    """Return the kind of a type; types of one kind may be widened to one another."""
     return "number" if data_type.decimal else _KINDS.get(data_type.type, data_type.type)
 
 
 def _is_wanted(column: Field, statement: MergeStatement, source: Schema) -> bool:
-    """Whether a column of the source becomes one of the table, or its type and members count."""
+    """Whether a clause assigns the source column to the column of its name, which schema evolution needs."""
     for clause in statement.clauses:
         if clause.is_star and column.name.lower() not in {each.lower() for each in clause.except_columns}:
             return True
@@ -113,9 +113,9 @@ def _is_wanted(column: Field, statement: MergeStatement, source: Schema) -> bool
 def bind_clauses(
     statement: MergeStatement, target: WriteTarget, inner: RowScope, outer: RowScope, source: Schema
 ) -> list[Clause]:
-    """Return the clauses in the order of the statement, conditions over `inner` and values over `outer`.
+    """Return the clauses in statement order, with conditions over `inner` and values over `outer`.
 
-    Raises `SchemaMismatchError` for a column that is not there, or not for the rows of the clause.
+    Raises `SchemaMismatchError` for a column that does not exist, or not in the rows of the clause.
     """
     return [_bound(each, statement, target, inner, outer, source) for each in statement.clauses]
 
@@ -148,11 +148,13 @@ def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict
     for name, text in (clause.values or {}).items():
         fields = parse_target(target.schema, name, [outer.target])
         if clause.kind is ClauseKind.INSERT and len(fields) > 1:
-            raise SchemaMismatchError(f"a row that is inserted gives whole columns, not {name!r}")
+            raise SchemaMismatchError(
+                f"an insert assigns whole columns, and {name!r} is a field of a struct; assign the struct"
+            )
         if says_default(outer, text):
             raise UnsupportedFeatureError(
-                f"DEFAULT as the value of {name!r} is not supported in a MERGE, nor by delta-spark: an INSERT"
-                " that leaves the column out gives it its default",
+                f"DEFAULT as the value of {name!r} is not supported in a MERGE, as in delta-spark; leave the"
+                " column out of the insert to give it its default",
                 feature="DEFAULT in MERGE",
             )
         assignments.append((fields, expression(outer, text)))
@@ -162,10 +164,9 @@ def _explicit(clause: MergeClause, target: WriteTarget, outer: RowScope) -> dict
 def _star(
     clause: MergeClause, statement: MergeStatement, target: WriteTarget, outer: RowScope, source: Schema
 ) -> dict[str, Value]:
-    """The columns of the table that the source has under the same names, whatever their case.
+    """Return the values of ``*``: the source columns with names of table columns, case-insensitively.
 
-    Where the schema evolves, members of structs that the source does not have stay as they are in a row that
-    is updated.
+    With schema evolution, an update keeps struct fields that the source lacks.
     """
     keeps = statement.merges_schema and clause.kind is ClauseKind.UPDATE
     excepted = _excepted(clause, target.schema, source)
@@ -182,8 +183,8 @@ def _star(
             lacking.append(column.name)
     if lacking:
         raise SchemaMismatchError(
-            f"the source has no column {', '.join(map(repr, lacking))}, and the clause takes all from it;"
-            " name the columns, leave some out by except_cols, or say merge_schema=True"
+            f"the source has no column {', '.join(map(repr, lacking))}, but the clause takes all columns from"
+            " it; name the columns, leave these out with except_cols, or pass merge_schema=True"
         )
     return assigned
 
@@ -191,15 +192,17 @@ def _star(
 def _excepted(clause: MergeClause, table: Schema, source: Schema) -> set[str]:
     for name in clause.except_columns:
         if table.find(name) is None and source.find(name) is None:
-            raise SchemaMismatchError(f"except_cols names {name!r}, which is no column")
+            raise SchemaMismatchError(
+                f"except_cols names {name!r}, which is no column of the table or the source"
+            )
     return {name.lower() for name in clause.except_columns}
 
 
 def _is_filled(column: Field) -> bool:
-    """Whether the table itself has values for a column that rows do not give."""
+    """Whether the table fills the column if rows lack it: it is generated, an identity, or has a default."""
     return any(key in column.metadata for key in _FILLED_KEYS) or identity_column(column) is not None
 
 
 def given_columns(clauses: Sequence[Clause]) -> list[str]:
-    """Return the names of the columns that rows which come new give."""
+    """Return the names of the columns that inserted rows have."""
     return sorted({name for each in clauses if each.kind is ClauseKind.INSERT for name in each.values})

@@ -1,4 +1,4 @@
-"""What the history of a table tells of a MERGE, in the words of delta-spark."""
+"""History entry of a MERGE: delta-spark's parameters and metrics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["merge_metrics", "merge_parameters"]
 
 
 def merge_parameters(statement: MergeStatement) -> dict[str, Any]:
-    """Return the parameters of the operation."""
+    """Return the operation parameters of a MERGE."""
     return {
         "predicate": predicates_parameter(statement.predicate),
         "matchedPredicates": _clauses(statement.of(When.MATCHED)),
@@ -32,7 +32,7 @@ def _clauses(clauses: Sequence[MergeClause]) -> str:
 
 
 def merge_metrics(statement: MergeStatement, staged: StagedRows, source_rows: int) -> dict[str, int]:
-    """Return the metrics of the operation."""
+    """Return the operation metrics of a MERGE."""
 
     def rows(kind: ClauseKind, *whens: When) -> int:
         return staged.rows(

@@ -1,9 +1,9 @@
-"""Which files of the target a MERGE can leave unread, given what its condition and its source hold.
+"""File pruning of a MERGE target, from the match condition and the values in the source.
 
-A row of the table matches a row of the source only if the condition on its own columns is met and each column
-that has to equal something of the source lies between the least and the greatest of these values, or is among
-them where they are few. That is no row's loss: files that hold no such row have no match, and rows without a
-match are only looked at by clauses for what is not matched by the source, whose conditions are added.
+A target row can match only if it satisfies the part of the condition on target columns, and if each column
+that must equal a source value lies between the least and the greatest source value, or is one of them if
+they are few. Skipping other files loses no row: they have no match, and only clauses for rows that are not
+matched by the source look at unmatched rows; the conditions of these clauses are added to the predicate.
 """
 
 from collections.abc import Sequence
@@ -37,16 +37,16 @@ def read_predicate(
     scope: RowScope,
     schema: Schema,
 ) -> Predicate | None:
-    """Return the predicate of the rows that a merge has to look at; None for all.
+    """Return the predicate of the target rows that a merge must read; None for all.
 
     Args:
-        cursor: where `source` can be read, None to go by the condition alone.
-        source: the SQL of the source, as ``s``.
+        cursor: a cursor that can read `source`; None to use the condition only.
+        source: the SQL of the source, with the alias ``s``.
         statement: the merge.
-        condition: by which rows match.
-        clauses: of the statement, in its order.
-        scope: of the condition.
-        schema: of the table that is read.
+        condition: the match condition.
+        clauses: the clauses of the statement, in order.
+        scope: the name resolution of the condition.
+        schema: the schema of the target.
     """
     parts = [_matching(cursor, source, condition, scope, schema)]
     for each, clause in zip(statement.clauses, clauses, strict=True):
@@ -73,7 +73,7 @@ def _matching(
 def _values(
     cursor: "duckdb.DuckDBPyConnection", source: str, equality: Equality, scope: RowScope, schema: Schema
 ) -> Predicate:
-    """What a column is to be to equal a value of the source."""
+    """Return the predicate that a column must satisfy to equal some value of the source."""
     data_type = equality.column.type
     path = equality.column.path[1:]
     is_ordered = isinstance(data_type, PrimitiveType) and data_type.type not in _UNORDERED

@@ -1,4 +1,4 @@
-"""What a MERGE says: its source, the condition by which rows match, and its clauses in order."""
+"""`MergeStatement`: the match condition of a MERGE, its aliases, and its clauses in order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["MergeClause", "MergeStatement", "When"]
 
 
 class When(StrEnum):
-    """Which rows a clause is for."""
+    """The kind of rows that a clause applies to."""
 
     MATCHED = "matched"
     NOT_MATCHED = "not matched"
@@ -19,13 +19,13 @@ class When(StrEnum):
 
 @dataclass(frozen=True)
 class MergeClause:
-    """One clause.
+    """One clause of a MERGE.
 
     Args:
-        when: the rows that it is for.
-        kind: what it does with them.
-        predicate: the condition beside that; None for all of them.
-        values: expressions by the names of columns; None for ``*``, the columns of the source.
+        when: the kind of rows that the clause applies to.
+        kind: the change to these rows.
+        predicate: a further condition on the rows; None for all of them.
+        values: expressions by column name; None for ``*``, all columns of the source.
         except_columns: columns that ``*`` leaves out.
     """
 
@@ -37,13 +37,13 @@ class MergeClause:
 
     @property
     def is_star(self) -> bool:
-        """Whether it takes the columns of the source by their names."""
+        """Whether the clause is ``UPDATE SET *`` or ``INSERT *``: columns of the source by name."""
         return self.kind is not ClauseKind.DELETE and self.values is None
 
 
 @dataclass(frozen=True)
 class MergeStatement:
-    """One statement; rows of the source match rows of the target where `predicate` is TRUE."""
+    """A MERGE statement; a source row matches a target row if `predicate` is TRUE."""
 
     predicate: str
     clauses: Sequence[MergeClause]
@@ -52,27 +52,35 @@ class MergeStatement:
     merges_schema: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a statement that cannot be meant so."""
+        """Raise `ValueError` for a statement without clauses, with unreachable ones or with equal aliases."""
         if not self.clauses:
-            raise ValueError("a merge has no clause: say what happens to rows by one of its when_ methods")
+            raise ValueError(
+                "the merge has no clause; add one with a when_ method, such as when_matched_update_all()"
+            )
         if self.source_alias.lower() == self.target_alias.lower():
-            raise ValueError(f"source and target are both called {self.source_alias!r}")
+            raise ValueError(
+                f"source and target have the same alias {self.source_alias!r};"
+                " give different names as source_alias and target_alias"
+            )
         for when in When:
             group = self.of(when)
             if any(each.predicate is None for each in group[:-1]):
-                raise ValueError(f"only the last of the clauses for rows {when} may be without a predicate")
+                raise ValueError(
+                    f"only the last of the clauses for rows {when} may have no predicate: clauses after it"
+                    " would never apply; reorder the clauses or add a predicate"
+                )
 
     def of(self, when: When) -> list[MergeClause]:
-        """Return the clauses for some rows."""
+        """Return the clauses for one kind of rows."""
         return [each for each in self.clauses if each.when is when]
 
     @property
     def only_inserts(self) -> bool:
-        """Whether no row of the table changes."""
+        """Whether the merge inserts rows and changes no existing row."""
         return all(each.when is When.NOT_MATCHED for each in self.clauses)
 
     @property
     def may_match_repeatedly(self) -> bool:
-        """Whether it does not matter how many rows of the source match a row: it goes in any case."""
+        """Whether several source rows may match one row: the only matched clause deletes the row anyway."""
         matched = self.of(When.MATCHED)
         return len(matched) == 1 and matched[0].kind is ClauseKind.DELETE and matched[0].predicate is None

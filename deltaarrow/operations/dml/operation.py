@@ -1,4 +1,4 @@
-"""An operation on rows from its beginning to its commit: what DELETE, UPDATE and MERGE have in common."""
+"""`RowOperation`: the common steps of DELETE, UPDATE and MERGE, from begin to commit."""
 
 import contextlib
 import time
@@ -42,19 +42,20 @@ __all__ = [
 ]
 
 TARGET = "target"
-"""What expressions may call the table of a statement on it alone."""
+"""The alias of the table in expressions of DELETE and UPDATE."""
 
 
 @dataclass
 class RowOperation:
-    """One operation on the rows of a table, as it will be with `target`.
+    """One operation on the rows of a table; `target` is the table after the operation.
 
     Args:
-        transaction: of the snapshot that is read.
-        target: the table with what the operation changes of its schema.
-        writer_properties: how Parquet is written.
-        memory_limit: what DuckDB may take before it spills, such as ``"1GB"``; that of the process if None.
-        is_replay: whether the table has this operation of an application already, and nothing is to be done.
+        transaction: the transaction, on the snapshot that is read.
+        target: the table with the schema changes of the operation.
+        writer_properties: Parquet settings of the written files.
+        memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
+            process if None.
+        is_replay: whether the table already has this operation of an application, so nothing is done.
     """
 
     transaction: OptimisticTransaction
@@ -77,7 +78,7 @@ class RowOperation:
         only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
-        """Begin an operation that history shows by a name; `only_adds` if it leaves all rows as they are.
+        """Begin an operation; `name` is for history, `only_adds` says that no existing row changes.
 
         Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
         """
@@ -95,54 +96,54 @@ class RowOperation:
         )
 
     def __enter__(self) -> Self:
-        """Begin; after an error what is not committed is given up, and its files are deleted."""
+        """Enter the operation; an error inside the block discards it and deletes its files."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give up what is not committed; a commit that was tried has seen to its files itself."""
+        """Discard the operation if it was not committed; a failed commit deletes its own files."""
         if error is not None:
             self.transaction.__exit__(kind, error, trace)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The version that is read."""
+        """The snapshot that the operation reads."""
         snapshot = self.transaction.snapshot
         assert snapshot is not None
         return snapshot
 
     @property
     def schema(self) -> Schema:
-        """The columns of the table as the operation leaves it."""
+        """The schema of the table after the operation."""
         return self.target.schema
 
     @property
     def now_ms(self) -> int:
-        """The time of the operation in milliseconds since 1970."""
+        """The time of the operation, in milliseconds since the epoch."""
         return self.transaction.clock()
 
     @property
     def has_change_feed(self) -> bool:
-        """Whether the table records what changes."""
+        """Whether the table has a change data feed."""
         return properties.ENABLE_CHANGE_DATA_FEED.parse(self.target.metadata.configuration)
 
     @cached_property
     def tracking(self) -> scan.RowTracking | None:
-        """How the table tracks rows; None if it does not."""
+        """The row tracking columns of the table; None if it does not track rows."""
         return tracking_of(self.snapshot)
 
     def plan(
         self, predicate: Predicate | None, columns: Iterable[str], matcher: RowMatcher | None = None
     ) -> scan.ScanPlan:
-        """Plan reading columns, in the order of the table, of the files that may hold rows of a predicate.
+        """Plan reading columns, in table order, of the files that may hold rows of a predicate.
 
-        `matcher` tells of files that others add meanwhile whether they hold a row that would be changed.
+        `matcher` tells whether files added by concurrent commits hold a row that the operation would change.
         """
         if predicate is not None and any(
             self.snapshot.schema.find(path[0]) is None for path in columns_of(predicate)
         ):
-            predicate = None  # files say nothing of columns that the table is only getting
+            predicate = None  # files have no statistics of columns that the operation adds
         row_level = self.transaction.marks_deleted_rows
         files = self.transaction.read_files(predicate, row_level=row_level, matcher=matcher)
         if self.tracking is not None:
@@ -151,7 +152,7 @@ class RowOperation:
         return self.plan_of(files, columns)
 
     def plan_of(self, files: pa.Table, columns: Iterable[str]) -> scan.ScanPlan:
-        """Plan reading columns, in the order of the table, of some files."""
+        """Plan reading columns, in table order, of the given files."""
         layout = scan.table_layout(self.snapshot, self.tracking)
         own = self.schema if self.tracking is None else scan.with_row_tracking(self.schema)
         wanted = set(columns)
@@ -159,9 +160,9 @@ class RowOperation:
         return scan.ScanPlan(replace(layout, schema=own), self.snapshot.version, names, files)
 
     def matcher(self, condition: QueryCondition) -> RowMatcher:
-        """Return what tells whether files hold a row for which a condition on the table is TRUE.
+        """Return a function that tells whether files hold a row for which a condition is TRUE.
 
-        A row for which it cannot be computed counts as well: the statement would have failed.
+        A row for which the condition cannot be computed counts too: the statement would have failed.
         """
 
         def matches(files: pa.Table) -> bool:
@@ -186,16 +187,16 @@ class RowOperation:
         may_repeat: bool = False,
         relies_on_kept: bool = False,
     ) -> StagedRows:
-        """Run a query over a plan and stage what becomes of its rows.
+        """Run a query over a plan and stage the changes of its rows.
 
         Args:
-            plan: what is read.
-            query: makes the query for a cursor and the SELECT of the rows of the plan.
-            numbering: of identity columns that new rows do not give.
+            plan: the files and columns to read.
+            query: makes the query, given a cursor and the SELECT of the rows of the plan.
+            numbering: the numbering of identity columns that new rows lack.
             writes_changes: whether change data files are written.
-            cursor: where the query runs, if something is on it already.
-            may_repeat: whether a row may be found more than once, which counts once.
-            relies_on_kept: whether it matters that rows are there which are left alone.
+            cursor: the cursor to run the query on, for example with a loaded source; a new one if None.
+            may_repeat: whether the query may find a row more than once; it counts once.
+            relies_on_kept: whether the operation depends on matched rows that it leaves unchanged.
         """
         stage = RowStage(
             self.transaction,
@@ -223,10 +224,10 @@ class RowOperation:
         staged: StagedRows,
         metrics: Callable[[], Mapping[str, int]],
     ) -> None:
-        """Commit what is staged, if anything is, with what history tells of it.
+        """Commit the staged changes, if any, with the history entry.
 
-        Files may have lost other rows meanwhile: `metrics` is asked when it is known what becomes of them,
-        and `staged` tells.
+        Concurrent commits may have deleted other rows of the same files, so `metrics` is called once the
+        final actions are known, and `staged` then has their effect.
         """
         if self.is_replay:
             self.transaction.abort()
@@ -241,12 +242,12 @@ class RowOperation:
         self.transaction.metrics_of = metrics_of
         with self.transaction:
             pass
-        # Arrow would keep what the rows took, and the next statement would take as much again from DuckDB.
+        # Otherwise Arrow keeps this memory, while the next statement allocates as much again in DuckDB.
         pa.default_memory_pool().release_unused()
 
     @property
     def elapsed_ms(self) -> int:
-        """The milliseconds since the operation began."""
+        """The time since the operation began, in milliseconds."""
         return milliseconds(time.perf_counter() - self.begun)
 
 
@@ -256,12 +257,12 @@ def milliseconds(seconds: float) -> int:
 
 
 def predicates_parameter(text: str | None) -> str:
-    """Return a condition as the history of a table spells it, None for all rows."""
+    """Return a condition as history spells it; None means all rows."""
     return orjson.dumps([] if text is None else [f"({text})"]).decode()
 
 
 def single_scope(operation: RowOperation) -> RowScope:
-    """Return where names lead in a statement on the table alone."""
+    """Return the scope of a statement without a source: DELETE or UPDATE."""
     return RowScope(
         {TARGET: operation.schema},
         lambda _, name: f"t.{quote_identifier(name)}",
@@ -271,20 +272,20 @@ def single_scope(operation: RowOperation) -> RowScope:
 
 
 def _where(condition: QueryCondition) -> str:
-    """Return a condition on the rows ``t``, which does not fail for rows that are gone."""
+    """Return a condition on the rows ``t`` that is not computed for deleted rows, so cannot fail there."""
     if not condition.can_fail:
         return condition.sql
     return f"CASE WHEN t.{scan.ROW_COLUMN} IS NOT NULL THEN {condition.sql} END"
 
 
 def rows_sql(rows: str, condition: QueryCondition, ids: Sequence[str], exported: Iterable[str]) -> str:
-    """Return the rows that meet a condition on the table alone, for the one clause of a `ChangeQuery`.
+    """Return the SELECT of the rows that satisfy a condition, for a `ChangeQuery` with one clause.
 
     Args:
         rows: the SELECT of the rows of the plan.
-        condition: that they meet.
-        ids: the columns of row tracking, or none.
-        exported: the columns that the clause, or the change data feed, reads.
+        condition: the condition, on the table only.
+        ids: the row tracking columns, or none.
+        exported: the columns that the clause or the change data feed reads.
     """
     columns = [
         *found_columns("0::TINYINT", ids),
@@ -294,7 +295,7 @@ def rows_sql(rows: str, condition: QueryCondition, ids: Sequence[str], exported:
 
 
 def file_metrics(staged: StagedRows) -> dict[str, int]:
-    """Return what history tells of files."""
+    """Return the file metrics of the history entry."""
     return {
         "numAddedFiles": len(staged.added),
         "numAddedBytes": sum(each.size for each in staged.added),
@@ -311,7 +312,7 @@ def file_metrics(staged: StagedRows) -> dict[str, int]:
 
 
 def times(operation: RowOperation, staged: StagedRows) -> dict[str, int]:
-    """Return the metrics of time by the names of ``deltalake``."""
+    """Return the time metrics under the names of ``deltalake``, in milliseconds."""
     return {
         "execution_time_ms": operation.elapsed_ms,
         "scan_time_ms": milliseconds(staged.scan_seconds),

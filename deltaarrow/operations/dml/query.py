@@ -1,15 +1,15 @@
-"""One query that finds the rows an operation changes, with all that is written of them.
+"""The query that finds the rows an operation changes, with their old and new values.
 
-The query is that of DuckDB over the files of the table and, in a MERGE, the source. Each row that it gives
-belongs to a *clause*, which says whether a row of the table goes, is replaced, or comes new; its columns are
+DuckDB runs it over the files of the table and, in a MERGE, the source. Each result row belongs to a *clause*,
+which deletes, updates or inserts a row. The columns are:
 
 ==========  ==========================================================================================
-``clause``  the number of the clause; `NO_CLAUSE` for a row that matched and is left alone
-``file``    the place of the row's file in the plan; NULL for a row that comes new
+``clause``  the number of the clause; `NO_CLAUSE` for a matched row that stays unchanged
+``file``    the index of the row's file in the plan; NULL for an inserted row
 ``row``     the position of the row in its file
-``row_id``  the id of the row, and ``row_version`` that of its last change, where the table tracks rows
-``n0`` ...  the columns of the table as they are to be, where the clause gives them
-``o0`` ...  the columns of the table as they were, where that is wanted
+``row_id``  the row id and, as ``row_version``, the row commit version, if the table tracks rows
+``n0`` ...  the new values of the table's columns, if the clause gives them
+``o0`` ...  the old values of the table's columns, if requested
 ==========  ==========================================================================================
 """
 
@@ -48,11 +48,11 @@ NO_CLAUSE = -1
 _BATCH_ROWS = 1 << 17
 _UNSUPPORTED = "unsupported: "
 _NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
-"""How the texts of these exceptions of DuckDB begin where they come by way of an Arrow stream."""
+"""How messages of these DuckDB exceptions begin if they arrive through an Arrow stream."""
 
 
 class ClauseKind(StrEnum):
-    """What becomes of a row."""
+    """The change of a row by a clause."""
 
     DELETE = "delete"
     UPDATE = "update"
@@ -61,7 +61,7 @@ class ClauseKind(StrEnum):
 
 @dataclass(frozen=True)
 class Clause:
-    """What becomes of the rows that meet a condition: `values` has the columns that it gives, by name."""
+    """The change of the rows that satisfy a condition; `values` holds the assigned columns by name."""
 
     kind: ClauseKind
     condition: QueryCondition = ALWAYS
@@ -70,9 +70,9 @@ class Clause:
 
 @dataclass(frozen=True)
 class ChangeQuery:
-    """The query over `rows`, a SELECT of the columns above before ``n0`` and of what values read.
+    """The query over `rows`: a SELECT of the columns above before ``n0`` and the columns that values read.
 
-    The latter have the names of `exported_name`, which no table's column can be mistaken for.
+    The columns that values read have the names of `exported_name`, which cannot clash with table columns.
     """
 
     rows: str
@@ -83,14 +83,14 @@ class ChangeQuery:
 
     @property
     def texts(self) -> list[str]:
-        """The conditions and values that may fail, as users have written them."""
+        """The conditions and values that may fail, as users wrote them."""
         conditions = [each.condition.text for each in self.clauses if each.condition.can_fail]
         values = [value for each in self.clauses for value in each.values.values()]
         return list(dict.fromkeys(conditions + [each.text for each in values if each.can_fail]))
 
     @property
     def sql(self) -> str:
-        """The whole query; `rows` goes by the name ``j`` in it."""
+        """The whole query, in which `rows` has the alias ``j``."""
         columns = ["clause", "file", "row", *(["row_id", "row_version"] if self.has_row_ids else [])]
         for place, name in enumerate(self.schema.names):
             if (new := self._new(name)) is not None:
@@ -116,10 +116,11 @@ class ChangeQuery:
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Rows of one clause, from one batch: where they are, and as they are to be and were.
+    """Rows of one clause from one batch: their positions, new values and old values.
 
-    `clause` is None for rows that matched and are left alone, and `new` for those that go. `files` and
-    `positions` are None for rows that come new, `row_ids` and `row_versions` also where they are not tracked.
+    `clause` is None for matched rows that stay unchanged; `new` is None for deleted rows. `files` and
+    `positions` are None for inserted rows; `row_ids` and `row_versions` are None for inserted rows and if the
+    table does not track rows.
     """
 
     clause: Clause | None
@@ -133,7 +134,7 @@ class FoundRows:
     old: pa.RecordBatch | None
 
     def filter(self, chosen: np.ndarray) -> Self:
-        """Return some of the rows."""
+        """Return the chosen rows."""
         mask = booleans(chosen)
         return replace(
             self,
@@ -148,16 +149,16 @@ class FoundRows:
 
 
 def exported_name(side: str, name: str) -> str:
-    """Return the name, quoted, that a column of a side of the query has among those of `ChangeQuery.rows`."""
+    """Return the quoted name of a column of one side of the query in `ChangeQuery.rows`."""
     return quote_identifier(f"{side}.{name}")
 
 
 def found_columns(clause: str, ids: Sequence[str]) -> list[str]:
-    """Return the columns of `ChangeQuery.rows` before those that values read.
+    """Return the columns of `ChangeQuery.rows` that come before the columns that values read.
 
     Args:
-        clause: the SQL of the number of the clause, over ``t``, the located rows of the table.
-        ids: the columns of row tracking, which are all of them or none.
+        clause: the SQL of the clause number, over ``t``, the located rows of the table.
+        ids: the row tracking columns, all or none.
     """
     tracked = zip(ids, ("row_id", "row_version"), strict=False)
     return [
@@ -171,7 +172,7 @@ def found_columns(clause: str, ids: Sequence[str]) -> list[str]:
 def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Iterator[FoundRows]:
     """Run a query and yield its rows by clause.
 
-    Raises `ConstraintViolationError` where a condition or a value cannot be computed for a row.
+    Raises `ConstraintViolationError` if a condition or a value cannot be computed for a row.
     """
     import duckdb
 
@@ -187,7 +188,7 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Ite
 
 
 def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
-    """Whether a query, given from its FROM on, has a row, or one that cannot be computed."""
+    """Whether a query, given from its FROM on, has a row or fails for a row."""
     import duckdb
 
     try:
@@ -203,7 +204,7 @@ def _raised(error: Exception, query: ChangeQuery) -> Exception:
         return UnsupportedFeatureError(
             f"{message.removeprefix(_UNSUPPORTED)} is not supported{within}", feature="expression"
         )
-    return ConstraintViolationError(f"rows cannot be computed{within}: {message}")
+    return ConstraintViolationError(f"a row cannot be computed{within}: {message}")
 
 
 def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]:

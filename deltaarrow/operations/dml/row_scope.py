@@ -1,7 +1,7 @@
-"""Spark SQL that users write about rows, as DuckDB SQL in one query over data files and a source.
+"""Translation of users' Spark SQL about rows to DuckDB SQL, for one query over data files and a source.
 
-Conditions and values are understood by `deltaarrow.spark_sql`, with the values and errors of Spark's
-ANSI mode. A column that is assigned as it is may be of any type.
+`deltaarrow.spark_sql` parses and types conditions and values, with the results and errors of Spark's ANSI
+mode. A column that is assigned without an expression may have any type.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,11 +38,11 @@ TopColumn = tuple[str, str]
 
 @dataclass(frozen=True)
 class QueryCondition:
-    """A condition as SQL of a query, and what is known of it.
+    """A condition as DuckDB SQL, with its properties.
 
-    `columns` are those that it reads, `pruning` what it says of the rows of the target, and `equalities` by
-    which columns of the target these meet rows of the source. It `can_fail` on rows that it cannot be
-    computed for.
+    `columns` are the columns that it reads; `pruning` is a predicate on the target that it implies;
+    `equalities` are the target columns that it equates with expressions of the source. `can_fail` says that
+    computing it may raise for a row.
     """
 
     text: str
@@ -58,9 +58,9 @@ ALWAYS = QueryCondition("true", "true")
 
 @dataclass(frozen=True)
 class Value:
-    """What a column is assigned, as SQL of the column's type, and the columns that it reads.
+    """The value assigned to a column, as DuckDB SQL of the column's type, and the columns that it reads.
 
-    It `can_fail` on rows that it cannot be computed for.
+    `can_fail` says that computing it may raise for a row.
     """
 
     text: str
@@ -71,14 +71,14 @@ class Value:
 
 @dataclass(frozen=True)
 class RowScope:
-    """The tables of one query: their columns by alias, and what the query calls these.
+    """Name resolution for one query: the tables by alias, and the SQL of their columns.
 
     Args:
-        tables: the logical schemas by the aliases that users write.
-        place: the SQL of a column, by the alias and the name.
+        tables: the logical schemas by alias.
+        place: returns the SQL of a column, given the alias and the name.
         target: the alias of the Delta table.
-        now_ms: what ``current_timestamp()`` is.
-        fills: whether members of structs that a value does not have are NULL, as where the schema evolves.
+        now_ms: the value of ``current_timestamp()``, in milliseconds since the epoch.
+        fills: whether struct fields that a value lacks become NULL, as in schema evolution.
     """
 
     tables: Mapping[str, StructType]
@@ -92,21 +92,21 @@ class RowScope:
         return AliasScope(self.tables)
 
     def only(self, alias: str) -> "RowScope":
-        """Return where names lead for rows of one of the tables alone."""
+        """Return the scope of one of the tables."""
         return replace(self, tables={alias: self.tables[alias]})
 
     def column(self, path: Path) -> str:
-        """Return the SQL of a column, or of a member of one, by its path with the alias in front."""
+        """Return the SQL of a column, or of a field of a struct, by its path, which begins with the alias."""
         sql = self.place(path[0], path[1])
         for name in path[2:]:
             sql = f"struct_extract({sql}, {quote_literal(name)})"
         return sql
 
     def condition(self, text: str) -> QueryCondition:
-        """Return a condition on the rows.
+        """Parse a condition on rows.
 
-        Raises `InvalidPredicateError` for what is no condition, and what `parse_expression` and
-        `ensure_columns_unquoted` raise.
+        Raises `InvalidPredicateError` for an expression that is not a condition, and the exceptions of
+        `parse_expression` and `ensure_columns_unquoted`.
         """
         if not isinstance(text, str):
             raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
@@ -132,10 +132,10 @@ class RowScope:
             raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
 
     def value(self, text: str, data_type: DataType) -> Value:
-        """Return what a column of a type is assigned.
+        """Parse a value that is assigned to a column of a type.
 
-        Raises `SchemaMismatchError` for a column that is not there or does not fit, and what
-        `parse_expression` and `ensure_columns_unquoted` raise.
+        Raises `SchemaMismatchError` for an unknown column and for a value that does not fit, and the
+        exceptions of `parse_expression` and `ensure_columns_unquoted`.
         """
         if not isinstance(text, str):
             raise TypeError(f"a value is SQL text, not {type(text).__qualname__}")
@@ -150,9 +150,9 @@ class RowScope:
     def copied(
         self, path: Path, source: DataType, data_type: DataType, *, keeping: Field | None = None
     ) -> Value:
-        """Return the value of a column, or of a member of one, as one of another column.
+        """Return the value of a column or struct field, for assignment to a column of type `data_type`.
 
-        With `keeping`, a column of the target, members that the value does not have are as they are there.
+        With `keeping`, a column of the target, struct fields that the value lacks keep their value there.
         """
         text = ".".join(path)
         if has_same_shape(source, data_type):
@@ -171,11 +171,11 @@ class RowScope:
         return Value(found.text, self._sql(value), _top(value.columns), value.root.can_fail)
 
     def kept(self, column: Field) -> Value:
-        """Return the value of a column of the target as it is."""
+        """Return the present value of a column of the target."""
         return self.copied((self.target, column.name), column.type, column.type)
 
     def source_sql(self, equality: Equality) -> str:
-        """Return the SQL of what a column of the target has to equal."""
+        """Return the SQL of the source expression in an equality."""
         return self._sql(equality.other)
 
     def _sql(self, expression: Expression) -> str:

@@ -1,9 +1,9 @@
-"""What an operation does with the rows that it has found: new files, change data, and files that lose rows.
+"""Staging of changed rows: new files, change data files, and files that lose rows.
 
-The rows come as a stream, once. Those that are to be written go to new files while the stream is read, and
-the places of those that go are kept, a bitmap a file. After the last one
-`deltaarrow.operations.mark_or_rewrite` deals with the files that they were in. Chapters "Add CDC File" and
-"Row Tracking" of the protocol.
+The rows arrive once, as a stream. New and updated rows are written to new files while the stream is read; the
+positions of deleted and updated rows are collected, one bitmap per file. After the last row,
+`deltaarrow.operations.mark_or_rewrite` handles the files that lose rows. Chapters "Add CDC File" and "Row
+Tracking" of the protocol.
 """
 
 import time
@@ -39,9 +39,9 @@ _TAKEN = {ClauseKind.UPDATE: ChangeType.UPDATE_PREIMAGE, ClauseKind.DELETE: Chan
 
 @dataclass
 class StagedRows:
-    """What was staged: rows by the number of their clause, and, once it is committed, what became of files.
+    """The staged changes: row counts by clause number and, after the commit, what happened to files.
 
-    `scan_seconds` is the time that finding rows took, `seconds` that of all.
+    `scan_seconds` is the time spent finding rows, `seconds` the time of the whole operation.
     """
 
     by_clause: dict[int, int] = field(default_factory=dict)
@@ -53,25 +53,25 @@ class StagedRows:
     seconds: float = 0.0
 
     def rows(self, numbers: Iterable[int]) -> int:
-        """How many rows clauses have changed."""
+        """Return the number of rows that these clauses changed."""
         return sum(self.by_clause.get(number, 0) for number in numbers)
 
 
 @dataclass
 class RowStage:
-    """Stages the rows that one query over a plan has found.
+    """The changes of one query over a plan; writes and stages them.
 
     Args:
-        transaction: to stage in.
-        plan: what the query reads; its files have all columns of `Snapshot.files`, and its layout tracks
-            rows where the table does.
-        write_plan: how rows are written, with the rules that new ones have to meet.
-        numbering: of the identity columns that rows do not give.
+        transaction: the transaction to stage in.
+        plan: the scan of the query; its files have all columns of `Snapshot.files`, and its layout tracks
+            rows if the table does.
+        write_plan: how rows are written, and the constraints on new rows.
+        numbering: the numbering of identity columns that rows lack.
         writes_changes: whether change data files are written.
-        may_rewrite_marked: whether files that could be marked may be rewritten; without change data files,
-            readers of the change feed would take rows that are copied for new ones.
-        may_repeat: whether a row may be found more than once, which counts once.
-        relies_on_kept: whether it matters that rows are there which are left alone.
+        may_rewrite_marked: whether files that could get a deletion vector may be rewritten. Without change
+            data files, readers of the change data feed would take copied rows for new ones.
+        may_repeat: whether the query may find a row more than once; it counts once.
+        relies_on_kept: whether the operation depends on matched rows that it leaves unchanged.
     """
 
     transaction: OptimisticTransaction
@@ -89,14 +89,14 @@ class RowStage:
 
     @cached_property
     def hidden(self) -> tuple[Field, ...]:
-        """The columns of row tracking in files; none where rows are not tracked."""
+        """The row tracking columns in data files; none if rows are not tracked."""
         return hidden_columns_of(self.transaction, self.plan)
 
     def stage(self, found: Iterable[FoundRows]) -> StagedRows:
-        """Write and stage what becomes of the rows; nothing is left behind when it fails.
+        """Write and stage the changes of the rows; after an error, no written file is left.
 
-        Raises `UnsupportedFeatureError` for a row of the table that was found twice, and what reading and
-        writing raise.
+        Raises `UnsupportedFeatureError` for a row of the table that was found twice, and the exceptions of
+        reading and writing.
         """
         begun = time.perf_counter()
         staged, clock = self._staged, self.transaction.clock
@@ -105,7 +105,7 @@ class RowStage:
             staged.added = write_files(plan, self._written(found, changes), clock=clock)
             self.transaction.add_files(staged.added)
             if self._gone:
-                # Of files that are added alone readers know that all of their rows are new.
+                # A commit that only adds files needs no change data files: all its rows are inserts.
                 staged.change_files = changes.finish()
                 self.transaction.add_files(staged.change_files)
             self._take_away()
@@ -115,7 +115,7 @@ class RowStage:
     # --- rows that are found ----------------------------------------------------------------------
 
     def _written(self, found: Iterable[FoundRows], changes: ChangeFileWriter) -> Iterator[pa.RecordBatch]:
-        """The rows of new files: those that are changed or new, then those that their files keep."""
+        """Yield the rows of new files: updated and inserted rows, then the copied rows of rewritten files."""
         for each in self._timed(found):
             if self.may_repeat:
                 each = self._first_found(each)
@@ -137,7 +137,7 @@ class RowStage:
         yield from self._lost.copied()
 
     def _take_away(self) -> None:
-        """Stage what the files lose, and what the commit relies on."""
+        """Stage the files that lose rows, and record the rows that the commit depends on."""
         for place, positions in self._kept.items() if self.relies_on_kept else ():
             self.transaction.read_rows({"path": self.plan.tasks[place].path}, positions)
         assert self._lost is not None
@@ -154,7 +154,7 @@ class RowStage:
             yield each
 
     def _note(self, each: FoundRows) -> None:
-        """Keep the places of rows of the table."""
+        """Collect the positions of table rows."""
         if each.clause is not None:
             self._staged.by_clause[each.number] = self._staged.by_clause.get(each.number, 0) + each.rows
         if each.files is None or each.positions is None:
@@ -168,7 +168,7 @@ class RowStage:
                 raise _found_twice()
 
     def _first_found(self, each: FoundRows) -> FoundRows:
-        """Leave out the rows that were found before."""
+        """Drop rows that were found before."""
         if each.files is None or each.positions is None:
             return each
         chosen = np.zeros(each.rows, np.bool_)
@@ -185,7 +185,7 @@ class RowStage:
                 raise _found_twice()
 
     def _completed(self, each: FoundRows) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
-        """The rows that are written, as the table wants them, with the ids that they have already."""
+        """Yield the rows to write, in the table's schema, with their present row ids."""
         if each.new is None or each.clause is None:
             return
         new = self.numbering.extend(each.new) if each.clause.kind is ClauseKind.INSERT else each.new
@@ -198,7 +198,7 @@ class RowStage:
     def _with_row_ids(
         self, batch: pa.RecordBatch, row_ids: pa.Array | None, versions: pa.Array | None
     ) -> pa.RecordBatch:
-        """The batch with the columns of row tracking: a changed row keeps its id and has a new version."""
+        """Return the batch with row tracking columns: an updated row keeps its id and gets a new version."""
         if not self.hidden:
             return batch
         nothing = pa.nulls(batch.num_rows, pa.int64())
@@ -209,7 +209,7 @@ class RowStage:
 
 
 def _by_file(files: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The places of rows in a batch, by the file that they are in."""
+    """Yield the indexes of rows in a batch, by their file."""
     order = np.argsort(files, kind="stable")
     ends = np.flatnonzero(np.diff(files[order])) + 1
     for rows in np.split(order, ends):
@@ -219,6 +219,7 @@ def _by_file(files: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 def _found_twice() -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        "several rows of the source match one row of the table, and what becomes of it depends on which",
+        "several rows of the source match one row of the table, so the result is ambiguous; remove duplicate"
+        " keys from the source, or make the predicate more specific",
         feature="MERGE with several matches of a row",
     )

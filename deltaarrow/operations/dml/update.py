@@ -1,4 +1,4 @@
-"""UPDATE: rows that meet a condition get other values, under the ids that they have."""
+"""UPDATE: assigns new values to the rows that satisfy a condition; rows keep their row ids."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,21 +43,22 @@ def update_rows(
     new_values: Mapping[str, Any] | None,
     predicate: str | None,
 ) -> dict[str, Any]:
-    """Update the rows for which a condition is TRUE, all of them if it is None, and commit.
+    """Update the rows for which a condition is TRUE, or all rows if it is None, and commit.
 
     Args:
         operation: the operation.
-        updates: expressions by the names of the columns, or of members with dots between.
-        new_values: Python values by the same; one of the two is given.
+        updates: expressions by column name; a field of a struct is named with dots.
+        new_values: Python values by column name. Exactly one of `updates` and `new_values` is given.
         predicate: the condition.
 
-    Returns the metrics by the names that ``deltalake`` has for them.
+    Returns the metrics under the names of ``deltalake``.
 
-    Raises `SchemaMismatchError` for a column that is not there or a value that does not fit,
-    `ConstraintViolationError` for a row that breaks a rule of the table, and the exceptions of commits.
+    Raises `ValueError` if both or neither of `updates` and `new_values` are given, `SchemaMismatchError` for
+    an unknown column or a value that does not fit, `ConstraintViolationError` for a row that violates a
+    constraint, and the exceptions of commits.
     """
     if (updates is None) == (new_values is None) or not (updates or new_values):
-        raise ValueError("an update wants either updates or new_values, with a column at least")
+        raise ValueError("give either updates or new_values to an update, with at least one column")
     inner = single_scope(operation)
     outer = RowScope(inner.tables, lambda _, name: f"j.{exported_name('t', name)}", TARGET, inner.now_ms)
     given: dict[str, pa.Array] = {}
@@ -114,19 +115,21 @@ def update_rows(
 
 
 def _default(operation: RowOperation, column: Field) -> str:
-    """The expression of the default of a column; NULL where it has none."""
+    """Return the default expression of a column; NULL if it has none."""
     has_defaults = is_supported(operation.target.protocol, "allowColumnDefaults")
     return str(column.metadata.get(DEFAULT_KEY, "NULL")) if has_defaults else "NULL"
 
 
 def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
-    """A Python value, which the query takes from a table of one row."""
+    """Return the maker of a Python value, which the query reads from a table of one row."""
 
     def make(data_type: DataType) -> Value:
         try:
             given[name] = _array(name, value, data_type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise SchemaMismatchError(f"{value!r} is no value for {name!r}: {error}") from error
+            raise SchemaMismatchError(
+                f"the value {value!r} does not fit column {name!r} of type {data_type}: {error}"
+            ) from error
         return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
 
     return make
@@ -135,6 +138,8 @@ def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
 def _array(name: str, value: Any, data_type: DataType) -> pa.Array:
     if value is not None and holds_variant(data_type):
         if data_type != PrimitiveType("variant") or not isinstance(value, str):
-            raise SchemaMismatchError(f"{value!r} is no value for {name!r}: a variant is given as JSON text")
+            raise SchemaMismatchError(
+                f"the value {value!r} does not fit column {name!r}: a variant is given as JSON text"
+            )
         return parse_json(pa.array([value]))
     return pa.array([value], to_arrow_type(data_type))
