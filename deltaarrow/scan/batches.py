@@ -1,10 +1,10 @@
-"""Reading data files as Arrow batches in the logical schema of the table.
+"""`BatchReader`: reads data files as Arrow batches in the logical schema of the table.
 
-Files go through pyarrow's own dataset scanner, in parallel, under the names that a
-`deltaarrow.scan.column_binding.Binding` found. On the way out rows that a deletion vector removes are masked,
-partition values are added from the log (they win over a column of that name in the file) and physical
-names become logical ones without a copy. Files with a deletion vector, and all where row ids are wanted,
-are scanned one row group a fragment, because only then is the position of a batch inside its file known.
+pyarrow's dataset scanner reads the files in parallel, under the physical names of a
+`deltaarrow.scan.column_binding.Binding`. Then rows in deletion vectors are removed, partition values are
+added from the log (they override a column of that name in the file), and physical names are replaced by
+logical names without a copy. Files with a deletion vector, and all files if row ids are requested, are
+scanned with one fragment per row group, because only then is the position of a batch in its file known.
 """
 
 import collections
@@ -36,13 +36,13 @@ from deltaarrow.schema import Field, to_arrow_type
 __all__ = ["DEFAULT_BATCH_SIZE", "BatchReader", "Scanned"]
 
 DEFAULT_BATCH_SIZE = 131_072
-# Footers of this many files are read ahead, in parallel, while the files before them are scanned.
+# Footers of this many files are read ahead, in parallel, while earlier files are scanned.
 _WINDOW = 64
-# pyarrow reads ahead by batches, of whatever size: those of wide tables have fewer rows.
+# pyarrow reads ahead a number of batches of any size, so wide tables get batches with fewer rows.
 _BATCH_BYTES = 8 << 20
 _LEAST_ROWS = 1024
 _LARGE_BYTES = 32 << 20
-# Putting variants together takes a multiple of what was read.
+# Unshredding variants needs a multiple of the memory of the bytes read.
 _VARIANT_BYTES = 1 << 26
 _PLACE_FIELDS = (pa.field(FILE_COLUMN, pa.int64()), pa.field(ROW_COLUMN, pa.int64()))
 
@@ -53,11 +53,11 @@ class Scanned(NamedTuple):
     batch: pa.RecordBatch
 
     decided: frozenset[Predicate]
-    """The conjuncts of the reader's `pushdown` that all of them are known to meet."""
+    """The conjuncts of the reader's `pushdown` that all rows of the batch are known to satisfy."""
 
 
 class _Located(NamedTuple):
-    """A batch as it stands in a file, from the row `start` on; its last column may be verdicts on rows."""
+    """A batch of consecutive rows of a file, from position `start`; its last column may be filter results."""
 
     file: DataFile
     batch: pa.RecordBatch
@@ -67,11 +67,11 @@ class _Located(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchReader:
-    """Reads the columns `columns` of any number of files of one table; picklable.
+    """Reader of the columns `columns` of any number of files of one table; picklable.
 
-    `pushdown` is a predicate whose parts are handed to pyarrow where that is safe; it makes the scan
-    skip row groups and rows, and what comes out says which conjuncts need not be applied again. With
-    `kept_files` another reader may have opened the files before.
+    Parts of the predicate `pushdown` are passed to pyarrow if that is safe. They skip row groups and rows;
+    `Scanned.decided` says which conjuncts need not be evaluated again. `kept_files` shares opened files with
+    other readers.
     """
 
     layout: TableLayout
@@ -85,7 +85,7 @@ class BatchReader:
     _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without what was found in files."""
+        """Pickle without caches."""
         given = (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads, self.locate)
         return BatchReader, given
 
@@ -97,7 +97,7 @@ class BatchReader:
 
     @cached_property
     def files(self) -> DataFiles:
-        """What opens the files."""
+        """The cache that opens the files."""
         return DataFiles(self.layout.store) if self.kept_files is None else self.kept_files
 
     @cached_property
@@ -107,7 +107,7 @@ class BatchReader:
 
     @cached_property
     def _tracked(self) -> frozenset[str]:
-        """The wanted columns that come from row tracking."""
+        """The requested columns that come from row tracking."""
         return frozenset(f.name for f in self._data_fields if self.layout.is_row_tracking(f))
 
     @property
@@ -119,11 +119,11 @@ class BatchReader:
         return PartitionFilter(self.pushdown, self.layout)
 
     def read(self, tasks: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
-        """Yield the live rows of the files; within a file in their order."""
+        """Yield the live rows of the files; rows of one file stay in order."""
         return (scanned.batch for scanned in self.scan(tasks))
 
     def scan(self, tasks: Sequence[FileTask]) -> Iterator[Scanned]:
-        """Yield the live rows of the files; within a file in their order."""
+        """Yield the live rows of the files with the decided conjuncts; rows of one file stay in order."""
         windows = _windows(tasks)
         if not windows:
             return
@@ -190,7 +190,7 @@ class BatchReader:
                         yield self._logical(file.task, file.binding, None, len(positions), positions)
 
     def _may_match(self, file: DataFile, positions: range) -> bool:
-        """Whether the row ids of rows, where they follow from the positions, may be among those wanted."""
+        """Whether rows at these positions may match by row id; True if their ids are materialized."""
         first = file.task.base_row_id
         if ROW_ID not in self._tracked or first is None:
             return True
@@ -212,7 +212,7 @@ class BatchReader:
     def _scan(
         self, binding: Binding, files: Sequence[DataFile], fragments: Iterable[Any], **options: Any
     ) -> Iterator[Any]:
-        """Yield the batches of fragments, each with the fragment that it is from."""
+        """Yield the batches of fragments, each with its fragment."""
         try:
             yield from self._scanner(binding, fragments, **options).scan_batches()
         except pa.ArrowCancelled:
@@ -223,7 +223,7 @@ class BatchReader:
             failure = reading_failure("one of the data files", error)
             if not isinstance(failure, CorruptDataFileError):
                 raise failure from error
-            # Many files are read at a time, and the error does not say which of them is to blame.
+            # Many files are read at once, and the error does not name the broken one.
             for file in files:
                 with reading(file.task.path):
                     collections.deque(self._scanner(binding, [file.fragment]).scan_batches(), maxlen=0)
@@ -248,7 +248,10 @@ class BatchReader:
         condition, decided = self._pushed(binding)
         by_path = {file.fragment.path: file for file in files}
         if len(by_path) < len(files):
-            raise CorruptDataFileError("one data file is in the table twice, with different deletion vectors")
+            raise CorruptDataFileError(
+                "a data file is in the table twice, with different deletion vectors; verify the table with"
+                " DeltaTable.verify"
+            )
         fragments = []
         position: dict[tuple[str, int], int] = {}
         for file in files:
@@ -265,7 +268,7 @@ class BatchReader:
                 position[file.fragment.path, group.id] = starts[group.id]
         options: dict[str, Any] = _read_ahead(binding, fragments)
         if condition is not None:
-            # The rows that do not match are counted as well.
+            # Positions count rows that do not match too, so the filter becomes a column.
             options["columns"] = {name: pc.field(name) for name in binding.scan_schema.names}
             options["columns"][_free_name(binding.scan_schema)] = condition
 
@@ -276,14 +279,14 @@ class BatchReader:
                 yield _Located(by_path[path], batch, position[key], condition is not None)
                 position[key] += batch.num_rows
 
-        # One thread selects as fast as two decode.
+        # One thread selects rows as fast as two threads decode them.
         workers = max(0, (os.cpu_count() or 1) - 2) if self.use_threads else 0
         for parts in mapped_in_order(self._selected, located(), workers):
             for part in parts:
                 yield Scanned(part, decided)
 
     def _selected(self, located: "_Located") -> list[pa.RecordBatch]:
-        """The logical rows of a batch that are live, and match as far as that has been evaluated."""
+        """Return the live logical rows of a batch that match the evaluated part of the filter."""
         file, batch, start, has_verdicts = located
         rows = batch.num_rows
         keep = np.ones(rows, bool) if file.deleted is None else file.deleted.mask(start, rows)
@@ -299,7 +302,7 @@ class BatchReader:
     def _logical_parts(
         self, task: FileTask, binding: Binding, batch: pa.RecordBatch, positions: np.ndarray | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The logical rows of a batch; in parts where variants make them grow."""
+        """Yield the logical rows of a batch, split if unshredded variants make it grow."""
         rows = batch.num_rows
         if binding.variants:
             rows = max(1, rows * _VARIANT_BYTES // max(batch.nbytes, _VARIANT_BYTES))
@@ -316,7 +319,7 @@ class BatchReader:
         rows: int,
         positions: np.ndarray | None = None,
     ) -> pa.RecordBatch:
-        """Put the wanted columns together in the logical schema; `positions` where row ids are wanted."""
+        """Build the batch in the logical schema; row ids need `positions`."""
         if not len(self.schema):
             return pa.RecordBatch.from_struct_array(_empty_structs(rows))
         data = dict(zip((f.name for f in self._data_fields), binding.sources, strict=True))
@@ -357,7 +360,7 @@ class BatchReader:
 
 
 class _Relabelled:
-    """The arrays of a batch under another schema of the same shape; nothing is copied."""
+    """The arrays of a batch under another schema of the same shape, without a copy."""
 
     def __init__(self, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         self._batch = batch
@@ -372,18 +375,18 @@ def _tracked_array(
 ) -> pa.Array:
     is_id = name == ROW_ID
     default = task.base_row_id if is_id else task.default_row_commit_version
-    assert default is not None  # as the plan has made sure
+    assert default is not None  # `plan_scan` checked this
     return filled(materialized, default, positions if is_id else None, rows)
 
 
 def _read_ahead(binding: Binding, fragments: Sequence[Any]) -> dict[str, int]:
-    """How many row groups pyarrow decodes ahead: one if they are large, whose columns keep threads busy."""
+    """Return how many row groups pyarrow reads ahead: one if they are large enough to keep threads busy."""
     rows = max((fragment.row_groups[0].num_rows for fragment in fragments), default=0)
     return {"fragment_readahead": 1} if rows * _row_bytes(binding.scan_schema) > _LARGE_BYTES else {}
 
 
 def _row_bytes(fields: Iterable[pa.Field]) -> int:
-    """Return about how many bytes a row takes; texts, lists and maps count as 32 a leaf."""
+    """Estimate the bytes of a row; each leaf of a text, list or map counts as 32."""
     total = 0
     for each in fields:
         if pa.types.is_struct(each.type):
@@ -394,7 +397,7 @@ def _row_bytes(fields: Iterable[pa.Field]) -> int:
 
 
 def _free_name(schema: pa.Schema) -> str:
-    """A name that no field has."""
+    """Return a name that no field has."""
     return max(schema.names, default="") + "_"
 
 

@@ -1,8 +1,8 @@
-"""Reading the rows of a change data feed as Arrow batches.
+"""`ChangeReader`: reads the rows of a change data feed as Arrow batches.
 
-`deltaarrow.scan.batches` does the work, with one layout for change data files and another for files that
-were added or removed. One data file may come up in several versions, each time with other rows, so files
-are read in runs in which no path repeats.
+`deltaarrow.scan.batches` reads the files, with one layout for change data files and another for added and
+removed files. A data file may occur in several versions with different rows, so files are read in runs
+without repeated paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _LONGEST_RUN = 256
 
 @dataclass(frozen=True)
 class ChangeReader:
-    """Reads the columns of a `ChangePlan`; picklable. The options are those of a `BatchReader`."""
+    """Reader of the columns of a `ChangePlan`; picklable. The options are those of `BatchReader`."""
 
     plan: ChangePlan
     pushdown: Predicate | None = None
@@ -34,7 +34,7 @@ class ChangeReader:
 
     @property
     def layout(self) -> TableLayout:
-        """How the rows of files lie that were added or removed."""
+        """The layout of added and removed files."""
         return self.plan.layout
 
     @property
@@ -54,7 +54,7 @@ class ChangeReader:
         return BatchReader(layout, self.plan.columns, self.pushdown, self.batch_size, self.use_threads)
 
     def scan(self, tasks: Sequence[FileTask]) -> Iterator[Scanned]:
-        """Yield the changed rows of the files, nearly in the order of versions."""
+        """Yield the changed rows of the files, roughly in version order."""
         for run in _runs(tasks):
             for scanned in self._recorded.scan([task for task in run if is_recorded(task)]):
                 if CHANGE_TYPE in self.plan.columns and scanned.batch.column(CHANGE_TYPE).null_count:

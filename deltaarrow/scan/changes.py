@@ -1,16 +1,16 @@
-"""Planning a change data feed: which rows of which files changed in a range of versions.
+"""Plan of a change data feed: the files and rows that changed in a range of versions.
 
-Chapters "Change Data Files" and "Reader Requirements for AddCDCFile" of the protocol; what it leaves
-open is decided as delta-spark decides it. The columns of a feed are those of the table at the end of the
-range, and three more::
+Chapters "Change Data Files" and "Reader Requirements for AddCDCFile" of the protocol; details that they leave
+open follow delta-spark. The columns of a feed are the columns of the table at the end of the range, and
+three more::
 
     _change_type       insert, delete, update_preimage or update_postimage
-    _commit_version    the version that made the change
-    _commit_timestamp  when it was committed: in-commit where the table has that, else the time of the file
+    _commit_version    the version of the change
+    _commit_timestamp  the time of the commit: the in-commit timestamp, or the time of the commit file
 
-All rows of a file have the last two in common, and those of an added or removed file the first as well.
-They are therefore given to the readers as partition values, and files are left out by them as by any
-others. A plan is pure data and picklable, like that of a scan.
+The last two are constant in every file, and the first is constant in added and removed files. Readers
+therefore get them as partition values, which also prune files. Like a scan plan, a change plan is pure data
+and picklable.
 """
 
 import heapq
@@ -56,11 +56,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChangePlan:
-    """What a change data feed of some versions has to read.
+    """The files and columns that a change data feed reads.
 
-    `layout` says how the rows of added and removed files lie, `recorded_layout` those of change data
-    files; the latter are the tasks without a partition value of ``_change_type``. `columns` are the
-    wanted ones, in order; `tasks` are in the order of versions.
+    `layout` is the layout of added and removed files, `recorded_layout` that of change data files, whose
+    tasks have no partition value for ``_change_type``. `columns` are the requested columns in order; `tasks`
+    are in version order.
     """
 
     layout: TableLayout
@@ -75,12 +75,12 @@ class ChangePlan:
 
     @property
     def store(self) -> Store:
-        """Where the files are."""
+        """The store with the files."""
         return self.layout.store
 
     @cached_property
     def recorded_layout(self) -> TableLayout:
-        """How the rows of change data files lie, which hold the type of each change."""
+        """The layout of change data files, which store the change type of each row."""
         constants = tuple(name for name in self.layout.partition_columns if name != CHANGE_TYPE)
         return replace(self.layout, partition_columns=constants)
 
@@ -98,10 +98,10 @@ class ChangePlan:
     def narrow(
         self, predicate: Predicate | None = None, columns: Sequence[str] | None = None
     ) -> "ChangePlan":
-        """Plan reading `columns` (None: as before) of the changes that may match `predicate`.
+        """Return a plan for `columns` (None: unchanged) of the changes that may match `predicate`.
 
-        Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
-        `UnsupportedFeatureError` for the columns of row tracking.
+        Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, and
+        `UnsupportedFeatureError` for the row tracking columns.
         """
         wanted = self.columns if columns is None else tuple(columns)
         self._ensure_columns(wanted)
@@ -121,8 +121,8 @@ class ChangePlan:
         own = {field.name for field in self.schema.fields}
         if tracked := [name for name in names if name in ROW_TRACKING_COLUMNS and name not in own]:
             raise UnsupportedFeatureError(
-                f"a change data feed has no {tracked[0]}: row ids and commit versions cannot be read from"
-                " change data files",
+                f"a change data feed has no {tracked[0]}, because change data files do not record it; leave"
+                " the column out",
                 feature="rowTracking",
             )
         ensure_columns(self.schema, names)
@@ -145,22 +145,22 @@ def resolve_versions(
     *,
     allow_out_of_range: bool = False,
 ) -> range:
-    """Return the versions that are neither outside the given versions nor the given times.
+    """Return the versions within the given versions and the given times.
 
     Args:
         newest: the table at its newest version.
-        starting_version: the first version; None where `starting_time` alone says it.
-        ending_version: the last version; the newest if None, or if it is later than that.
-        starting_time: in milliseconds since the epoch; the first version is not older.
-        ending_time: in milliseconds since the epoch; the last version is not newer.
-        allow_out_of_range: whether a range in which there is no version is empty instead of refused.
+        starting_version: the first version; None if `starting_time` gives the start.
+        ending_version: the last version; the newest version if None or if it does not exist yet.
+        starting_time: excludes versions committed earlier; in milliseconds since the epoch.
+        ending_time: excludes versions committed later; in milliseconds since the epoch.
+        allow_out_of_range: whether to return an empty range instead of raising if it has no version.
 
     Raises:
-        VersionNotFoundError: there is no version in the range.
-        ValueError: there is no beginning, or it is after the end.
+        VersionNotFoundError: the range has no version.
+        ValueError: the range has no start, or ends before its start.
     """
     if starting_version is None and starting_time is None:
-        raise ValueError("a change data feed begins with a version or a time: neither is given")
+        raise ValueError("a change data feed needs a start: give starting_version or starting_timestamp")
     nothing = range(newest.version + 1, newest.version + 1)
     times = newest.commit_times()
     start = starting_version or 0
@@ -171,14 +171,16 @@ def resolve_versions(
                 return nothing
             raise VersionNotFoundError(
                 f"no version is as new as {render_instant(starting_time)}: the newest version,"
-                f" {newest.version}, is of {render_instant(times.timestamp(newest.version))}"
+                f" {newest.version}, was committed at {render_instant(times.timestamp(newest.version))};"
+                " start earlier, or pass allow_out_of_range=True"
             )
         start = max(start, since)
     if start > newest.version:
         if allow_out_of_range:
             return nothing
         raise VersionNotFoundError(
-            f"version {start} does not exist: the newest version of the table is {newest.version}"
+            f"version {start} does not exist: the newest version of the table is {newest.version};"
+            " start earlier, or pass allow_out_of_range=True"
         )
     end = newest.version if ending_version is None else min(ending_version, newest.version)
     if ending_time is not None:
@@ -189,11 +191,13 @@ def resolve_versions(
                 return nothing
             raise
     if end < start:
-        # Two times may lie between two versions.
+        # Both times may lie between the same two versions.
         in_order = starting_time is not None and ending_time is not None and starting_time <= ending_time
         if allow_out_of_range or in_order:
             return nothing
-        raise ValueError(f"the range ends with version {end}, before it begins with version {start}")
+        raise ValueError(
+            f"the range ends with version {end}, before it begins with version {start}; swap them"
+        )
     return range(start, end + 1)
 
 
@@ -202,7 +206,8 @@ def _ensure_listed(times: CommitTimes, start: int, end: int) -> None:
     if not listed or start < listed[0] or end > listed[-1]:
         held = f"the commits of versions {listed[0]} to {listed[-1]}" if listed else "no commit"
         raise VersionNotFoundError(
-            f"the changes of versions {start} to {end} cannot be read: the log holds {held}"
+            f"the changes of versions {start} to {end} cannot be read: the log holds {held};"
+            " choose versions that it holds"
         )
 
 
@@ -215,16 +220,16 @@ def plan_changes(
     predicate: Predicate | None = None,
     columns: Sequence[str] | None = None,
 ) -> ChangePlan:
-    """Plan reading the changes of `versions`, as `resolve_versions` gives them, with their last schema.
+    """Plan reading the changes of `versions`, from `resolve_versions`, with the schema of the last version.
 
     Raises:
         ChangeDataNotRecordedError: the change data feed was off in a version.
-        SchemaMismatchError: the schema of a version cannot be read as that of the last one, the table
-            has columns with the names of those of a feed, or a wanted column is not there.
-        VersionNotFoundError: the log no longer has a commit of the range, or what the table was like at
-            its first or last version.
-        CorruptLogError: a commit is broken.
-        UnsupportedFeatureError: a version needs what this release does not read.
+        SchemaMismatchError: the schema of a version is incompatible with the last schema, the table has
+            columns with names of the feed, or a requested column does not exist.
+        VersionNotFoundError: the log no longer has a commit of the range, or the state of the table at its
+            first or last version.
+        CorruptLogError: a commit is malformed.
+        UnsupportedFeatureError: a version has a feature that this release does not read.
     """
     if not versions:
         layout = feed_layout(table_layout(newest))
@@ -247,13 +252,13 @@ def plan_changes(
 
 
 def _checked_commits(times: CommitTimes, start: Snapshot, end: Snapshot) -> Iterator[CommitChanges]:
-    """Yield the commits, as long as a feed may show them together."""
+    """Yield the commits; raise for a commit that one feed cannot show with the others."""
     offset = start.version - times.commits[0].version
     commits = times.commits[offset : offset + end.version - start.version + 1]
     _ensure_readable_together(start.protocol, start.metadata, start.version, end)
     protocol, metadata = start.protocol, start.metadata
     for commit in read_changes(times.store, commits):
-        # The first commit may have changed the schema: nothing before it is read.
+        # The first commit may change the schema: the feed reads no rows from before it.
         if commit.version > start.version and (commit.protocol or commit.metadata):
             protocol, metadata = commit.protocol or protocol, commit.metadata or metadata
             ensure_readable(protocol, metadata, through_catalog=is_catalog_store(times.store))
@@ -264,24 +269,24 @@ def _checked_commits(times: CommitTimes, start: Snapshot, end: Snapshot) -> Iter
 def _ensure_readable_together(protocol: Protocol, metadata: Metadata, version: int, end: Snapshot) -> None:
     if not ENABLE_CHANGE_DATA_FEED.parse(metadata.configuration):
         raise ChangeDataNotRecordedError(
-            f"the change data feed was off in version {version} (delta.enableChangeDataFeed):"
-            " what changed then is not recorded; begin with a later version, or end before it"
+            f"the change data feed was off in version {version} (delta.enableChangeDataFeed), so its changes"
+            " are not recorded; begin with a later version, or end before it"
         )
     newer = TableShape(end.schema, end.partition_columns, end.mapping_mode)
     if found := incompatibility(TableShape.of(protocol, metadata), newer):
         raise SchemaMismatchError(
-            f"the schema of version {version} cannot be read as that of version {end.version}: {found};"
-            " read the versions before and after the change apart"
+            f"the schema of version {version} is incompatible with that of version {end.version}: {found};"
+            " read the versions before and after the change separately"
         )
 
 
 def _ensure_same_partitioning(commit: CommitChanges, end: Snapshot) -> None:
-    """Raise when the commit, the first of the range, removes files that were partitioned otherwise."""
+    """Raise if the first commit of the range removes files with other partition columns."""
     if commit.version > 0 and any(change.change_type == "delete" for change in commit.files):
         before = Snapshot.load(end.store, commit.version - 1)
         if before.partition_columns != end.partition_columns:
             raise SchemaMismatchError(
                 f"version {commit.version} changes the partition columns from"
-                f" {list(before.partition_columns)} to {list(end.partition_columns)}, so that what it"
-                " deletes cannot be shown; begin with a later version"
+                f" {list(before.partition_columns)} to {list(end.partition_columns)}, so its deleted rows"
+                " cannot be shown; begin with a later version"
             )

@@ -1,19 +1,19 @@
-"""Where the columns of a table stand in one data file: chapter "Reader Requirements for Column Mapping".
+"""`Binding`: the columns of a table in one data file, chapter "Reader Requirements for Column Mapping".
 
-A binding is found once for every distinct Parquet schema. It says under which Arrow schema the file
-is scanned: the *names* of the file with the *types* of the table, so that pyarrow widens, reorders and
-fills what is absent, and what comes back need only be relabelled. Names are found as follows.
+There is one binding per Parquet schema. It gives the Arrow schema to scan the file with: the *names* of the
+file and the *types* of the table. pyarrow then widens types, reorders columns and fills absent ones, and the
+result only needs the logical names. Columns are found as follows:
 
 =========  ==========================================================================================
-mapping    a column is the one in the file with
+mapping    the column in the file is found by
 =========  ==========================================================================================
-``none``   its name; otherwise, as in Spark, the only one whose name differs in case alone
+``none``   its name; else, as in Spark, the only name that differs in case
 ``name``   its physical name
-``id``     its field id; a file without any field ids is refused, since all of it would be NULL
+``id``     its field id; a file without field ids is refused, because all columns would be NULL
 =========  ==========================================================================================
 
-A type that cannot hold the values of the file without loss is refused rather than cast. Where a file is not
-what the table would have written today, its footer is first shown to be without contradiction.
+If the type of the table cannot hold the values of the file without loss, the file is refused. If a file
+differs from what the table would write today, its footer is first checked for contradictions.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,12 +47,12 @@ _INTEGERS |= {pa.uint8(): 9, pa.uint16(): 17, pa.uint32(): 33}
 
 @dataclass(frozen=True)
 class Binding:
-    """How wanted columns are read from every file with the same Parquet schema.
+    """How the requested columns are read from files with one Parquet schema.
 
-    `scan_schema` has the columns to scan; `sources` holds, for every wanted data column, the name to
-    scan, or None where the file does not have it. `exact` names the columns whose type in the file is
-    the type of the table, so that a filter may be pushed onto them. `variants` names those in which
-    variants stand as the file has them, shredded or not.
+    `scan_schema` has the columns to scan. `sources` has, for every requested data column, its name in the
+    file, or None if the file lacks it. `exact` names the columns with the same type in file and table, which
+    filters may be pushed to. `variants` names the columns that contain variants in the file's form, shredded
+    or not.
     """
 
     scan_schema: pa.Schema
@@ -62,7 +62,7 @@ class Binding:
 
 
 def schema_key(schema: pa.Schema) -> bytes:
-    """Return what the schema of a file is known by: schemas of pyarrow are equal whatever their field ids."""
+    """Return a cache key for a file's schema, with field ids, which pyarrow's equality ignores."""
     return bytes(schema.remove_metadata().serialize())
 
 
@@ -74,11 +74,11 @@ class _Binder:
     def find(self, field: Field, candidates: Sequence[pa.Field], path: str) -> pa.Field | None:
         """Return the field of the file that holds `field`, if any."""
         wanted = field_id(field) if self.mode == "id" else None
-        # The column of change data files has a name alone, whatever the mapping.
+        # The column of change data files has no field id in any mapping mode.
         if self.mode == "id" and (wanted is not None or path != CHANGE_TYPE):
             if wanted is None:
                 raise CorruptDataFileError(
-                    f"the column {path} has no id, although the table maps columns by id"
+                    f"the schema has no field id for the column {path}, although the table maps columns by id"
                 )
             key = str(wanted).encode()
             matches = [
@@ -126,7 +126,7 @@ class _Binder:
             here = f"{path}.{field.name}"
             source = self.find(field, candidates, here)
             if source is None:
-                # Scanned under a name that the file does not have, so that it comes back as NULLs.
+                # A name that the file lacks is scanned as NULLs.
                 name = field.name
                 while name in taken:
                     name += "_"
@@ -150,7 +150,7 @@ class _Binder:
 
 
 def _can_hold(wanted: pa.DataType, found: pa.DataType) -> bool:
-    """Whether every value of `found` is one of `wanted`, or fails loudly when it is cast."""
+    """Whether every value of `found` can be cast to `wanted` exactly, or else the cast raises."""
     types = pa.types
     if wanted == found or types.is_null(found):
         return True
@@ -198,7 +198,7 @@ def _find(
 ) -> pa.Field | None:
     if not layout.is_row_tracking(field):
         return binder.find(field, candidates, field.name)
-    # Materialised columns have a name alone, whatever the mapping.
+    # Materialized columns are found by name in any mapping mode.
     name = layout.physical_name(field)
     matches = [candidate for candidate in candidates if candidate.name == name]
     if len(matches) > 1:
@@ -211,7 +211,7 @@ def bind_columns(
 ) -> Binding:
     """Bind the data columns `fields` to a file of the Arrow schema `file_schema`.
 
-    Raises `CorruptDataFileError` when the file cannot be read as the table says.
+    Raises `CorruptDataFileError` if the file does not fit the schema of the table.
     """
     binder = _Binder(layout.mapping_mode, file_name)
     candidates = list(file_schema)
@@ -221,7 +221,7 @@ def bind_columns(
     scan_fields: list[pa.Field] = []
     sources: list[str | None] = []
     exact, variants = set(), set()
-    with reading(file_name):  # names in a footer may be no text
+    with reading(file_name):  # names in a footer may not be UTF-8
         for field in fields:
             source = None
             if field.type != PrimitiveType("void"):
@@ -234,7 +234,7 @@ def bind_columns(
             sources.append(source.name)
             if holds_variant(field.type):
                 variants.add(field.name)
-            # What is NULL in a column of row tracking is no NULL in the table.
+            # NULL in a row tracking column stands for the value from the log, so no filter may use it.
             elif scan_type == source.type and not layout.is_row_tracking(field):
                 exact.add(field.name)
     binding = Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))
@@ -246,7 +246,7 @@ def bind_columns(
 def _may_be_damage(
     layout: TableLayout, fields: Sequence[Field], candidates: Sequence[pa.Field], binding: Binding
 ) -> bool:
-    """Whether a file with another name or type in its footer would be bound like this."""
+    """Whether a damaged name or type in the footer could lead to this binding."""
     understood = binding.exact | binding.variants
     lacks = False
     for field, source in zip(fields, binding.sources, strict=True):

@@ -1,8 +1,8 @@
-"""Whether the files of one version of a table may be read with the schema of a later one.
+"""Compatibility check for reading files of one table version with the schema of a later version.
 
-A scan never asks: the log says that all files of a snapshot have its schema. A change data feed reads
-the files of many versions as one table, and that is exact only if columns were added and nothing else
-was done; the rules are delta-spark's.
+A scan needs no check, because all files of a snapshot fit its schema. A change data feed reads files of many
+versions as one table, which is correct only if columns were added and nothing else changed. The rules are
+delta-spark's.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ __all__ = ["TableShape", "incompatibility"]
 
 @dataclass(frozen=True)
 class TableShape:
-    """What decides how the files of a version are read."""
+    """The metadata that determines how the files of a version are read."""
 
     schema: Schema
     partition_columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class TableShape:
 
     @classmethod
     def of(cls, protocol: Protocol, metadata: Metadata) -> Self:
-        """What they say of it."""
+        """Return the shape for a protocol and metadata."""
         mode = column_mapping_mode(
             protocol.min_reader_version,
             protocol.reader_features,
@@ -45,7 +45,7 @@ class TableShape:
 
 
 def incompatibility(older: TableShape, newer: TableShape) -> str | None:
-    """Say the first reason why files of `older` cannot be read as `newer`; None if there is none.
+    """Return the first reason why files of `older` cannot be read as `newer`, or None.
 
     >>> from deltaarrow.schema import Field
     >>> before = TableShape(Schema([Field("id", "integer"), Field("a", "long")]), (), "none")
@@ -70,13 +70,13 @@ def _repartitioned(older: TableShape, newer: TableShape) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Yields what differs, other than by added columns."""
+    """A comparison of schemas; yields the differences other than added columns."""
 
     older_mode: str
     newer_mode: str
 
     def structs(self, older: StructType, newer: StructType, path: str) -> Iterator[str]:
-        # A mapping that was turned on later took the names for the physical names.
+        # If column mapping was enabled later, the old names became physical names.
         found = {physical_name(field, self.newer_mode): field for field in newer.fields}
         for before in older.fields:
             name = f"{path}{before.name}"

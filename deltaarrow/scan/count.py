@@ -1,4 +1,4 @@
-"""Counting the rows of a snapshot: from the log where its statistics tell, from footers otherwise."""
+"""Row count of a snapshot: from statistics in the log or, for files without them, from footers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["count_rows"]
 
 _FEW = 1_000
-"""Files whose statistics are parsed sooner than a query of DuckDB's is prepared."""
-# Most tables are counted without a look at their files, and without what reads them.
+"""Up to this many files, parsing their statistics in Python is faster than preparing a DuckDB query."""
+# Lazy, because most counts need no data file.
 _load = lazy_attributes(__name__, {"BatchReader": "deltaarrow.scan.batches"})
 
 _COUNT_SQL = """
     SELECT coalesce(sum(records - coalesce(deletion_vector.cardinality, 0)), 0)
     FROM files WHERE records IS NOT NULL
 """
-# A number that cannot be is none: the footer is asked.
+# An impossible numRecords counts as missing; the footer is read.
 _COUNTED_SQL = """
     SELECT *, CASE WHEN number >= coalesce(deletion_vector.cardinality, 0) THEN number END AS records
     FROM (SELECT *, try_cast(try(stats ->> '$.numRecords') AS BIGINT) AS number FROM listed)

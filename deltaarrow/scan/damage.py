@@ -1,8 +1,8 @@
-"""What is wrong with a data file, as the one error that names it.
+"""Errors for broken data files: one exception, which names the file, for all that pyarrow raises.
 
-pyarrow raises what its layers come upon: `pyarrow.ArrowInvalid` for a footer that is cut off, `OSError`
-for a page header that is not Thrift, `pyarrow.ArrowNotImplementedError` for an encoding that a flipped bit
-has made up. To the caller all of them are a data file that contradicts its format.
+pyarrow raises different exceptions for broken files: `pyarrow.ArrowInvalid` for a truncated footer,
+`OSError` for a page header that is not Thrift, `pyarrow.ArrowNotImplementedError` for an unknown encoding
+after a bit flip.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from deltaarrow.storage import Store, system_failure
 __all__ = ["READ_ERRORS", "ensure_rows", "ensure_sound_footer", "reading", "reading_failure"]
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
-"""What pyarrow raises at a broken file. `pyarrow.ArrowCancelled`, which is among them, is no such thing."""
+"""Exceptions that pyarrow raises for a broken file; the subclass `pyarrow.ArrowCancelled` is not meant."""
 
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Raise the `DeltaError` of `reading_failure` when pyarrow cannot read the data file `path`."""
+    """Raise the `DeltaError` of `reading_failure` if pyarrow cannot read the data file `path`."""
     try:
         yield
     except pa.ArrowCancelled:
@@ -33,10 +33,10 @@ def reading(path: str) -> Iterator[None]:
 
 
 def reading_failure(what: str, error: BaseException) -> DeltaError:
-    """Return the error for a data file that a library cannot read: `what` names it.
+    """Return the error for a data file that a library cannot read; `what` names the file.
 
-    `StorageSystemError` where the system would not open or read it, which says nothing of the file;
-    `CorruptDataFileError` otherwise. What a store has said already stays as it is.
+    It is a `StorageSystemError` if the system failed to open or read the file, whose content may be fine, and
+    a `CorruptDataFileError` otherwise. Errors of a store are returned unchanged.
     """
     if isinstance(error, DeltaError) and not isinstance(error, ConstraintViolationError):
         return error
@@ -48,7 +48,7 @@ def reading_failure(what: str, error: BaseException) -> DeltaError:
 def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:
     """Raise `CorruptDataFileError` unless a footer, its row groups and the log agree on the number of rows.
 
-    `metadata` is a `pyarrow.parquet.FileMetaData`, `recorded` what the log says, if it does.
+    `metadata` is a `pyarrow.parquet.FileMetaData`; `recorded` is the number in the log, or None.
     """
     rows = metadata.num_rows
     grouped = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
@@ -59,10 +59,10 @@ def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:
 
 
 def ensure_sound_footer(store: Store, path: str) -> None:
-    """Raise `CorruptDataFileError` when the footer of a data file contradicts itself; it is read anew.
+    """Read the footer of a data file again; raise `CorruptDataFileError` if it contradicts itself.
 
-    A flipped bit in the name of a column makes a column that the file lacks and one that nobody knows; in a
-    type, values that are cast to others.
+    A flipped bit in a column name makes one column absent and adds an unknown one; a flipped bit in a type
+    casts values to wrong ones.
     """
     with reading(path), store.arrow_filesystem().open_input_file(store.arrow_path(path)) as file:
         try:

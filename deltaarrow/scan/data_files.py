@@ -1,7 +1,6 @@
-"""Data files as pyarrow reads them, with their footers and deletion vectors, kept for the next scan.
+"""Cache of opened data files: pyarrow fragments, footers and deletion vectors.
 
-What a data file holds does not change while a table names it, so a scan of a dataset that was scanned before
-asks the storage for rows alone.
+Data files are immutable, so a repeated scan of a dataset reads only rows from storage.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ __all__ = ["DataFile", "DataFiles", "row_group_starts"]
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file whose footer has been read, and the rows of it that are not live."""
+    """A data file with its footer and its deleted rows."""
 
     task: FileTask
     fragment: Any
@@ -29,7 +28,7 @@ class DataFile:
     deleted: DeletedRows | None
 
     def row_ranges(self) -> list[range]:
-        """The positions of the rows that the task is for, deleted ones included."""
+        """The positions of the task's rows, including deleted rows."""
         metadata = self.fragment.metadata
         if self.task.span is None:
             return [range(metadata.num_rows)]
@@ -39,7 +38,7 @@ class DataFile:
         ]
 
     def num_rows(self) -> int:
-        """How many live rows the task has."""
+        """The number of live rows of the task."""
         total = sum(map(len, self.row_ranges()))
         if self.deleted is None:
             return total
@@ -51,7 +50,7 @@ class DataFile:
 class DataFiles:
     """Opens the data files of a table; safe to share among threads.
 
-    Footers and deletion vectors stay in the cache of the process, and count by what they take in storage.
+    Footers and deletion vectors are kept in the cache of the process, weighed by their size in storage.
     """
 
     def __init__(self, store: Store) -> None:
@@ -64,17 +63,17 @@ class DataFiles:
         import pyarrow.dataset as pads
 
         return pads.ParquetFileFormat(
-            # INT96 reaches beyond what 64 bits of nanoseconds hold; Delta counts microseconds.
+            # INT96 exceeds the range of 64-bit nanoseconds; Delta timestamps are microseconds.
             read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
             pre_buffer=not self._store.is_local,
         )
 
     def has(self, tasks: Sequence[FileTask]) -> bool:
-        """Whether the footers of all these files are kept."""
+        """Whether the footers of all these files are cached."""
         return all(self._cache.get(task.path) is not None for task in tasks)
 
     def vectors(self, tasks: Sequence[FileTask]) -> Mapping[DeletionVectorDescriptor, DeletedRows]:
-        """Return the deletion vectors that tasks name; those of one file are read together."""
+        """Return the deletion vectors of tasks; vectors in one file are read together."""
         wanted = [dv for task in tasks for dv in (task.deletion_vector, task.only_in) if dv is not None]
         found = {dv: known for dv in wanted if (known := self._cache.get(dv)) is not None}
         missing = [dv for dv in dict.fromkeys(wanted) if dv not in found]
@@ -89,10 +88,10 @@ class DataFiles:
         vectors: Mapping[DeletionVectorDescriptor, DeletedRows],
         bind: Callable[[Any, str], Binding],
     ) -> DataFile:
-        """Open the file of a task, one of those whose `vectors` these are.
+        """Open the file of a task; `vectors` come from `vectors` for tasks that include this one.
 
-        `bind` is given the Arrow schema of the file, and its path. Raises `CorruptDataFileError` for a file
-        that is not there, cannot be read or is not what the log says.
+        `bind` gets the Arrow schema of the file and its path. Raises `CorruptDataFileError` for a file that
+        is missing, cannot be read or contradicts the log.
         """
         with reading(task.path):
             fragment = self._cache.get(task.path)
@@ -106,7 +105,7 @@ class DataFiles:
         binding = bind(schema, task.path)
         hidden = _hidden_rows(task, vectors, metadata.num_rows)
         if task.span is not None:
-            # pyarrow ends the process where a chunk that it is asked for contradicts the schema.
+            # pyarrow aborts the process if a column chunk contradicts the schema.
             ensure_sound_footer(self._store, task.path)
             fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
         return DataFile(task, fragment, binding, hidden)
@@ -131,7 +130,7 @@ def _hidden_rows(
 
 
 def _row_groups_in(metadata: Any, span: range) -> list[int]:
-    """The row groups of a file that begin in a range of its bytes."""
+    """Return the row groups that begin in a byte range of the file."""
     return [place for place in range(metadata.num_row_groups) if _begin(metadata.row_group(place)) in span]
 
 

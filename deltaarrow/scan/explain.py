@@ -1,8 +1,8 @@
-"""Why a scan reads the files it reads: what each part of a condition leaves out, and by what evidence.
+"""Explanation of a scan: the files that each part of a condition skips, with the evidence.
 
-The numbers are those of the scan itself: every part, alone and together with the parts before it, is put
-to the log as `deltaarrow.scan.plan_scan` does it. A part that leaves out nothing says why. Implements
-for readers the reporting side of *Per-file Statistics* of PROTOCOL.md.
+The numbers are those of the scan: every part, alone and together with the parts before it, is evaluated as in
+`deltaarrow.scan.plan_scan`. A part that skips nothing has a reason. Chapter *Per-file Statistics* of
+PROTOCOL.md.
 """
 
 from collections.abc import Iterable, Sequence
@@ -61,17 +61,18 @@ _NAN = "NaN in {} may match, and statistics leave NaN out"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a condition, all of which a row must match, and the files that it leaves out.
+    """One conjunct of a condition, and the files that it skips.
 
     Attributes:
-        condition: the part, in words.
-        evidence: what decides it: ``partition values``, ``statistics``, ``row ids``, ``never true`` for a
-            part that no row can match, or the name of what else does; empty where nothing does.
-        reason: why it leaves out nothing, or less than it might; None where there is nothing to say.
-        skipped_files: the files that it alone leaves out.
-        skipped_bytes: their size.
-        left_files: the files that it and the parts before it leave.
-        left_bytes: their size.
+        condition: the conjunct as text.
+        evidence: the evidence that skips files: ``partition values``, ``statistics``, ``row ids``, ``never
+            true`` for a conjunct that no row can match, or another name given by an engine; empty if the
+            conjunct skips nothing.
+        reason: why the conjunct skips nothing, or less than it might; None if there is no reason to give.
+        skipped_files: the number of files that the conjunct alone skips.
+        skipped_bytes: the size of these files.
+        left_files: the number of files that this conjunct and the ones before it leave.
+        left_bytes: the size of these files.
     """
 
     condition: str
@@ -85,22 +86,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which files a scan of a table reads, and why it does not read the others.
+    """The files that a scan of a table reads, and the reasons for skipping the others.
 
-    ``print`` it; notebooks show it as a table; `to_dict` and `to_json` are for programs.
+    ``print`` shows it as text, notebooks as a table; `to_dict` and `to_json` are for programs.
 
     Attributes:
-        table: where the table is.
+        table: the location of the table.
         version: the version that is read.
-        files: the data files of that version.
-        bytes: their size.
-        parts: the parts of the condition, in their order.
-        left_files: the files that remain to be read.
-        left_bytes: their size, all columns of them.
-        columns: the columns that are read, those that only the condition needs included.
-        deletion_vectors: the remaining files with a deletion vector.
-        deleted_rows: the rows that those delete.
-        notes: what else the engine says of the scan.
+        files: the number of data files of that version.
+        bytes: the size of these files.
+        parts: the conjuncts of the condition, in order.
+        left_files: the number of files to read.
+        left_bytes: the size of these files, with all columns.
+        columns: the columns to read, including those that only the condition needs.
+        deletion_vectors: the number of files to read with a deletion vector.
+        deleted_rows: the number of rows that these deletion vectors delete.
+        notes: further notes of the engine.
     """
 
     table: str
@@ -116,7 +117,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the whole as lines of text."""
+        """Return the explanation as lines of text."""
         lines = [f"{plain_text(self.table)}, version {self.version}", self._summary]
         conditions = [part.condition for part in self.parts]
         width = min(max(map(len, conditions), default=0), 48)
@@ -130,7 +131,7 @@ class Explanation:
         return html_table(heading) + html_rows(parts) + html_table(self._facts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, texts and numbers, under the names of the attributes."""
+        """Return the attributes as dictionaries, lists, texts and numbers."""
         return asdict(self) | {
             "parts": [asdict(part) | {"evidence": list(part.evidence)} for part in self.parts],
             "columns": list(self.columns),
@@ -161,13 +162,13 @@ class Explanation:
         return text if part.reason is None else f"{text} ({part.reason})"
 
     def then(self, condition: str, evidence: str, skipped: pa.Table, left: pa.Table) -> "Explanation":
-        """Return the explanation with one more part, which an engine decides by itself.
+        """Return the explanation with one more part, which the engine decides itself.
 
         Args:
-            condition: the part, in words.
-            evidence: what the engine decides it by.
-            skipped: the files that the part alone leaves out, with the columns of a plan.
-            left: the files that remain after it and all others, likewise.
+            condition: the part as text.
+            evidence: the evidence that the engine uses.
+            skipped: the files that the part alone skips, with the columns of a plan.
+            left: the files that remain after all parts, with the columns of a plan.
         """
         files, size = left.num_rows, _bytes(left)
         words = plain_text(condition)
@@ -183,7 +184,7 @@ class Explanation:
         )
 
     def idle(self, condition: str, reason: str) -> "Explanation":
-        """Return the explanation with one more part, which leaves out no file, and the reason of that."""
+        """Return the explanation with one more part, which skips no file for a reason."""
         part = Part(plain_text(condition), (), reason, 0, 0, self.left_files, self.left_bytes)
         return replace(self, parts=(*self.parts, part))
 
@@ -191,11 +192,11 @@ class Explanation:
 def explain_scan(
     snapshot: Snapshot, predicate: Predicate | None = None, columns: Sequence[str] | None = None
 ) -> Explanation:
-    """Explain which files a scan of `columns` (None: all) reads for `predicate`, without reading one.
+    """Explain which files a scan of `columns` (None: all) reads for `predicate`. No data file is read.
 
-    The log is asked twice, and up to twice more for each part of the predicate.
+    The cost is two evaluations of the file list, and up to two more for each part of the predicate.
 
-    Raises what `plan_scan` raises.
+    Raises the exceptions of `plan_scan`.
 
     >>> import deltaarrow, pyarrow as pa, tempfile
     >>> from deltaarrow.spark_sql import parse_condition
@@ -240,7 +241,7 @@ def explain_scan(
 
 
 def _spoken(snapshot: Snapshot, parts: Sequence[Predicate]) -> list[Predicate]:
-    """The parts, each once, and without IS NOT NULL where another part decides as much of the column."""
+    """Return the parts without duplicates, and without IS NOT NULL if another part implies it."""
     known = set()
     for part in parts:
         match part:
@@ -256,7 +257,7 @@ def _spoken(snapshot: Snapshot, parts: Sequence[Predicate]) -> list[Predicate]:
 
 
 def _amount(snapshot: Snapshot, predicate: Predicate) -> tuple[int, int]:
-    """The number of files that may match, and their size."""
+    """Return the number of files that may match, and their size."""
     files = snapshot.files(predicate, ["size"])
     return files.num_rows, _bytes(files)
 
@@ -266,14 +267,14 @@ def _bytes(files: pa.Table) -> int:
 
 
 def _deletions(files: pa.Table) -> tuple[int, int]:
-    """The number of deletion vectors, and of the rows that they delete."""
+    """Return the number of deletion vectors, and the number of rows that they delete."""
     vectors = files.column("deletion_vector").drop_null()
     cardinalities = pc.struct_field(vectors, "cardinality")
     return len(vectors), pc.sum(cardinalities, min_count=0).as_py() or 0
 
 
 def _size(count: int) -> str:
-    """Bytes as people read them.
+    """Render a number of bytes for display.
 
     >>> _size(999), _size(1_234_567)
     ('999 B', '1.2 MB')
@@ -294,17 +295,17 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _decision(snapshot: Snapshot, part: Predicate) -> tuple[Sequence[Asked], Verdicts]:
-    """What a part of a condition asks of statistics, and its verdict where no file is needed for that."""
+    """Return the statistics that a part needs, and its verdict if it needs no file."""
     return statistics_asked(part, snapshot.schema, snapshot.mapping_mode, snapshot.partition_columns)
 
 
 def _is_decided(snapshot: Snapshot, part: Predicate) -> bool:
-    """Whether partition values or statistics could rule out a file."""
+    """Whether partition values or statistics can skip a file."""
     return _decision(snapshot, part)[1] is not ROWS_MIGHT_MATCH
 
 
 def _evidence(snapshot: Snapshot, part: Predicate) -> tuple[str, ...]:
-    """What decides a part that can leave out files."""
+    """Return the evidence for a part that can skip files."""
     if _decision(snapshot, part)[1] is ROWS_CANNOT_MATCH:
         return (NEVER_TRUE,)
     return tuple(dict.fromkeys(_evidence_of(snapshot, name) for name, *_ in sorted(columns_of(part))))
@@ -318,13 +319,13 @@ def _evidence_of(snapshot: Snapshot, column: str) -> str:
 
 
 def _why_unusable(snapshot: Snapshot, part: Predicate) -> str:
-    """Why the log decides nothing of a part."""
+    """Return the reason why the log decides nothing about a part."""
     reasons = (_why_undecided(snapshot, leaf) for leaf in _conditions(part))
     return next((reason for reason in reasons if reason is not None), "the log does not decide it")
 
 
 def _conditions(node: Predicate) -> Iterable[Predicate]:
-    """The conditions that AND, OR and NOT put together."""
+    """Yield the conditions below AND, OR and NOT."""
     match node:
         case And(operands) | Or(operands):
             for operand in operands:
@@ -336,7 +337,7 @@ def _conditions(node: Predicate) -> Iterable[Predicate]:
 
 
 def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
-    """Why the log does not decide one condition; None where it does, one way or the other."""
+    """Return the reason why the log does not decide one condition; None if it does."""
     if isinstance(condition, Opaque):
         return "neither partition values nor statistics can decide it"
     if _is_decided(snapshot, condition):
@@ -365,9 +366,9 @@ def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
 
 
 def _why_idle(snapshot: Snapshot, part: Predicate) -> str | None:
-    """Why the statistics rule out no file for a part, where that is because of what they lack."""
+    """Return what the statistics lack, if that is why they skip no file for a part; else None."""
     columns = [path for path in sorted(columns_of(part)) if _evidence_of(snapshot, path[0]) == STATISTICS]
-    # Of variants there are bounds of parts, which may say nothing of the wanted one.
+    # A variant has bounds per path, which may not include the requested path.
     wants_bounds = not any(isinstance(each, IsNull) for each in _conditions(part)) and not variant_paths(part)
     stats = snapshot.files(columns=["stats"])
     reasons = [_why_silent(snapshot, path, stats, wants_bounds=wants_bounds) for path in columns]
@@ -378,7 +379,7 @@ def _why_idle(snapshot: Snapshot, part: Predicate) -> str | None:
 
 
 def _why_unordered(snapshot: Snapshot, path: tuple[str, ...]) -> str | None:
-    """Why a condition on a column was not decided by its bounds, where NaN is why."""
+    """Return the reason if NaN prevents bounds from deciding a condition on a column; else None."""
     data_type = resolve_column(snapshot.schema, path)[-1].type
     if data_type in FLOATING:
         return _NAN.format(plain_text(".".join(path)))
@@ -388,7 +389,7 @@ def _why_unordered(snapshot: Snapshot, path: tuple[str, ...]) -> str | None:
 def _why_silent(
     snapshot: Snapshot, path: tuple[str, ...], stats: pa.Table, *, wants_bounds: bool
 ) -> str | None:
-    """What statistics do not say of a column, or how many files have none of it."""
+    """Return which statistics of a column are missing, or how many files lack them; else None."""
     try:
         fields = resolve_column(snapshot.schema, path)
     except InvalidPredicateError:
@@ -417,6 +418,6 @@ def _why_silent(
 
 
 def _json_member(*path: str) -> str:
-    """The SQL of a member of the statistics as JSON text; NULL where it is absent, or the text is broken."""
+    """Return the SQL of a member of the statistics as JSON; NULL if it is absent or the JSON is invalid."""
     pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
     return f"TRY(json_extract(stats, {quote_literal(pointer)}))"

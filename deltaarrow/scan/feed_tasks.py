@@ -1,7 +1,7 @@
-"""The files that single commits changed as tasks, for a change data feed or for a stream of what is added.
+"""Tasks for the files that a commit changed, for a change data feed or for a stream of added rows.
 
-The columns of a feed are those of the table and three more, of which `_change_type` may stand in a file and
-the others never do. What all rows of a file have in common of the three, its task has as partition values.
+A feed has the columns of the table and three more. Only `_change_type` may be stored in a file. Values of the
+three columns that are constant in a file are partition values of its task.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,13 +41,15 @@ _NAMES = frozenset(field.name for field in _FIELDS)
 
 
 def feed_layout(table: TableLayout) -> TableLayout:
-    """Return how the rows of a feed lie in files that were added or removed.
+    """Return the layout of added and removed files in a feed.
 
-    Raises `SchemaMismatchError` when the table has a column with the name of one of a feed.
+    Raises `SchemaMismatchError` if the table has a column with a name of the feed's columns.
     """
     if clash := [f.name for f in table.schema.fields if f.name.casefold() in _NAMES]:
-        raise SchemaMismatchError(f"the table has the column {clash[0]!r}, as a change data feed has")
-    # Files and partition values have these names whatever the mapping.
+        raise SchemaMismatchError(
+            f"the table has a column {clash[0]!r}, a name that the change data feed needs; rename the column"
+        )
+    # Files and partition values use these names in any mapping mode.
     mapped = table.mapping_mode != "none"
     fields = [Field(f.name, f.type, metadata={PHYSICAL_NAME_KEY: f.name}) if mapped else f for f in _FIELDS]
     constants = (*table.partition_columns, *(f.name for f in fields))
@@ -55,22 +57,24 @@ def feed_layout(table: TableLayout) -> TableLayout:
 
 
 def feed_values(version: int, timestamp_ms: int, change_type: str | None = None) -> dict[str, str]:
-    """Return what the rows of a file in a feed have in common, as partition values."""
+    """Return the constant feed columns of a file as partition values."""
     values = {COMMIT_VERSION: str(version), COMMIT_TIMESTAMP: render_instant(timestamp_ms)}
     return values if change_type is None else values | {CHANGE_TYPE: change_type}
 
 
 def render_instant(timestamp_ms: int) -> str:
-    """Return the time of a commit, in milliseconds since the epoch, as the log spells timestamps."""
+    """Render the time of a commit, in milliseconds since the epoch, as timestamps in the log are spelled."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError as error:
-        raise CorruptLogError(f"{timestamp_ms} ms since 1970 is no time of a commit") from error
+        raise CorruptLogError(
+            f"{timestamp_ms} ms since 1970 is not a valid time of a commit: it is out of range"
+        ) from error
     return render_partition_value(moment, _TIMESTAMP) or ""
 
 
 def commit_timestamp(times: CommitTimes, commit: CommitChanges) -> int:
-    """Return when a commit that is among `times` was made, in milliseconds since the epoch."""
+    """Return the time of a commit that `times` lists, in milliseconds since the epoch."""
     if times.in_commit_since is None or commit.version < times.in_commit_since:
         return times.file_times[commit.version - times.commits[0].version]
     if commit.in_commit_timestamp is None:
@@ -85,10 +89,10 @@ def commit_tasks(
 ) -> list[FileTask]:
     """Return a task for every file that a commit changed, in order.
 
-    With `timestamp_ms`, the time of the commit, they are those of a feed, and `layout` a `feed_layout`.
+    With `timestamp_ms`, the time of the commit, the tasks are for a feed, and `layout` is a `feed_layout`.
 
-    Raises `SchemaMismatchError` for a file that is not partitioned as the table is, and `CorruptLogError`
-    for one without partition values.
+    Raises `SchemaMismatchError` for a file with other partition columns than the table, and
+    `CorruptLogError` for a file without partition values.
     """
     said: dict[str, str] = {}
     partitions = frozenset(layout.physical_name(field) for field in layout.partition_fields)
@@ -116,21 +120,21 @@ def _partition_values(change: FileChange, version: int, partitions: frozenset[st
     values: Mapping[str, str | None] | None = change.partition_values
     if values is None and partitions:
         raise CorruptLogError(
-            f"version {version} removes {change.path} without its partition values, so that its rows"
-            " cannot be shown as deletes"
+            f"version {version} removes {change.path} without its partition values, so its rows cannot be"
+            " shown as deletes; begin with a later version"
         )
-    # Spark leaves a NULL out of the partition values of a removed file.
+    # Spark omits NULLs from the partition values of a removed file.
     values = dict(values or {})
     if not values.keys() <= partitions:
         raise SchemaMismatchError(
-            f"version {version} changes {change.path}, which is partitioned by {sorted(values)}"
-            f" and not, as the table, by {sorted(partitions)}"
+            f"version {version} changes {change.path}, which is partitioned by {sorted(values)}, but the"
+            f" table is partitioned by {sorted(partitions)}"
         )
     return values
 
 
 def matching_tasks(tasks: Sequence[FileTask], layout: TableLayout, predicate: Predicate) -> list[FileTask]:
-    """Return the tasks whose files may hold a row that matches, in order."""
+    """Return the tasks whose files may hold a matching row, in order."""
     columns = {
         "stats": build_array([task.stats for task in tasks], pa.string()),
         "partition_values": build_array(

@@ -1,13 +1,13 @@
-"""Which columns of which types a data file holds: from its statistics where they prove it, else its footer.
+"""Physical schemas of data files: from statistics if they prove the schema, else from footers.
 
-Statistics prove a column that has a value in them under its physical name, since a writer counts what it
-wrote. They say nothing of how a timestamp is stored (INT96, with or without a zone), of text in binary
-columns, of structs inside lists, or of field ids; tables with those, and files whose statistics have a
-gap, have their footers read: once in the life of a process, many at a time.
+Statistics with a value under a physical name prove that the file has the column, because writers collect
+statistics from what they wrote. Statistics do not show how a timestamp is stored (INT96, with or without time
+zone), text in binary columns, structs inside lists, or field ids. Files of tables with these, and files with
+incomplete statistics, have their footers read: once per process, many at a time.
 
-Schemas are given as DuckDB's reader sees the file: an Arrow schema in which INT96 is a timestamp without
-zone and an annotated variant, shredded or not, is the struct of an unshredded one, marked `ANNOTATED`, or
-`PROVEN` where the footer proves that DuckDB shows it as it is.
+Schemas describe the file as DuckDB's reader sees it: an Arrow schema in which INT96 is a timestamp without
+time zone. An annotated variant, shredded or not, is the struct of an unshredded variant, marked `ANNOTATED`,
+or `PROVEN` if the footer proves that DuckDB reads its values correctly.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ from deltaarrow.storage import Store
 __all__ = ["ANNOTATED", "PROVEN", "VARIANT_MARK", "file_schemas", "read_row_counts"]
 
 VARIANT_MARK = b"deltaarrow.variant"
-"""The key in the metadata of a field that the file declares to be a VARIANT."""
+"""The metadata key of a field that the file annotates as VARIANT."""
 ANNOTATED, PROVEN = b"annotated", b"proven"
 """Its values."""
 
@@ -107,7 +107,7 @@ _INTEGERS = ("byte", "short", "integer", "long")
 
 
 def _is_told_by_statistics(data_type: DataType, *, top: bool = True) -> bool:
-    """Whether statistics that count values of this type tell how a file stores them."""
+    """Whether statistics of this type prove how a file stores its values."""
     if isinstance(data_type, StructType):
         return top and all(_is_told_by_statistics(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):
@@ -119,7 +119,7 @@ def _is_told_by_statistics(data_type: DataType, *, top: bool = True) -> bool:
 
 
 def _fits(bound: object, data_type: PrimitiveType) -> bool:
-    """Whether the smallest or largest value of a file is of the column's kind of type."""
+    """Whether a bound in the statistics has a JSON type that fits the column."""
     if data_type.type in ("string", "date"):
         return isinstance(bound, str)
     if data_type.type in _INTEGERS:
@@ -130,7 +130,7 @@ def _fits(bound: object, data_type: PrimitiveType) -> bool:
 
 
 def _proves(field: Field, nulls: object, smallest: object, rows: int) -> bool:
-    """Whether statistics prove a column to be in the file: one member of a struct, and all structs in it."""
+    """Whether statistics prove that a file has a column; a struct needs one proven field and all structs."""
     if isinstance(field.type, StructType):
         if not isinstance(nulls, dict):
             return False
@@ -138,7 +138,7 @@ def _proves(field: Field, nulls: object, smallest: object, rows: int) -> bool:
         members = [
             (f.type, _proves(f, nulls.get(f.name), inner.get(f.name), rows)) for f in field.type.fields
         ]
-        # A struct in a struct is read in another way where it is absent.
+        # An absent struct inside a struct is read differently.
         return any(proven for _, proven in members) and all(
             proven for data_type, proven in members if isinstance(data_type, StructType)
         )
@@ -166,16 +166,16 @@ def _proves_all(task: FileTask, physical: Sequence[Field]) -> bool:
 
 
 _schemas = CacheSpace()
-"""The schemas of files, by store, place and size."""
+"""Cached schemas of files, by store, path and size."""
 
 _ENTRY_BYTES = 512
-"""What a schema that files share takes for each of them, with its key."""
+"""The estimated bytes of a cache entry, for a schema that many files share."""
 
 
 class _Nodes:
-    """The nodes of a schema, depth first, and the variants met among them.
+    """The nodes of a Parquet schema, depth first, and the variants found among them.
 
-    `variants` are the types in which they are stored, with the number of the first column of each.
+    `variants` has the storage type of each variant, with the index of its first column.
     """
 
     def __init__(self, nodes: Sequence[_Node], mark: bytes) -> None:
@@ -206,7 +206,7 @@ def _field(nodes: _Nodes) -> pa.Field:
 
 
 def _type(nodes: _Nodes, type_name: str, children: int) -> pa.DataType:
-    """The type of a node; the nodes below it are taken from `nodes`."""
+    """Return the type of a node; its children are taken from `nodes`."""
     if not children:
         return _leaf(type_name)
     if type_name == "VARIANT":
@@ -224,7 +224,7 @@ def _type(nodes: _Nodes, type_name: str, children: int) -> pa.DataType:
 
 
 def _repeated(nodes: _Nodes, element: str) -> pa.Field:
-    """The element of a list, which stands below one node or, in the legacy forms, is that node."""
+    """Return the element of a list: the child of the repeated node or, in legacy forms, the node itself."""
     name, type_name, field_id, children = nodes.take()
     if type_name == f"{element}[]" and children == 1:
         return _field(nodes)
@@ -252,7 +252,7 @@ def _schema(nodes: _Nodes) -> pa.Schema:
 
 
 def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The rows of a query about the footers of files, asked for many files at a time."""
+    """Run a query on the footers of files, many files at a time, and return its rows."""
     import duckdb
 
     def ask(some: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -264,7 +264,7 @@ def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
         try:
             with contextlib.suppress(duckdb.FatalException):
                 return ask([path])
-            # Another thread's file has ended the database.
+            # A broken file in another thread invalidated the database.
             return ask([path])
         except duckdb.Error as error:
             if not store.exists(path):
@@ -277,7 +277,7 @@ def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
         try:
             return ask(some)
         except duckdb.Error:
-            # One of them is missing or broken: asking for each names it.
+            # One of the files is missing or broken; single queries find out which.
             return [row for path in some for row in ask_for_one(path)]
 
     workers = (os.cpu_count() or 1) if store.is_local else 16
@@ -294,7 +294,7 @@ def _by_location(store: Store, paths: Sequence[str]) -> dict[str, str]:
 
 
 def _proven(store: Store, paths: Sequence[str], variants: Sequence[tuple[int, pa.StructType]]) -> list[str]:
-    """Those of the files, alike in schema, of whose variants the footer proves that they can be shown."""
+    """Return the files, of one schema, whose footers prove that DuckDB reads their variants correctly."""
     if not all(is_well_shredded(stored) for _, stored in variants):
         return []
     names = _by_location(store, paths)
@@ -307,7 +307,7 @@ def _proven(store: Store, paths: Sequence[str], variants: Sequence[tuple[int, pa
 
 
 def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schema]:
-    """The schema in the footer of every file, by path."""
+    """Return the schema in the footer of every file, by path."""
     keys = {task.path: (store.filesystem_key, store.location(task.path), task.size) for task in tasks}
     cached = {path: _schemas.get(key) for path, key in keys.items()}
     found = {path: schema for path, schema in cached.items() if schema is not None}
@@ -320,7 +320,9 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
                 schema = _schema(nodes)
             except (StopIteration, ValueError, RecursionError, pa.ArrowException) as error:
                 names = ", ".join(missing[location] for location in locations)
-                raise CorruptDataFileError(f"the footer of {names} describes no schema") from error
+                raise CorruptDataFileError(
+                    f"the schema in the footer of the data file {names} is malformed"
+                ) from error
             paths = [missing[location] for location in locations]
             read |= dict.fromkeys(paths, schema)
             if nodes.variants:
@@ -336,10 +338,10 @@ def _read_schemas(store: Store, tasks: Sequence[FileTask]) -> dict[str, pa.Schem
 
 
 def file_schemas(layout: TableLayout, columns: Sequence[str], tasks: Sequence[FileTask]) -> list[pa.Schema]:
-    """Return for every task the schema of its file, as far as the data columns `columns` go.
+    """Return the schema of each task's file, for the data columns `columns` at least.
 
-    Files that share a schema mostly share the object. Raises `CorruptDataFileError` naming a file that
-    is missing or cannot be read.
+    Files with the same schema mostly share one object. Raises `CorruptDataFileError`, which names the file,
+    for a file that is missing or cannot be read.
     """
     wanted = set(columns)
     fields = [
@@ -361,7 +363,7 @@ def file_schemas(layout: TableLayout, columns: Sequence[str], tasks: Sequence[Fi
 
 
 def read_row_counts(store: Store, paths: Sequence[str]) -> dict[str, int]:
-    """Return how many rows, deleted ones included, each data file has; from the footers."""
+    """Return the number of rows of each data file, including deleted rows, from the footers."""
     names = _by_location(store, paths)
     rows = _ask(store, _COUNTS_SQL, list(names.values()))
     return {names[location]: count for location, count in rows}

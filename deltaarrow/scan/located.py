@@ -1,7 +1,7 @@
-"""The rows of a plan with their places, as something that a query of DuckDB selects from.
+"""Rows of a plan with their file and position, as a SELECT for DuckDB.
 
-DuckDB reads the files itself where it can. What it would not read as the table (variants, which it does not
-give back byte for byte, or columns that differ in case alone) comes to it as a stream of Arrow batches, once.
+DuckDB reads the files itself if possible. Other files (with variants, whose bytes DuckDB would not preserve,
+or with columns that differ only in case) are read by pyarrow and passed as a stream of Arrow batches, once.
 """
 
 import collections
@@ -31,15 +31,15 @@ _VARIANT = StructType([Field("metadata", "binary"), Field("value", "binary")])
 def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str) -> str:
     """Return a SELECT of the live rows, for one query of `cursor`.
 
-    Its columns are those of the plan, in the types of `located_type`, and then `FILE_COLUMN`, the place of
-    the file in ``plan.tasks``, and `ROW_COLUMN`, the position of the row in its file.
+    Its columns are the columns of the plan, with the types of `located_type`, then `FILE_COLUMN`, the index
+    of the file in ``plan.tasks``, and `ROW_COLUMN`, the position of the row in its file.
 
     Args:
-        cursor: of `deltaarrow.compute.files_cursor` for the store of the plan.
-        plan: what to read.
-        name: what is registered on the cursor under this name, or one that begins with it.
+        cursor: a cursor of `deltaarrow.compute.files_cursor` for the store of the plan.
+        plan: the files and columns to read.
+        name: the name, or prefix of names, for registering tables on the cursor.
 
-    Raises `UnsupportedFeatureError` for a column of the name of one of these two.
+    Raises `UnsupportedFeatureError` if the table has a column named like one of these two.
     """
     try:
         relation = relation_sql(plan, f"{name}_parts", locate=True)
@@ -56,7 +56,7 @@ def located_rows(cursor: "duckdb.DuckDBPyConnection", plan: ScanPlan, name: str)
 
 @contextlib.contextmanager
 def naming_damaged_files(plan: ScanPlan) -> Iterator[None]:
-    """Raise `reader_failure` where a query of DuckDB's over the files of a plan cannot read one."""
+    """Raise `reader_failure` if a DuckDB query over the files of a plan cannot read a file."""
     try:
         yield
     except Exception as error:
@@ -67,11 +67,10 @@ def naming_damaged_files(plan: ScanPlan) -> Iterator[None]:
 
 
 def reader_failure(plan: ScanPlan, error: Exception, *, is_named: bool = False) -> DeltaError | None:
-    """Return what is wrong with a file of a plan, if that is why a query of DuckDB's failed, else None.
+    """Return the error of a broken file, if that is why a DuckDB query failed; else None.
 
-    DuckDB has the same exceptions for broken files and for values that cannot be computed. Mostly it names
-    the file. Where it does not, all files are read again, by pyarrow, to find which it is; not with
-    `is_named`.
+    DuckDB raises the same exceptions for broken files and for values that cannot be computed. Usually its
+    message names the file. If not, pyarrow reads all files again to find it, unless `is_named` is set.
     """
     message = str(error)
     path = next((task.path for task in plan.tasks if task.path.rpartition("/")[2] in message), None)
@@ -89,10 +88,10 @@ def reader_failure(plan: ScanPlan, error: Exception, *, is_named: bool = False) 
 
 
 def _is_of_reader(error: Exception) -> bool:
-    """Whether an error is one of reading files, not of a statement or a value.
+    """Whether an error comes from reading files, not from a statement or a value.
 
-    DuckDB's Parquet reader lets errors of Thrift through without a class. Behind the first batch of an Arrow
-    stream all errors are `OSError`s.
+    DuckDB's Parquet reader passes on Thrift errors without a class of their own. After the first batch of an
+    Arrow stream, all errors are `OSError`.
     """
     import duckdb
 
@@ -101,7 +100,7 @@ def _is_of_reader(error: Exception) -> bool:
 
 
 def located_type(data_type: DataType) -> str:
-    """Return the DuckDB type of a column of `located_rows`; a variant is a struct of its two binaries."""
+    """Return the DuckDB type of a column of `located_rows`; a variant is a struct of two binaries."""
     return duckdb_type(_without_variants(data_type))
 
 

@@ -1,7 +1,7 @@
-"""Finding the rows of a table that meet a condition: which file, and where in it.
+"""Search for the rows that satisfy a condition: their files and their positions in the files.
 
-A condition on partition columns alone holds for all rows of a file or for none, so no file is read for
-it where its predicate says all of it; any other is put to DuckDB over the files that may hold a match.
+A condition on partition columns holds for all rows of a file or for none. If its predicate is exact, no file
+is read. For other conditions, DuckDB queries the files that may hold a match.
 """
 
 from array import array
@@ -35,30 +35,30 @@ _PLACE = "deltaarrow_place"
 
 @dataclass(frozen=True)
 class FileMatches:
-    """The matching live rows of one file: `place` is its row in ``plan.files``.
+    """The matching live rows of one file; `place` is the index of the file in ``plan.files``.
 
-    `positions` are those of the rows in the data file; None stands for every live row.
+    `positions` are the positions of the rows in the data file; None means every live row.
     """
 
     place: int
     positions: BitMap64 | None
 
     def __len__(self) -> int:
-        """How many rows are listed; 0 where every live row matches."""
+        """Return the number of listed rows; 0 if `positions` is None."""
         return 0 if self.positions is None else len(self.positions)
 
     def found(self) -> BitMap64:
-        """Return the listed positions as a set of the caller's own."""
+        """Return a copy of the listed positions."""
         return BitMap64() if self.positions is None else self.positions.copy()
 
 
 def is_partition_predicate(plan: ScanPlan, predicate: Predicate) -> bool:
-    """Whether a predicate, bound to the schema, is about partition columns and nothing else."""
+    """Whether a predicate, bound to the schema, uses partition columns only."""
     return {path[0] for path in columns_of(predicate)} <= set(plan.layout.partition_columns)
 
 
 def matching_files(plan: ScanPlan, predicate: Predicate) -> list[int]:
-    """Return the places in ``plan.files`` of the files all of whose rows match a partition predicate."""
+    """Return the indexes in ``plan.files`` of the files whose rows match a partition predicate."""
     count = plan.files.num_rows
     columns = {_PLACE: pa.chunked_array([integers(np.arange(count))])}
     for column in plan.layout.partition_fields:
@@ -73,20 +73,22 @@ def matching_files(plan: ScanPlan, predicate: Predicate) -> list[int]:
 
 def _partition_values(plan: ScanPlan, column: Field) -> pa.Array:
     if not isinstance(column.type, PrimitiveType):
-        raise CorruptLogError(f"the partition column {column.name!r} is of type {column.type!r}")
+        raise CorruptLogError(
+            f"the partition column {column.name!r} has type {column.type!r}, not a primitive type"
+        )
     physical = plan.layout.physical_name(column)
     texts = pc.map_lookup(plan.files.column("partition_values"), physical, "first")
     return parse_partition_values(texts, column.type, column.name)
 
 
 def find_matches(plan: ScanPlan, condition: Condition) -> Iterator[FileMatches]:
-    """Yield the files of a plan that hold a matching row, each once, with the places of such rows.
+    """Yield the files of a plan that hold a matching row, each once, with the positions of these rows.
 
-    `plan` has the columns of the condition, which is on the schema of the table. Files are in
-    no particular order. Memory grows with the matching rows of the files that one query reads.
+    `plan` must have the columns of the condition, which is over the schema of the table. The order of files
+    is unspecified. Memory grows with the number of matching rows in the files of one query.
 
-    Raises `InvalidPredicateError` where the condition cannot be computed for a row, and what reading the
-    files raises.
+    Raises `InvalidPredicateError` if the condition cannot be computed for a row, and the exceptions of
+    reading files.
     """
     if condition.is_exact and is_partition_predicate(plan, condition.predicate):
         yield from (FileMatches(place, None) for place in matching_files(plan, condition.predicate))
@@ -98,7 +100,7 @@ def _found_in_files(plan: ScanPlan, condition: Condition, offset: int) -> Iterat
     try:
         relation = relation_sql(plan, _PARTS, locate=True)
     except BeyondDuckDBError:
-        # Too many physical schemas for one query; fewer files have fewer.
+        # Too many physical schemas for one query; half the files have fewer.
         half = plan.files.num_rows // 2
         if not half:
             raise
@@ -135,7 +137,7 @@ def _collect(batch: pa.RecordBatch, found: dict[int, BitMap64]) -> None:
 
 
 def count_live_rows(plan: ScanPlan, places: list[int]) -> list[int]:
-    """Return the number of live rows of files, from the log or, where it does not tell, their footers."""
+    """Return the numbers of live rows of files, from the log or, without statistics, from footers."""
     tasks = [plan.tasks[place] for place in places]
     unknown = [task.path for task in tasks if task.num_records is None]
     counts = read_row_counts(plan.store, unknown) if unknown else {}

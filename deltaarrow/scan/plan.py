@@ -1,7 +1,7 @@
-"""Planning a scan: which files, which columns, and what is known of each file beforehand.
+"""`ScanPlan`: the files and columns of a scan, with the log's data about each file.
 
-A plan is pure data, picklable, and knows the snapshot no more. Files that provably hold no matching
-row are not in it; the rest are tasks for the engines or for `deltaarrow.scan.batches`.
+A plan is pure data, picklable and independent of the snapshot. It leaves out files that provably hold no
+matching row. The other files are tasks for the engines or for `deltaarrow.scan.batches`.
 """
 
 import re
@@ -41,19 +41,19 @@ __all__ = [
 ]
 
 PLAN_COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector")
-"""The columns of the table of files that a scan needs."""
+"""The columns of the file list that a scan needs."""
 
 _FEW_FILES = 1_000
-"""So many paths are compared in less time than Arrow takes for its first computation."""
+"""Up to this many paths, comparison in Python takes less time than Arrow's first computation."""
 _ABSOLUTE = re.compile("(/|[^/]*://)")
 
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """What a scan of one snapshot has to read.
+    """The files and columns that a scan of one snapshot reads.
 
-    `columns` are the wanted top-level columns under their logical names, in the wanted order;
-    `files` is a table of `PLAN_COLUMNS`, and of what row tracking records where that is wanted.
+    `columns` are the logical names of the requested top-level columns, in order; `files` is a table with
+    `PLAN_COLUMNS` and, if requested, the row tracking values.
     """
 
     layout: TableLayout
@@ -63,7 +63,7 @@ class ScanPlan:
 
     @property
     def store(self) -> Store:
-        """Where the files are."""
+        """The store with the files."""
         return self.layout.store
 
     @property
@@ -78,7 +78,7 @@ class ScanPlan:
 
     @property
     def size(self) -> int:
-        """The bytes of all files, before projection."""
+        """The total size of the files in bytes, with all columns."""
         return sum(self.files.column("size").to_pylist())
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class ScanPlan:
 
 
 def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:
-    """Raise `SchemaMismatchError` when the table has no column of one of the names."""
+    """Raise `SchemaMismatchError` if the table lacks one of the columns."""
     known = {field.name for field in schema.fields}
     if unknown := [name for name in columns if name not in known]:
         raise SchemaMismatchError(
@@ -104,19 +104,20 @@ def _tracks_rows(snapshot: Snapshot) -> bool:
 
 
 def row_tracking_of(snapshot: Snapshot) -> RowTracking:
-    """Return how the files of a snapshot keep track of rows.
+    """Return the row tracking columns of a snapshot's files.
 
-    Raises `SchemaMismatchError` when row tracking is not enabled, or the table has a column of one of the
-    two names, and `CorruptLogError` when the materialised columns have no names.
+    Raises `SchemaMismatchError` if row tracking is not enabled, or the table has a column with one of the two
+    names, and `CorruptLogError` if the names of the materialized columns are missing.
     """
     if not _tracks_rows(snapshot):
         raise SchemaMismatchError(
-            f"the table has no {' and '.join(ROW_TRACKING_COLUMNS)}: its feature rowTracking is not enabled"
-            f" ({properties.ENABLE_ROW_TRACKING.name})"
+            f"the table has no {' and '.join(ROW_TRACKING_COLUMNS)}, because row tracking is not enabled; set"
+            f" {properties.ENABLE_ROW_TRACKING.name} to 'true' (table feature rowTracking)"
         )
     if clash := {*snapshot.schema.names}.intersection(ROW_TRACKING_COLUMNS):
         raise SchemaMismatchError(
-            f"the table has a column of its own of the name {min(clash)}, which rowTracking uses"
+            f"the table has a column of its own with the name {min(clash)}, which row tracking uses;"
+            " rename the column"
         )
     names = []
     for each in (
@@ -124,19 +125,22 @@ def row_tracking_of(snapshot: Snapshot) -> RowTracking:
         properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME,
     ):
         if not (name := snapshot.configuration.get(each.name)):
-            raise CorruptLogError(f"rowTracking is enabled on {snapshot.store.uri} without {each.name}")
+            raise CorruptLogError(
+                f"rowTracking is enabled on {snapshot.store.uri}, but the table property {each.name} is"
+                " missing"
+            )
         names.append(name)
     return RowTracking(*names)
 
 
 def scan_schema(snapshot: Snapshot) -> Schema:
-    """Return the columns that a scan may name: the table's, and those of row tracking where it is enabled."""
+    """Return the columns that a scan may request: the table's and, if enabled, those of row tracking."""
     own = {*snapshot.schema.names}.intersection(ROW_TRACKING_COLUMNS)
     return with_row_tracking(snapshot.schema) if _tracks_rows(snapshot) and not own else snapshot.schema
 
 
 def table_layout(snapshot: Snapshot, tracking: RowTracking | None = None) -> TableLayout:
-    """Return how the rows of a snapshot lie in its files, with the columns of row tracking or without."""
+    """Return the layout of a snapshot's files, with or without row tracking columns."""
     return TableLayout(
         store=snapshot.store,
         schema=snapshot.schema if tracking is None else with_row_tracking(snapshot.schema),
@@ -147,10 +151,10 @@ def table_layout(snapshot: Snapshot, tracking: RowTracking | None = None) -> Tab
 
 
 def ensure_distinct_files(store: Store, files: pa.Table) -> None:
-    """Raise `CorruptLogError` when one data file is live twice, under whatever spellings of its path.
+    """Raise `CorruptLogError` if one data file is live twice, even under different spellings of its path.
 
-    Its rows would be there once or twice depending on the engine. A file with two deletion vectors is
-    such a one too: which of its rows are live, nobody can tell.
+    Its rows would count once or twice depending on the engine. A file with two deletion vectors is an error
+    too, because its live rows are ambiguous.
     """
     paths = files.column("path")
     if len(paths) <= _FEW_FILES:
@@ -161,12 +165,14 @@ def ensure_distinct_files(store: Store, files: pa.Table) -> None:
 
         distinct = pc.count_distinct(paths).as_py()
         has_absolute = pc.any(pc.match_substring_regex(paths, f"^{_ABSOLUTE.pattern}")).as_py()
-    # An absolute path may be of a file in the table; only then is it worth building all locations.
+    # Only an absolute path can repeat a file under another spelling; else skip building all locations.
     if distinct == len(paths) and has_absolute:
         distinct = len({store.location(path) for path in paths.to_pylist()})
     if distinct < len(paths):
         counts = Counter(store.location(path) for path in paths.to_pylist())
-        raise CorruptLogError(f"the table has the data file {counts.most_common(1)[0][0]} twice")
+        raise CorruptLogError(
+            f"the table has the data file {counts.most_common(1)[0][0]} twice, so its live rows are ambiguous"
+        )
 
 
 def plan_scan(
@@ -174,10 +180,10 @@ def plan_scan(
 ) -> ScanPlan:
     """Plan reading `columns` (None: all) of the rows that may match `predicate`.
 
-    The columns of row tracking may be among them; see `deltaarrow.scan.row_id_columns`.
+    `columns` may include the row tracking columns; see `deltaarrow.scan.row_id_columns`.
 
-    Raises `SchemaMismatchError` when a column, of the projection or of the predicate, is not there, and
-    `CorruptLogError` when a data file is live twice, or row tracking is wanted and a file has no row ids.
+    Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, and `CorruptLogError` if a
+    data file is live twice, or if row tracking columns are requested and a file has no row ids.
     """
     wanted = tuple(columns) if columns is not None else tuple(f.name for f in snapshot.schema.fields)
     asked = () if predicate is None else tuple(sorted({path[0] for path in columns_of(predicate)}))

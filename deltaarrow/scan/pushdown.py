@@ -1,13 +1,13 @@
-"""Which parts of a predicate pyarrow may evaluate inside a data file.
+"""Predicate pushdown to pyarrow: the conjuncts that it may evaluate inside a data file.
 
-Pushing is an optimisation only, so a conjunct goes down when nothing at all can go wrong:
+Pushdown is only an optimization, so a conjunct is pushed only if the result cannot change:
 
-* it consists of comparisons, IN and IS [NOT] NULL, joined by AND and OR: a negation is left out,
-  because pyarrow prunes row groups by bounds in which a NaN does not count;
-* its columns have, in the file, the very type of the table: a cast could hide a row;
-* on floating point columns it is an ordering or an equality, which no NaN satisfies.
+* it consists of comparisons, IN and IS [NOT] NULL, joined by AND and OR. Negations are not pushed,
+  because pyarrow prunes row groups by bounds that ignore NaN;
+* its columns have the same type in file and table, because a cast could hide a row;
+* on floating-point columns, it is an ordering or an equality that no NaN satisfies.
 
-What is about partition columns alone is asked of their values, once for a file.
+A conjunct on partition columns only is evaluated on the partition values, once per file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,17 +52,17 @@ def _is_safe(node: Predicate, floats: frozenset[str]) -> bool:
 
 
 class Pushed(NamedTuple):
-    """What pyarrow evaluates of a predicate."""
+    """The part of a predicate that pyarrow evaluates."""
 
     expression: Any | None
-    """A `pyarrow.compute.Expression`; None where there is nothing to evaluate."""
+    """A `pyarrow.compute.Expression`; None if nothing is pushed."""
 
     decided: frozenset[Predicate]
-    """The conjuncts of the predicate that it evaluates wholly."""
+    """The conjuncts of the predicate that pyarrow evaluates completely."""
 
 
 def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding: Binding) -> Pushed:
-    """Return what to scan a file with, over its names."""
+    """Return the filter for scanning a file, over the names in the file."""
     if predicate is None:
         return Pushed(None, frozenset())
     sources = {
@@ -104,10 +104,10 @@ class PartitionFilter:
         parts = [] if predicate is None else conjuncts(predicate)
         self._parts = tuple(part for part in parts if self._decides(part))
         self.decided = frozenset(self._parts)
-        """What rows of files that are `left` are known to meet."""
+        """The conjuncts that all rows of `left` files satisfy."""
         self._fields = [field for field in fields if any((field.name,) in columns_of(p) for p in self._parts)]
         self.rest = And(tuple(part for part in parts if all(part is not own for own in self._parts)))
-        """What is to be asked of the rows of files that are `left`."""
+        """The conjuncts to evaluate on the rows of `left` files."""
 
     def _decides(self, part: Predicate) -> bool:
         columns = columns_of(part)
@@ -115,7 +115,7 @@ class PartitionFilter:
         return columns <= known and _may_be_pushed(part, ()) and _binds(to_arrow(part), self._schema)
 
     def left(self, tasks: Sequence[FileTask]) -> Sequence[FileTask]:
-        """Return the files whose rows match as far as partition values tell."""
+        """Return the files whose partition values match."""
         if not self._parts:
             return tasks
         import pyarrow.dataset as pads
@@ -133,7 +133,7 @@ class PartitionFilter:
 
 
 def _binds(expression: Any, schema: pa.Schema) -> bool:
-    """Whether pyarrow finds a kernel for the types; the full filter reports it where it does not."""
+    """Whether pyarrow has a kernel for the types; if not, evaluating the full filter raises the error."""
     import pyarrow.dataset as pads
 
     try:

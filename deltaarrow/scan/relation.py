@@ -1,31 +1,30 @@
-"""All SQL over data files: a planned scan as one SELECT for DuckDB, and the table of files beside it.
+"""`Relation`: a planned scan as one DuckDB SELECT over data files, and the table of files that it joins.
 
-Files of one physical schema are read by one ``read_parquet``, those with deletion vectors apart from
-those without, and the branches are joined by ``UNION ALL``. For each branch::
+One ``read_parquet`` reads the files of one physical schema, separately with and without deletion vectors;
+``UNION ALL`` combines these branches. Each branch is::
 
     SELECT f."c1" AS "id", p."day" AS "day"
     FROM read_parquet(['/t/a.parquet', ...], bound_schema = {'c1': 'BIGINT'}) AS f
     JOIN parts AS p ON p.branch = 0 AND p.file_index = f.file_index
     WHERE get_bit(p.keep, f.file_row_number::INTEGER) = 1
 
-A single file with a deletion vector is read without the join, with the mask in a variable of the connection:
-for DuckDB a constant, which it hands to the reader of the file. Where up to four files are joined it
-copies the mask for every row: q6 of TPC-H took 298 ms of processor time in place of 216 with one such file of
-15, 438 in place of 204 with three, and 229 in place of 234 with five. Two to four are joined all the same: of
-a file that is read by itself DuckDB does not say the name when it is broken.
+A single file with a deletion vector is read without the join. Its mask is in a variable of the connection,
+which DuckDB treats as a constant and pushes into the file reader. In a join of one to four files, DuckDB
+copies the mask for every row: with one such file of 15, TPC-H q6 takes 298 ms of processor time instead of
+216; with three files 438 instead of 204; with five 229 instead of 234. Two to four files are joined anyway,
+because DuckDB does not name a broken file that is read alone.
 
-``bound_schema`` and not ``schema``: with the latter DuckDB expects one row of any number of files and makes
-them the build side of every join. The join with `parts` brings partition values from the log, and DuckDB
-opens no file whose row of `parts` a filter removes.
+``bound_schema`` is used and not ``schema``, with which DuckDB estimates one row for any number of files and
+makes the files the build side of every join. The join with `parts` adds partition values from the log; DuckDB
+does not open a file whose row of `parts` is filtered out.
 
-A listed file that the join leaves out costs DuckDB at each query: 24 ms at 2,000 files of which two are read,
-against 2 ms for those two by themselves. With the list in a variable of the connection instead of the text of
-the view it is 15 ms, since text is bound anew each time. Nothing else was better. Partition values out of
-paths (``hive_partitioning``) leave out files when the query is planned, and planning takes as long in their
-stead: 26 ms; and paths need not say what the log does. A list of values that ``file_index`` looks up is
-copied for every file: 96 ms. A branch for each range of values, of which DuckDB plans away those that a
-filter contradicts, takes 18 ms with four of them and 41 with 32, and then every query pays for them. Who
-knows the conditions of a query cuts the list beforehand (`deltaarrow.engines.duckdb_pruning`): 4 ms.
+Every listed file costs time in each query, even if the join skips it: 24 ms for 2,000 files of which two are
+read, against 2 ms for these two alone. With the list in a variable of the connection, it is 15 ms, because
+the text of a view is bound in every query. Alternatives were slower. Partition values from paths
+(``hive_partitioning``) prune files during planning, which then takes 26 ms, and paths may differ from the
+log. A list of values indexed by ``file_index`` is copied for every file: 96 ms. One branch per range of
+values, which DuckDB can prune, takes 18 ms with four branches and 41 ms with 32, for every query. If the
+conditions of a query are known, the list is shortened before (`deltaarrow.engines.duckdb_pruning`): 4 ms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,16 +52,16 @@ from deltaarrow.variant import holds_variant
 __all__ = ["Relation", "relation_sql"]
 
 _MOST_BRANCHES = 32
-"""Each costs DuckDB milliseconds of planning a query."""
+"""The most branches of one query; DuckDB takes milliseconds to plan each."""
 
 _MOST_REPETITIONS = 12
-"""Lists and maps inside one another; each doubles the time that DuckDB takes to read them as another type."""
+"""The deepest nesting of lists and maps; each level doubles DuckDB's time to read them as another type."""
 
 _LONG_LIST = 64
-"""Files in a list that is better kept in a variable than in the text."""
+"""From this many files on, the list is kept in a variable and not in the SQL text."""
 
 _MOST_ROWS = (1 << 31) - 1
-"""Bits of a bit string are counted by an INTEGER."""
+"""The most bits of a DuckDB bit string, whose positions are INTEGER."""
 
 _RECORDED = ("base_row_id", "default_row_commit_version")
 
@@ -73,10 +72,10 @@ _VIRTUAL_COLUMNS = {"filename", "file_index", "file_row_number"}
 class Relation:
     """A scan as SQL.
 
-    `select` is the query. It reads a table that `create_parts` makes from the Arrow table `parts`; where
-    `parts` is None it needs none. `branches` has the places in the plan of the files of each
-    ``read_parquet``, `part_names` the columns that partition columns have in `parts`. `variables` are the
-    values of those that `select` reads, as SQL over the table, by name.
+    `select` is the query. It reads a table that `create_parts` makes from the Arrow table `parts`, unless
+    `parts` is None. `branches` has the plan indexes of the files of each ``read_parquet``; `part_names` maps
+    partition columns to columns of `parts`. `variables` has, by name, the values of the variables that
+    `select` reads, as SQL over the table.
     """
 
     select: str
@@ -87,7 +86,7 @@ class Relation:
     variables: Mapping[str, str]
 
     def create_parts(self, source: str) -> str:
-        """Return the statement that makes the table of files; `source` names `parts`, registered."""
+        """Return the statement that creates the table of files; `source` is the name of `parts` in DuckDB."""
         return (
             f"CREATE TEMP TABLE {self._parts_name} AS"
             f" SELECT * REPLACE (keep::BIT AS keep) FROM {quote_identifier(source)}"
@@ -96,7 +95,7 @@ class Relation:
 
 @dataclass
 class _Branch:
-    """Files that one ``read_parquet`` reads, by their place in the plan."""
+    """The files of one ``read_parquet``, by their index in the plan."""
 
     bound: dict[str, str]
     expressions: dict[str, str]
@@ -107,28 +106,31 @@ class _Branch:
 def relation_sql(
     plan: ScanPlan, parts_name: str, *, locate: bool = False, variables_name: str | None = None
 ) -> Relation:
-    """Put a plan into SQL.
+    """Render a plan as SQL.
 
     Args:
-        plan: what to read.
-        parts_name: the name, not quoted, of the table of files that the SQL may use.
-        locate: add the columns `FILE_COLUMN`, the place of the file in ``plan.tasks``, and `ROW_COLUMN`,
-            the position of the row in its file.
-        variables_name: how the names of variables begin in which long lists of files and masks are to be;
-            None for none.
+        plan: the files and columns to read.
+        parts_name: the unquoted name of the table of files that the SQL may use.
+        locate: whether to add the columns `FILE_COLUMN`, the index of the file in ``plan.tasks``, and
+            `ROW_COLUMN`, the position of the row in its file.
+        variables_name: the prefix of variable names for long file lists and for masks; None to use no
+            variables.
 
     Raises:
-        BeyondDuckDBError: DuckDB's reader cannot show these files as the table. With `locate`, that is so
-            for any variant, which DuckDB would not write back as it was, byte for byte.
+        BeyondDuckDBError: DuckDB's reader cannot show these files as the table. With `locate`, this includes
+            all variants, because DuckDB does not preserve their bytes.
         CorruptDataFileError: a file is missing, broken, or contradicts the schema of the table.
-        UnsupportedFeatureError: with `locate`, a column has the name of one of these two.
+        UnsupportedFeatureError: with `locate`, the table has a column named like one of these two.
     """
     if locate and (taken := {FILE_COLUMN, ROW_COLUMN}.intersection(each.lower() for each in plan.columns)):
         raise UnsupportedFeatureError(
-            f"a column is named {min(taken)}, as the place of a row is here", feature="column names"
+            f"a column is named {min(taken)}, a name that this operation reserves; rename the column",
+            feature="column names",
         )
     if locate and any(holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
-        raise BeyondDuckDBError("rows with variants are not changed by way of DuckDB", feature="variantType")
+        raise BeyondDuckDBError(
+            "DuckDB does not preserve the bytes of variants in changed rows", feature="variantType"
+        )
     if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):
         raise BeyondDuckDBError(f"lists or maps are nested more than {_MOST_REPETITIONS} times")
     if "" in plan.columns:
@@ -138,7 +140,7 @@ def relation_sql(
     if len(branches) > _MOST_BRANCHES:
         raise BeyondDuckDBError(f"the files have {len(branches)} different physical schemas")
     arrays = _partition_arrays(plan)
-    # The names of the table may be any, those of the table of files are these.
+    # Column names of the table may clash; the table of files uses these names instead.
     names = {name: f"value_{number}" for number, name in enumerate(arrays)}
     tracked = _tracked(plan)
     selects, parts = [], []
@@ -150,7 +152,9 @@ def relation_sql(
         is_joined = locate or tracked or len(constants) < len(arrays) or (branch.masked and not has_own_mask)
         if branch.masked or is_joined:
             if clash := _VIRTUAL_COLUMNS & {name.casefold() for name in branch.bound}:
-                raise BeyondDuckDBError(f"a column in files is named {clash.pop()}, as one of DuckDB's own")
+                raise BeyondDuckDBError(
+                    f"a column in the files is named {clash.pop()}, like a column of DuckDB's reader"
+                )
             if is_joined:
                 join = f"JOIN {table} AS p ON p.branch = {number} AND p.file_index = f.file_index"
             if has_own_mask:
@@ -183,7 +187,7 @@ def _select(
     columns = [f"{sources[name]} AS {quote_identifier(name)}" for name in plan.columns]
     live = f"get_bit({mask}, f.file_row_number::INTEGER) = 1"
     if locate:
-        # The query that this is part of may look at rows before those that are gone are left out.
+        # The surrounding query may compute values before the deleted rows are filtered out.
         place = f"CASE WHEN {live} THEN f.file_row_number END" if branch.masked else "f.file_row_number"
         columns += [f"p.file AS {FILE_COLUMN}", f"{place} AS {ROW_COLUMN}"]
     lines = [f"SELECT {', '.join(columns) or '1'}", f"FROM {_read_parquet(files, branch)} AS f"]
@@ -200,8 +204,8 @@ def _file_list(plan: ScanPlan, branch: _Branch) -> str:
 
 
 def _read_parquet(files: str, branch: _Branch) -> str:
-    # Parquet's bounds leave NaN out, which for DuckDB is greater than every number: without
-    # can_have_nan it skips row groups that hold a match.
+    # Parquet's bounds ignore NaN, which DuckDB orders above all numbers: without can_have_nan, DuckDB
+    # skips row groups with matching NaNs.
     options = "hive_partitioning = false, union_by_name = false, can_have_nan = true"
     if branch.bound:
         bound = ", ".join(f"{quote_literal(name)}: {quote_literal(t)}" for name, t in branch.bound.items())
@@ -232,11 +236,11 @@ def _repetitions(data_type: DataType) -> int:
 
 
 def _branches(plan: ScanPlan) -> list[_Branch]:
-    """Group the files by how they are read."""
+    """Group the files of the plan into branches."""
     wanted = set(plan.columns)
     fields = [f for f in plan.layout.data_fields if f.name in wanted]
     schemas = file_schemas(plan.layout, [f.name for f in fields], plan.tasks)
-    # Files mostly share the object of their schema, and comparing objects is quick.
+    # Files mostly share one schema object, so a lookup by identity is fast.
     forms: dict[int, tuple[dict[str, str], dict[str, str]]] = {}
     branches: dict[Any, _Branch] = {}
     for place, (task, schema) in enumerate(zip(plan.tasks, schemas, strict=True)):
@@ -252,7 +256,7 @@ def _branches(plan: ScanPlan) -> list[_Branch]:
 def _form(
     plan: ScanPlan, fields: Sequence[Field], schema: pa.Schema, path: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The types to ask the reader for, by the names of the file; the expressions, by logical name."""
+    """Return the types to request, by name in the file, and the expressions, by logical name."""
     binding = bind_columns(plan.layout, fields, schema, path)
     names = [name.casefold() for name in schema.names]
     bound, expressions = {}, {}
@@ -261,7 +265,7 @@ def _form(
             expressions[wanted.name] = f"NULL::{duckdb_type(wanted.type)}"
             continue
         if names.count(source.casefold()) > 1:
-            raise BeyondDuckDBError(f"{path} has columns whose names differ in case alone")
+            raise BeyondDuckDBError(f"{path} has columns whose names differ only in case")
         column = f"f.{quote_identifier(source)}"
         scanned = binding.scan_schema.field(source).type
         found = sql_column(column, wanted.type, scanned, schema.field(source))
@@ -274,7 +278,7 @@ def _form(
 
 
 def _partition_arrays(plan: ScanPlan) -> dict[str, pa.Array]:
-    """The typed values of the wanted partition columns, for every file of the plan."""
+    """Return the typed values of the requested partition columns, for every file of the plan."""
     wanted = set(plan.columns)
     arrays = {}
     for column in plan.layout.partition_fields:
@@ -288,12 +292,14 @@ def _partition_arrays(plan: ScanPlan) -> dict[str, pa.Array]:
 
 def _primitive(column: Field) -> PrimitiveType:
     if not isinstance(column.type, PrimitiveType):
-        raise CorruptLogError(f"the partition column {column.name!r} is of type {column.type!r}")
+        raise CorruptLogError(
+            f"the partition column {column.name!r} has type {column.type!r}, not a primitive type"
+        )
     return column.type
 
 
 def _constants(plan: ScanPlan, branch: _Branch, arrays: Mapping[str, pa.Array]) -> dict[str, str]:
-    """The partition columns that have one value in all files of a branch, as SQL."""
+    """Return the partition columns that are constant in a branch, as SQL."""
     types = {column.name: _primitive(column) for column in plan.layout.partition_fields}
     files = integers(np.array(branch.files))
     constants = {}
@@ -305,7 +311,7 @@ def _constants(plan: ScanPlan, branch: _Branch, arrays: Mapping[str, pa.Array]) 
 
 
 def _tracked(plan: ScanPlan) -> dict[str, str]:
-    """What the wanted columns of row tracking are where the file does not say, as SQL."""
+    """Return the SQL of the requested row tracking columns for rows without materialized values."""
     if plan.layout.row_tracking is None:
         return {}
     derived = {
@@ -318,7 +324,7 @@ def _tracked(plan: ScanPlan) -> dict[str, str]:
 def _parts(
     plan: ScanPlan, branch: _Branch, number: int, names: Mapping[str, str], arrays: Mapping[str, pa.Array]
 ) -> pa.Table:
-    """A row for every file of a branch; `names` are those of the partition columns there."""
+    """Return one row per file of a branch; `names` are the names of the partition columns in it."""
     files = np.array(branch.files)
     count = len(files)
     places = integers(files)
@@ -335,7 +341,7 @@ def _parts(
 
 
 def _masks(plan: ScanPlan, files: Sequence[int]) -> pa.Array:
-    """The rows to keep of each file, a bit a row."""
+    """Return the mask of each file, with one bit per row: 1 to keep the row."""
     tasks = [plan.tasks[file] for file in files]
     vectors = read_deletion_vectors(plan.store, [t.deletion_vector for t in tasks if t.deletion_vector])
     unknown = [task.path for task in tasks if task.num_records is None]
@@ -344,9 +350,11 @@ def _masks(plan: ScanPlan, files: Sequence[int]) -> pa.Array:
     for task, deleted in zip(tasks, vectors, strict=True):
         rows = counts[task.path] if task.num_records is None else task.num_records
         if rows > _MOST_ROWS:
-            raise BeyondDuckDBError(f"{task.path} has {rows} rows, some of them deleted")
+            raise BeyondDuckDBError(
+                f"{task.path} has deleted rows among {rows}, too many for a bit string of DuckDB"
+            )
         deleted.ensure_within(rows)
-        # Whole bytes, so that no bit says of rows which the log does not know that they are deleted.
+        # Rounded up to whole bytes, so that rows beyond the count in the log are kept.
         blobs.append(deleted.bit_blob(max(8, -(-rows // 8) * 8)))
     offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(blobs))]

@@ -1,15 +1,15 @@
-"""What rows of a scan must meet, in whichever notation a user has said it.
+"""`RowCondition`: a condition on rows of a scan, in one of the notations of users.
 
 =====================  =========================================================  ======================
-notation               value                                                      rows are decided on by
+notation               class and semantics                                        rows are evaluated by
 =====================  =========================================================  ======================
-SQL text               `deltaarrow.spark_sql.Condition`, with Spark's values      its parts, see there
-pyarrow expressions    `ArrowCondition`, with pyarrow's values                    pyarrow
-tuples                 `TreeCondition`, with the values of the predicate tree     pyarrow, from the tree
+SQL text               `deltaarrow.spark_sql.Condition`, Spark's semantics        its parts, see there
+pyarrow expressions    `ArrowCondition`, pyarrow's semantics                      pyarrow
+tuples                 `TreeCondition`, semantics of the predicate tree           pyarrow, from the tree
 =====================  =========================================================  ======================
 
-Each says by a predicate what it leaves out, and gives the matching rows of a batch. Parts that the scan of a
-file has decided already are not evaluated again.
+Each condition has a predicate for skipping files, and filters batches. Parts that the scan of a file has
+already evaluated are not evaluated again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -40,26 +40,26 @@ class RowCondition(Protocol):
 
     @property
     def predicate(self) -> Predicate:
-        """What it says of rows, with `Opaque` parts for what the tree cannot say."""
+        """The condition as a predicate tree, with `Opaque` for parts that the tree cannot express."""
         ...
 
     @property
     def conjuncts(self) -> "Sequence[RowCondition]":
-        """The conditions that it consists of, all of which have to be met."""
+        """The conjuncts of the condition."""
         ...
 
     @property
     def arrow(self) -> "pc.Expression | None":
-        """The condition for pyarrow to evaluate; None where that cannot."""
+        """The condition as a pyarrow expression; None if pyarrow cannot evaluate it."""
         ...
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch that meet it."""
+        """Return the rows of a batch that satisfy the condition."""
         ...
 
 
 Given: TypeAlias = "RowCondition | pc.Expression | Iterable[RowCondition | pc.Expression] | None"
-"""Conditions as callers have them: one, several or none."""
+"""One condition, several or none."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,17 @@ class ArrowCondition:
 
     @property
     def conjuncts(self) -> "Sequence[RowCondition]":
-        """The expression as a whole."""
+        """The whole expression."""
         return (self,)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch that pyarrow keeps."""
+        """Return the rows of a batch that pyarrow keeps."""
         return batch.filter(self.arrow)
 
 
 @dataclass(frozen=True)
 class TreeCondition:
-    """A predicate tree all of whose parts are understood."""
+    """A predicate tree without `Opaque` parts."""
 
     predicate: Predicate
 
@@ -100,19 +100,20 @@ class TreeCondition:
         return to_arrow(self.predicate)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch for which the tree is TRUE."""
+        """Return the rows of a batch for which the tree is TRUE."""
         return batch.filter(self.arrow)
 
 
 def row_conditions(given: Given) -> tuple[RowCondition, ...]:
-    """Return conditions as a scan takes them; `TypeError` for SQL text and tuples, which need a schema."""
+    """Normalize conditions for a scan; raises `TypeError` for SQL text and tuples, which need a schema."""
     import pyarrow.compute as pc
 
     if given is None:
         return ()
     if isinstance(given, str):
         raise TypeError(
-            "the filter of a dataset is a pyarrow expression; SQL text and tuples are for a table's `filters`"
+            "the filter of a dataset is a pyarrow expression; pass SQL text or tuples as `filters` to"
+            " DeltaTable.to_pyarrow_table"
         )
     if isinstance(given, pc.Expression):
         return (ArrowCondition(given),)
@@ -122,7 +123,7 @@ def row_conditions(given: Given) -> tuple[RowCondition, ...]:
 
 
 def joined_predicate(conditions: Sequence[RowCondition]) -> Predicate | None:
-    """Return what rows must meet as one predicate; None where that is nothing."""
+    """Return the conjunction of conditions as one predicate; None without conditions."""
     if len(conditions) == 1:
         return conditions[0].predicate
     return And(tuple(each.predicate for each in conditions)) if conditions else None
@@ -131,5 +132,5 @@ def joined_predicate(conditions: Sequence[RowCondition]) -> Predicate | None:
 def undecided_conditions(
     conditions: Iterable[RowCondition], decided: Collection[Predicate]
 ) -> list[RowCondition]:
-    """Return those of some conditions of which not all parts are among the decided ones."""
+    """Return the conditions with a part that is not among the decided predicates."""
     return [each for each in conditions if any(part not in decided for part in conjuncts(each.predicate))]

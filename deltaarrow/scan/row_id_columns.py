@@ -1,11 +1,11 @@
-"""The identity of rows: the columns `ROW_ID` and `ROW_COMMIT_VERSION`, of chapter "Row Tracking".
+"""Row tracking columns `ROW_ID` and `ROW_COMMIT_VERSION`, chapter "Row Tracking" of the protocol.
 
-Both are there on request, under Spark's names, on tables where row tracking is enabled. A row that was
-moved from another file has its values in hidden, *materialised* columns of its file; for all others they
-follow from the log:
+Scans of tables with row tracking return them on request, under Spark's names. A row that was moved from
+another file has its values in hidden, *materialized* columns of its file; the values of other rows are
+computed from the log:
 
 ================================  ======================================  =============================
-column                            in the file, where it is not NULL       otherwise
+column                            in the file, if it is not NULL          otherwise
 ================================  ======================================  =============================
 ``_metadata.row_id``              the column `RowTracking.row_id`         ``baseRowId`` + position there
 ``_metadata.row_commit_version``  the column `RowTracking.commit_version` ``defaultRowCommitVersion``
@@ -49,44 +49,44 @@ __all__ = [
 ]
 
 ROW_ID = "_metadata.row_id"
-"""The number of a row, unique in its table and kept when the row is changed or moved."""
+"""The row id: unique in the table, and kept when the row is updated or moved."""
 
 ROW_COMMIT_VERSION = "_metadata.row_commit_version"
-"""The version of the table that made or last changed a row."""
+"""The row commit version: the table version that inserted or last updated the row."""
 
 ROW_TRACKING_COLUMNS = (ROW_ID, ROW_COMMIT_VERSION)
 ROW_TRACKING_FIELDS = tuple(Field(name, PrimitiveType("long")) for name in ROW_TRACKING_COLUMNS)
 
 _RECORDED = {ROW_ID: "base_row_id", ROW_COMMIT_VERSION: "default_row_commit_version"}
 _SPELLED = {"base_row_id": "baseRowId", "default_row_commit_version": "defaultRowCommitVersion"}
-# The ids of a file, which are fewer than 2**40, follow on its first one and have 64 bits as well.
+# A file has fewer than 2**40 rows, and all of their ids must fit 64 bits.
 _GREATEST = {"base_row_id": 2**63 - 2**40, "default_row_commit_version": 2**63 - 1}
 
 
 @dataclass(frozen=True)
 class RowTracking:
-    """The names of the materialised columns in the data files of one table."""
+    """The names of the materialized columns in the data files of one table."""
 
     row_id: str
     commit_version: str
 
     def materialized(self, column: str) -> str:
-        """Return the name in files of one of `ROW_TRACKING_COLUMNS`."""
+        """Return the name in data files of one of `ROW_TRACKING_COLUMNS`."""
         return {ROW_ID: self.row_id, ROW_COMMIT_VERSION: self.commit_version}[column]
 
 
 def with_row_tracking(schema: Schema) -> Schema:
-    """Return a schema with the two columns after its own."""
+    """Return a schema with the two row tracking columns appended."""
     return Schema([*schema.fields, *ROW_TRACKING_FIELDS])
 
 
 def recorded_columns(wanted: Collection[str]) -> list[str]:
-    """Return the columns of the table of files that the wanted ones follow from."""
+    """Return the columns of the file list from which the requested columns are computed."""
     return [recorded for column, recorded in _RECORDED.items() if column in wanted]
 
 
 def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
-    """Raise `CorruptLogError`, with the name, for a file without what the wanted columns follow from."""
+    """Raise `CorruptLogError` for a file that lacks the values needed for the requested columns."""
     for recorded in recorded_columns(wanted):
         column = files.column(recorded)
         if column.null_count:
@@ -98,13 +98,13 @@ def ensure_recorded(files: pa.Table, wanted: Collection[str]) -> None:
         if pc.any(impossible).as_py():
             bad = files.filter(impossible)
             path, value = bad.column("path")[0].as_py(), bad.column(recorded)[0].as_py()
-            raise CorruptLogError(f"the file {path} has a {_SPELLED[recorded]} of {value}")
+            raise CorruptLogError(f"the file {path} has a {_SPELLED[recorded]} out of range: {value}")
 
 
 def may_hold(predicate: Predicate | None, row_ids: range) -> bool:
-    """Whether a row with one of these ids, none of them materialised, may match a predicate.
+    """Whether a row with one of these ids, none of them materialized, may match a predicate.
 
-    The log does not tell which files have materialised row ids, so this can be asked of opened files only.
+    Only an opened file shows whether it has materialized row ids; the log does not record it.
 
     >>> from deltaarrow.expressions import from_filters
     >>> wanted = from_filters([("_metadata.row_id", ">=", 20)])
@@ -143,10 +143,10 @@ def filled(materialized: pa.Array | None, default: int, positions: np.ndarray | 
     """Return the values of one of the two columns for `rows` rows of a file.
 
     Args:
-        materialized: what the file holds, where it does.
-        default: the recorded value of the file.
-        positions: the positions in the file, which are added to `default`; None for nothing to add.
-        rows: how many rows there are.
+        materialized: the materialized column of the file; None if it has none.
+        default: the value of the file in the log.
+        positions: the positions in the file, which are added to `default`; None to add nothing.
+        rows: the number of rows.
     """
     if materialized is not None and not materialized.null_count:
         return materialized

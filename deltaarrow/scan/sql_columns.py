@@ -1,20 +1,20 @@
-r"""A column of a data file as DuckDB SQL: the type to read it with, and the expression that makes it logical.
+r"""`SqlColumn`: a column of a data file in DuckDB SQL, as the type to read and the expression for its value.
 
-DuckDB's reader is told the members of the file under their names there with the types of the table; it
-widens, and fills members that the file does not have with NULL. What it cannot do is done by expression:
+DuckDB's reader gets the names of the file with the types of the table. It widens types and fills absent
+columns and fields with NULL. Other conversions need an expression:
 
 ==============================  ====================================================================
 in the file                     expression
 ==============================  ====================================================================
 other names in nested types     ``remap_struct``, through which filters still reach the reader
 timestamp without zone, INT96   ``make_timestamptz(epoch_us(t))``: as UTC, whatever the session's zone
-timestamp with zone             ``make_timestamp(epoch_us(t))`` where the table's has none
-text in plain binary            ``decode(b)``; a cast would write bytes out as ``\xE2``
-no struct or variant that is    a default of ``remap_struct``: where a query takes apart one that the reader
-a member of a struct            has made up, DuckDB fails, and with it everything on the database
+timestamp with zone             ``make_timestamp(epoch_us(t))`` if the type of the table has no zone
+text in plain binary            ``decode(b)``; a cast would render bytes as ``\xE2``
+absent struct or variant        a default of ``remap_struct``: if a query extracts from a struct that the
+inside a struct                 reader filled in, DuckDB fails and invalidates the database
 ==============================  ====================================================================
 
-Such values inside nested types are taken apart and put together again around the expression.
+Nested values of these kinds are unpacked, converted by the expression, and packed again.
 """
 
 from collections.abc import Iterable
@@ -32,15 +32,15 @@ __all__ = ["BeyondDuckDBError", "SqlColumn", "duckdb_type", "sql_column"]
 
 
 class BeyondDuckDBError(UnsupportedFeatureError):
-    """DuckDB's own reader cannot show these files as the table; `deltaarrow.scan.batches` may."""
+    """DuckDB's own reader cannot show these files as the table; `deltaarrow.scan.batches` may be able to."""
 
 
-# What no table is partitioned by.
+# Types that cannot be partition columns.
 _DATA_ONLY = {"variant": "VARIANT", "void": '"NULL"'}
 
 
 def duckdb_type(data_type: DataType) -> str:
-    """Return the DuckDB type that shows values of a Delta type.
+    """Return the DuckDB type for values of a Delta type.
 
     >>> from deltaarrow.schema import Field
     >>> duckdb_type(ArrayType(StructType([Field("a b", "decimal(5,2)")])))
@@ -58,32 +58,32 @@ def duckdb_type(data_type: DataType) -> str:
 def _struct_type(members: Iterable[tuple[str, str]]) -> str:
     described = list(members)
     if any(not name for name, _ in described):
-        raise BeyondDuckDBError("a member of a struct has an empty name", feature="struct")
+        raise BeyondDuckDBError("a field of a struct has an empty name", feature="struct")
     text = ", ".join(f"{quote_identifier(name)} {type_name}" for name, type_name in described)
     if not text:
-        raise BeyondDuckDBError("DuckDB has no struct without members", feature="struct")
+        raise BeyondDuckDBError("DuckDB has no struct without fields", feature="struct")
     return f"STRUCT({text})"
 
 
 @dataclass(frozen=True)
 class SqlColumn:
-    """How to read one column: `bound_type` is the type to ask the reader for, `expression` the value."""
+    """How to read one column: `bound_type` is the type to request from the reader, `expression` the value."""
 
     bound_type: str
     expression: str
 
 
 def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Field) -> SqlColumn:
-    """Say how a column of a file is read.
+    """Return how to read a column of a file.
 
     Args:
         column: the column as an SQL expression, such as ``f."c1"``.
-        wanted: its logical type.
-        scanned: the same under the names of the file, from `deltaarrow.scan.column_binding`.
-        found: what the file holds, from `deltaarrow.scan.footers`.
+        wanted: the logical type.
+        scanned: the same type with the names of the file, from `deltaarrow.scan.column_binding`.
+        found: the column in the file, from `deltaarrow.scan.footers`.
 
     Raises:
-        BeyondDuckDBError: DuckDB's reader cannot do it.
+        BeyondDuckDBError: DuckDB's reader cannot read the column.
     """
     part = _part(wanted, scanned, found, is_top=True)
     return SqlColumn(part.bound_type, part.value(column, 0))
@@ -94,23 +94,23 @@ def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Fi
 
 @dataclass(frozen=True)
 class _Part:
-    """A type, or a part of one; `logical` is what comes out, `bound_type` what is read."""
+    """A type or a part of it; `bound_type` is the type that is read, `logical` the type of the result."""
 
     bound_type: str
     logical: str
 
     @property
     def renames(self) -> bool:
-        """Whether names differ somewhere inside."""
+        """Whether a name inside the type differs between file and table."""
         return False
 
     @property
     def converts(self) -> bool:
-        """Whether values differ somewhere inside."""
+        """Whether a value inside the type needs a conversion."""
         return False
 
     def value(self, source: str, depth: int) -> str:
-        """The logical value, from the value that was read; `depth` counts the lambdas around it."""
+        """Return the SQL of the logical value, given that of the read value; `depth` is the lambda depth."""
         if self.converts:
             return self.converted(source, depth)
         if self.renames:
@@ -126,7 +126,7 @@ class _Part:
         raise NotImplementedError
 
     def defaults(self) -> str | None:
-        """The fourth argument of ``remap_struct``; None where it has nothing to say."""
+        """The fourth argument of ``remap_struct``; None without defaults."""
         return None
 
 
@@ -145,7 +145,7 @@ class _Value(_Part):
 
 @dataclass(frozen=True)
 class _Absent(_Part):
-    """A member of a struct that the file does not have and the reader is not asked for."""
+    """A field of a struct that the file lacks and that is not requested from the reader."""
 
     @property
     def renames(self) -> bool:
@@ -245,7 +245,7 @@ def _mapping(entries: Iterable[tuple[str, str, _Part]]) -> str:
 def _part(
     wanted: DataType, scanned: pa.DataType, found: pa.Field, *, is_top: bool = False, repeats: bool = False
 ) -> _Part:
-    """How a part of a type, or with `is_top` all of it, is read; `repeats` below a list or a map."""
+    """Return how to read a type (`is_top`) or a part of it; `repeats` says that it is in a list or map."""
     if isinstance(wanted, StructType):
         return _struct(wanted, scanned, found.type, is_top=is_top, repeats=repeats)
     if isinstance(wanted, ArrayType):
@@ -265,13 +265,13 @@ def _struct(
 ) -> _Struct:
     members: list[tuple[str, str, _Part]] = []
     held = {field.name: field for field in found}
-    # DuckDB finds members without regard to case.
+    # DuckDB finds fields case-insensitively.
     taken = {name.casefold() for name in held}
     if len(taken) < found.num_fields:
-        raise BeyondDuckDBError("a struct in a file has members whose names differ in case alone")
+        raise BeyondDuckDBError("a struct in a file has fields whose names differ only in case")
     if not is_top and not any(source.name in held for source in scanned):
-        # In a list DuckDB fails, and elsewhere it shows those that are NULL as if they were none.
-        raise BeyondDuckDBError("a struct inside a column of a file has no member of the table's")
+        # Inside a list, DuckDB fails; elsewhere, it shows NULL structs as not NULL.
+        raise BeyondDuckDBError("a struct inside a column of a file has none of the table's fields")
     for field, source in zip(wanted.fields, scanned, strict=True):
         name = source.name
         if name in held:
@@ -291,7 +291,7 @@ def _struct(
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """A name that none of those taken is, whatever the case of its letters; it is taken then."""
+    """Return a name that is not taken, case-insensitively, and add it to `taken`."""
     while name.casefold() in taken:
         name += "_"
     taken.add(name.casefold())
@@ -302,7 +302,7 @@ def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
     logical = duckdb_type(wanted)
     types = pa.types
     if types.is_timestamp(found.type) and found.type.unit == "ns":
-        raise BeyondDuckDBError("DuckDB would cut nanoseconds off", feature="nanosecond timestamps")
+        raise BeyondDuckDBError("DuckDB would truncate nanoseconds", feature="nanosecond timestamps")
     if wanted.type == "timestamp" and types.is_timestamp(found.type) and found.type.tz is None:
         return _Value("TIMESTAMP", logical, "make_timestamptz(epoch_us({}))")
     if wanted.type == "timestamp_ntz" and types.is_timestamp(found.type) and found.type.tz is not None:
@@ -317,11 +317,15 @@ def _value(wanted: PrimitiveType, found: pa.Field) -> _Value:
 def _ensure_shown(variant: pa.Field) -> None:
     mark = (variant.metadata or {}).get(VARIANT_MARK)
     if mark is None:
-        raise BeyondDuckDBError("the file does not say that a column is a variant", feature="variantType")
+        raise BeyondDuckDBError(
+            "the file does not annotate a column of variants as VARIANT", feature="variantType"
+        )
     if variant.type != to_arrow_type(PrimitiveType("variant")):
-        raise BeyondDuckDBError("DuckDB cannot read how a variant is shredded", feature="variantShredding")
+        raise BeyondDuckDBError(
+            "DuckDB cannot read the shredding of a variant in the file", feature="variantShredding"
+        )
     if mark != PROVEN:
         raise BeyondDuckDBError(
-            "DuckDB's reader takes variants that are null for NULL, and the file may have some",
+            "DuckDB's reader turns variants that are null into NULL, and the file may have some",
             feature="variantType",
         )

@@ -1,6 +1,6 @@
-"""One file of a scan as a picklable task, and the table that it belongs to.
+"""`FileTask`, one file of a scan, and `TableLayout`, its table; both picklable.
 
-Executors run tasks, so nothing here knows a snapshot or a log.
+Executors run tasks, so this module depends on neither snapshot nor log.
 """
 
 import sys
@@ -22,19 +22,19 @@ from deltaarrow.storage import Store
 __all__ = ["FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "file_tasks"]
 
 FILE_COLUMN = "__file"
-"""The place of a row's file in a scan, where that is asked for."""
+"""The column with the index of a row's file in a scan, on request."""
 
 ROW_COLUMN = "__row"
-"""The position of a row in its file, where that is asked for."""
+"""The column with the position of a row in its file, on request."""
 
 _MOST_CREDIBLE_ROWS = 1 << 28
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How the rows of a table lie in its files: shared by all the tasks of a scan.
+    """The layout of a table's rows in its files, shared by all tasks of a scan.
 
-    With `row_tracking` the `schema` is the table's `with_row_tracking`.
+    If `row_tracking` is set, `schema` includes the row tracking columns (`with_row_tracking`).
     """
 
     store: Store
@@ -45,25 +45,25 @@ class TableLayout:
 
     @cached_property
     def data_fields(self) -> tuple[Field, ...]:
-        """The columns whose values stand in data files, under their logical names."""
+        """The columns that are stored in data files, under their logical names."""
         return tuple(f for f in self.schema.fields if f.name not in self.partition_columns)
 
     @cached_property
     def partition_fields(self) -> tuple[Field, ...]:
-        """The columns whose values stand in the log, in the order of the partitioning."""
+        """The columns that are stored in the log, in the order of the partition columns."""
         by_name = {f.name: f for f in self.schema.fields}
         return tuple(by_name[name] for name in self.partition_columns)
 
     @cached_property
     def table_schema(self) -> Schema:
-        """The schema without the columns of row tracking."""
+        """The schema without the row tracking columns."""
         if self.row_tracking is None:
             return self.schema
         return Schema([f for f in self.schema.fields if not self.is_row_tracking(f)])
 
     @cached_property
     def physical_schema(self) -> Schema:
-        """The schema under the names that data files use."""
+        """The schema with the physical names of data files."""
         own = to_physical_schema(self.table_schema, self.mapping_mode)
         if self.row_tracking is None:
             return own
@@ -82,13 +82,13 @@ class TableLayout:
         return physical_name(field, self.mapping_mode)
 
     def is_row_tracking(self, field: Field) -> bool:
-        """Tell whether a column is one of those that come from row tracking."""
+        """Tell whether a column is a row tracking column."""
         return self.row_tracking is not None and field.name in ROW_TRACKING_COLUMNS
 
     def partition_value(self, task: "FileTask", field: Field) -> Any:
         """Return the typed value of a partition column for one file."""
         if not isinstance(field.type, PrimitiveType):
-            raise TypeError(f"the partition column {field.name} is of type {field.type}")
+            raise TypeError(f"the partition column {field.name} has type {field.type}, not a primitive type")
         text = task.partition_values.get(self.physical_name(field))
         try:
             return parse_partition_value(text, field.type, field.name)
@@ -98,12 +98,12 @@ class TableLayout:
 
 @dataclass(frozen=True)
 class FileTask:
-    """One logical file: a data file and, perhaps, the deletion vector to apply to it.
+    """One logical file: a data file and its deletion vector, if any.
 
-    `path` is a store name, `size` in bytes, `partition_values` under physical names as in the log. With
-    `only_in`, the rows are those alone that this deletion vector marks, less what `deletion_vector` does.
-    What row tracking records is there in scans that want it. With `span`, the task is for those row groups
-    alone that begin in a range of the file's bytes.
+    `path` is a store name, `size` is in bytes, and `partition_values` are under physical names, as in the
+    log. If `only_in` is set, the rows are those that this deletion vector marks and `deletion_vector` does
+    not. `base_row_id` and `default_row_commit_version` are set in scans that request them. If `span` is set,
+    the task covers only the row groups that begin in this byte range of the file.
     """
 
     path: str
@@ -118,29 +118,29 @@ class FileTask:
 
     @property
     def span_size(self) -> int:
-        """How many bytes of the file the task is for."""
+        """The number of bytes of the file that the task covers."""
         return self.size if self.span is None else min(self.span.stop, self.size) - self.span.start
 
     def parts(self, size: int) -> "list[FileTask]":
-        """Return tasks for parts of the file of about `size` bytes: each of its rows is in one of them."""
+        """Split the task into parts of about `size` bytes; each row is in exactly one part."""
         count = max(1, -(-self.size // size))
         if self.span is not None or count == 1:
             return [self]
         bounds = [self.size * place // count for place in range(count)]
-        # The size in the log may be wrong, and no row group is to be lost by that.
+        # The last part is open-ended, because the size in the log may be too small.
         spans = map(range, bounds, [*bounds[1:], sys.maxsize])
         return [replace(self, span=span) for span in spans]
 
     @cached_property
     def num_records(self) -> int | None:
-        """The rows of the data file, deleted ones included; None when the log does not tell credibly."""
+        """The number of rows of the data file, including deleted rows; None without a credible number."""
         if self.stats is None:
             return None
         try:
             count = orjson.loads(self.stats).get("numRecords")
         except (orjson.JSONDecodeError, AttributeError):
             return None
-        # Room is made by this number; a footer is asked before it is believed that there are more.
+        # Memory is allocated by this number, so larger numbers are taken from the footer instead.
         return count if type(count) is int and 0 <= count <= _MOST_CREDIBLE_ROWS else None
 
 

@@ -1,4 +1,4 @@
-"""Work on a stream by several threads, whose results come in the order of the stream."""
+"""Parallel map over a stream by threads, with results in order."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 def mapped_in_order(
     function: Callable[[_Item], _Result], items: Iterable[_Item], workers: int
 ) -> Iterator[_Result]:
-    """Map items by threads; results come in the order of the items, of which few are taken ahead.
+    """Map items by threads; results are in the order of the items, and few items are read ahead.
 
     >>> list(mapped_in_order(str, [3, 1, 2], workers=2))
     ['3', '1', '2']

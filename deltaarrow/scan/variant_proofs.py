@@ -1,17 +1,17 @@
-"""What the footer of a data file proves of its variants: chapter "Variant Shredding", as DuckDB reads it.
+"""Footer proofs that DuckDB reads the variants of a data file correctly, chapter "Variant Shredding".
 
-DuckDB's VARIANT tells a variant null from NULL; its Parquet reader does not: a variant that is null comes
-out as NULL. Nor does it refuse a value that is there twice, as `value` and as `typed_value`. Both can be
-ruled out from the numbers that every row group has of its columns:
+DuckDB's VARIANT distinguishes a variant null from NULL, but its Parquet reader returns both as NULL. The
+reader also accepts a value that is present twice, as `value` and as `typed_value`. Column statistics of the
+row groups can prove that neither occurs:
 
 =======================  ===========================================================================
-no variant is null       the smallest `value` does not start with the byte 0, which is the null, and
-                         `value` or a column of `typed_value` is there wherever `metadata` is
-no value is there twice  of each `value` and the `typed_value` beside it, one has NULLs alone; but for
-                         objects, of which `value` has other fields, as readers may assume
+no variant is null       the smallest `value` does not start with the byte 0, which encodes null, and
+                         `value` or a column of `typed_value` is present wherever `metadata` is
+no value is there twice  of each `value` and its sibling `typed_value`, one has only NULLs; except for
+                         objects, whose `value` holds other fields, as readers may assume
 =======================  ===========================================================================
 
-Nulls inside an array or object need no proof: DuckDB keeps those.
+Nulls inside an array or object need no proof: DuckDB preserves them.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ __all__ = ["Leaf", "is_well_shredded", "tells_null_apart"]
 
 
 class Leaf(NamedTuple):
-    """A column of a file over all row groups: `nulls` of `entries`, None where a row group does not say.
+    """A column of a file over all row groups: `nulls` of `entries`, None if a row group has no null count.
 
-    `above_null` says that the smallest bytes of every row group, if there are any, do not start with 0.
+    `above_null` says that the minimum of every row group, if it has one, does not start with the byte 0.
     """
 
     entries: int
@@ -34,12 +34,12 @@ class Leaf(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are NULLs alone."""
+        """Whether the column has only NULLs."""
         return self.nulls == self.entries
 
 
 def is_well_shredded(stored: pa.StructType) -> bool:
-    """Whether DuckDB reads this variant right; without `value`, or with other types, it does not."""
+    """Whether DuckDB can read this shredding; it needs `value`, and no types outside the encoding."""
     names = [field.name for field in stored]
     if sorted(names[:2]) != ["metadata", "value"] or names[2:] not in ([], ["typed_value"]):
         return False
@@ -51,28 +51,28 @@ def _is_typed_value(data_type: pa.DataType) -> bool:
         return _is_typed_value(data_type.value_type)
     if pa.types.is_struct(data_type):
         return all(_is_typed_value(field.type) for field in data_type)
-    # The variant encoding knows neither unsigned numbers nor maps.
+    # The variant encoding has neither unsigned numbers nor maps.
     return not pa.types.is_unsigned_integer(data_type) and not pa.types.is_map(data_type)
 
 
 def tells_null_apart(stored: pa.StructType, leaves: Sequence[Leaf]) -> bool:
-    """Whether DuckDB's reader shows a column of well shredded variants as it is.
+    """Whether DuckDB's reader returns a column of well-shredded variants correctly.
 
     Args:
         stored: the type of the group of `metadata`, `value` and `typed_value`.
-        leaves: the columns below it, in the order of the file.
+        leaves: the columns below the group, in file order.
     """
     parts = _parts(stored, leaves)
     (metadata,), (value,) = parts["metadata"], parts["value"]
     if metadata.nulls is None or not value.above_null or not _is_there_once(stored, leaves):
         return False
-    # A column has an entry at least for every variant, and that of a NULL variant is NULL: with no more
-    # NULLs than those it has a value for every other.
+    # Each column has at least one entry per variant, which is NULL for a NULL variant. A column with no
+    # further NULLs has a value for every other variant.
     return any(leaf.nulls == metadata.nulls for leaf in (value, *parts.get("typed_value", ())))
 
 
 def _parts(group: pa.StructType, leaves: Sequence[Leaf]) -> dict[str, Sequence[Leaf]]:
-    """The columns of a group by its members."""
+    """Return the columns of a group, by its fields."""
     parts, start = {}, 0
     for field in group:
         stop = start + _count(field.type)
@@ -90,7 +90,7 @@ def _count(data_type: pa.DataType) -> int:
 
 
 def _is_there_once(group: pa.StructType, leaves: Sequence[Leaf]) -> bool:
-    """Whether one of `value` and `typed_value` has NULLs alone, and so on inside of the latter."""
+    """Whether `value` or `typed_value` has only NULLs, also at every level inside `typed_value`."""
     parts = _parts(group, leaves)
     if "typed_value" not in parts:
         return True

@@ -1,7 +1,7 @@
-"""Variants of data files in the one form that a table shows: chapter "Variant Shredding".
+"""Conversion of stored variants to the table's form, chapter "Variant Shredding".
 
-A file holds a column of variants as it likes, shredded or not and each in its own way; callers get
-``struct<metadata, value>`` wherever in a column a variant stands.
+Each file may store its variants shredded in its own way, or not shredded. Callers get
+``struct<metadata, value>`` for every variant, at any level of a column.
 """
 
 import pyarrow as pa
@@ -13,9 +13,9 @@ __all__ = ["unshredded"]
 
 
 def unshredded(array: pa.Array, data_type: DataType) -> pa.Array:
-    """A column of a file, of the Delta type `data_type`, with the variants in it put together.
+    """Return a column of a file, of the Delta type `data_type`, with its variants unshredded.
 
     Raises:
-        CorruptDataFileError: the file holds something that is not a variant.
+        CorruptDataFileError: the file has an invalid variant.
     """
     return convert_variants(array, data_type, reassemble)

@@ -1,7 +1,7 @@
-"""Predicates in words: conditions as people write them in SQL, for reports and messages.
+"""Rendering of predicates as SQL-like text for reports and messages.
 
-The words are for reading. No engine is given them: names and values may be shortened, and what was not
-understood stands there as its reason.
+The text is for reading only, never for an engine: names and values may be shortened, and an `Opaque` part is
+shown as its reason.
 """
 
 import datetime
@@ -45,7 +45,7 @@ def worded(predicate: Predicate) -> str:
 
 
 def plain_text(text: str) -> str:
-    r"""Return a text of strangers on one line, with what a terminal would act on spelled out.
+    r"""Return untrusted text on one line, with control characters escaped.
 
     >>> print(plain_text("a" + chr(27) + "[31m"))
     a\x1b[31m
@@ -88,7 +88,7 @@ def _worded(node: object, *, nested: bool) -> str:
 
 
 def _within(node: object) -> str:
-    """A column as it is, a condition in parentheses."""
+    """Render a column as it is, and a condition in parentheses."""
     text = _worded(node, nested=False)
     return f"({text})" if isinstance(node, Predicate) else text
 

@@ -69,7 +69,7 @@ def test_a_variant_that_is_null_is_not_null(tmp_path, shredding):
     table.commit([annotated_file(table, values, shredding)])
     assert values_of(read_duckdb(tmp_path)) == values
     with duckdb.connect() as connection:
-        with pytest.raises(UnsupportedFeatureError, match="takes variants that are null for NULL"):
+        with pytest.raises(UnsupportedFeatureError, match="turns variants that are null into NULL"):
             da.register(connection, "t", tmp_path, native=True)
         da.register(connection, "t", tmp_path)
         assert connection.sql("SELECT id FROM t WHERE v IS NULL").fetchall() == [(1,)]
