@@ -1,10 +1,10 @@
-"""What is known of a file beforehand, as pyarrow expressions for its dataset fragment.
+"""Guarantees of a file from the log, as pyarrow expressions for its dataset fragment.
 
-pyarrow takes such an expression for true and simplifies filters with it, to the point of not opening
-the file; it neither knows NULLs in ranges nor NaN. Hence the forms: a range holds ``or the value is NULL``
-for each end, unless the statistics count no NULL; floating point columns have none, because NaN is in
-no bounds; and a column is never said to be equal to a value that its file has, because pyarrow would
-put the value in place of the data. Partition columns are, for that is what they are.
+pyarrow assumes that such an expression is true for all rows and simplifies filters with it, so it may not
+even open the file. It considers neither NULL nor NaN. Therefore each end of a range has ``or the value is
+NULL``, unless the statistics count no NULL; floating-point columns have no guarantee, because bounds ignore
+NaN; and no guarantee is an equality with a value in the file, because pyarrow would replace the data by it.
+Partition columns do get equalities.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +28,7 @@ def guarantee(
     partition_columns: Collection[str] = (),
     columns: Collection[str] | None = None,
 ) -> pc.Expression:
-    """What the statistics of one file prove; see `guarantees`.
+    """Return the guarantee of one file; see `guarantees`.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> text = '{"numRecords":2,"minValues":{"a":1},"maxValues":{"a":9},"nullCount":{"a":0}}'
@@ -45,17 +45,17 @@ def guarantees(
     partition_columns: Collection[str] = (),
     columns: Collection[str] | None = None,
 ) -> list[pc.Expression]:
-    """What the statistics of each file prove, over logical names.
+    """Return the guarantee of each file from its statistics, over logical names.
 
     Args:
-        stats: the statistics of the files as JSON texts, NULL where there are none.
+        stats: the statistics of the files as JSON texts; NULL for a file without.
         schema: the logical schema of the table.
         mapping_mode: the column mapping mode.
-        partition_columns: logical names; statistics do not speak of them.
-        columns: the top-level columns of interest, logical names; None for all.
+        partition_columns: logical names; they have no statistics.
+        columns: the logical names of the relevant top-level columns; None for all.
 
     Returns:
-        An expression per file, TRUE where nothing is proven.
+        One expression per file; TRUE if the statistics prove nothing.
     """
     leaves = [
         fields
@@ -93,7 +93,7 @@ def partition_expression(
     partition_columns: Sequence[str],
     mapping_mode: str = "none",
 ) -> pc.Expression:
-    """The partition values of one file as an expression over logical names.
+    """Return the partition values of one file as an expression over logical names.
 
     Args:
         partition_values: texts by physical name, as in the log.
@@ -105,7 +105,7 @@ def partition_expression(
         Equality with the typed value for each column, ``is_null`` for NULL; TRUE without columns.
 
     Raises:
-        CorruptLogError: a text is no value of its column's type.
+        CorruptLogError: a text is not a value of its column's type.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> schema = Schema([Field("p", "integer"), Field("q", "date")])
@@ -125,7 +125,7 @@ def partition_expression(
 
 
 def _leaves(fields: tuple[Field, ...]) -> list[tuple[Field, ...]]:
-    """The columns with bounds at or below a field, each with the fields on the way to it."""
+    """Return the paths, as fields, to the columns with bounds at or below a field."""
     data_type = fields[-1].type
     if isinstance(data_type, StructType):
         return [leaf for each in data_type.fields for leaf in _leaves((*fields, each))]
@@ -134,7 +134,7 @@ def _leaves(fields: tuple[Field, ...]) -> list[tuple[Field, ...]]:
 
 
 def _typed(bounds: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
-    """The bounds in the column's type, where it holds them: a moved bound may be just beyond it."""
+    """Cast bounds to the column's type; a widened bound beyond the range of the type becomes NULL."""
     try:
         return bounds.cast(to_arrow_type(field.type))
     except pa.ArrowInvalid:
@@ -144,7 +144,7 @@ def _typed(bounds: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
 def _range(
     fields: tuple[Field, ...], lower: pa.Scalar, upper: pa.Scalar, nulls: pa.Scalar, records: pa.Scalar
 ) -> pc.Expression | None:
-    """A column between its bounds, or NULL throughout; None where nothing is known."""
+    """Return the expression that a column is within its bounds, or all NULL; None if nothing is known."""
     column = column_expression(tuple(field.name for field in fields))
     count = nulls.as_py()
     if count and count == records.as_py():
@@ -154,9 +154,9 @@ def _range(
         ends.append(column >= lower)
     if upper.is_valid:
         ends.append(column <= upper)
-    # Of a field of a struct the count may leave out the rows whose struct is NULL.
+    # The NULL count of a struct field may not include rows whose struct is NULL.
     if count != 0 or len(fields) > 1:
-        # The comparison first: pyarrow does not see through the other order.
+        # pyarrow simplifies only the form with the comparison first.
         ends = [end | column.is_null() for end in ends]
     return _all(ends) if ends else None
 

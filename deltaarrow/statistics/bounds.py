@@ -1,13 +1,12 @@
-"""What a file's statistics prove of a column: a lower and an upper bound, as DuckDB SQL.
+"""Safe lower and upper bounds of a column from a file's statistics, as DuckDB SQL.
 
-Implements the reading side of *Per-file Statistics* of PROTOCOL.md. What stands in ``minValues`` and
-``maxValues``, in JSON or in the struct of a checkpoint, is not always a bound of the values in the file;
-each function here says how far writers are known to be off, and gives a bound that holds all the same,
-or NULL, which proves nothing. What cannot be read (no statistics, broken JSON, a text that is no value of
-the type) is NULL too.
+Implements the reading side of *Per-file Statistics* of PROTOCOL.md. Values of ``minValues`` and
+``maxValues``, in JSON or in the struct of a checkpoint, are not always bounds of the values in the file. Each
+function here states the known deviations of writers and returns a bound that holds nevertheless, or NULL,
+which proves nothing. Unreadable statistics (absent, broken JSON, a text that is not a value of the type) give
+NULL too.
 
-NaN has no place among bounds: Parquet's statistics leave it out, and with them those of every writer
-that takes its statistics from there.
+Bounds ignore NaN, because Parquet's statistics ignore it, and many writers take their statistics from there.
 """
 
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ __all__ = [
 _INTEGERS = ("byte", "short", "integer", "long")
 _ORDERED = (*_INTEGERS, "boolean", "float", "double", "string", "date", "timestamp", "timestamp_ntz")
 _EXACT_DIGITS = 15
-"""Decimal digits that a double carries without loss."""
+"""The number of decimal digits that a double preserves."""
 _OLD = "TIMESTAMPTZ '1973-01-01 00:00:00+00'"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[T ][0-9]{2}:[0-9]{2}[0-9:.]*"
@@ -45,15 +44,15 @@ _LAST_BEFORE_SURROGATES, _FIRST_AFTER_SURROGATES = 0xD7FF, 0xE000
 
 @dataclass(frozen=True)
 class FileStatisticsSql:
-    """The members of a file's statistics as SQL over one row per file.
+    """The parts of a file's statistics as SQL over one row per file.
 
-    What stands in the struct is taken from there, typed as it is; the JSON text is asked where the struct
-    has nothing, or a type that does not bound the column's values.
+    Typed values of the struct have priority. The JSON text is used if the struct has no value, or one of a
+    type that does not bound the column's values.
 
     Attributes:
-        json: the SQL of the JSON text, ``add.stats``; None where there is none.
-        parsed: the SQL of the struct, ``add.stats_parsed``, None where there is none.
-        parsed_type: its Arrow type.
+        json: the SQL of the JSON text, ``add.stats``; None if absent.
+        parsed: the SQL of the struct, ``add.stats_parsed``; None if absent.
+        parsed_type: the Arrow type of the struct.
     """
 
     json: str | None
@@ -61,30 +60,30 @@ class FileStatisticsSql:
     parsed_type: pa.DataType | None = None
 
     def text(self, *path: str) -> str:
-        """The text of a member of the JSON text, NULL where it is absent; names are those in the files."""
+        """Return the SQL of a JSON value as text, NULL if absent; `path` has physical names."""
         if self.json is None:
             return "NULL::VARCHAR"
-        # TRY: a broken text proves nothing, but it must not fail.
+        # TRY: broken JSON proves nothing, but must not fail the query.
         return f"TRY(json_extract_string({self.json}, {quote_literal(self.pointer(*path))}))"
 
     @staticmethod
     def pointer(*path: str) -> str:
-        """The JSON pointer of a member, which takes every name."""
+        """Return the JSON pointer of a path; any name is allowed."""
         return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
 
     def num_records(self) -> str:
-        """How many rows the data file has, deleted ones included."""
+        """Return the SQL of the number of rows in the data file, including deleted rows."""
         return self._count(("numRecords",), self.text("numRecords"))
 
     def null_count(self, path: tuple[str, ...]) -> str:
-        """How many of them are NULL; of use only when 0 or equal to `num_records`, see `tightBounds`."""
+        """Return the SQL of the NULL count; only 0 and `num_records` are reliable, see `tightBounds`."""
         legacy = FileStatisticsSql(None if self.json is None else self.text("nullCounts"))
         return self._count(
             ("nullCount", *path), f"coalesce({self.text('nullCount', *path)}, {legacy.text(*path)})"
         )
 
     def is_all_null(self, path: tuple[str, ...], field: Field) -> str:
-        """Whether every row is NULL; what has a smallest value is not, and nothing is counted there."""
+        """Return the SQL of whether every row is NULL; the count is read only if there is no minimum."""
         if not has_bounds(field.type):
             return f"{self.null_count(path)} = {self.num_records()}"
         least = ("minValues", *path)
@@ -94,19 +93,19 @@ class FileStatisticsSql:
         return f"CASE WHEN {' AND '.join(unknown)} THEN {counted} ELSE FALSE END"
 
     def for_few(self) -> "FileStatisticsSql":
-        """The same, for what is asked of few rows."""
+        """Return the statistics in a form for expressions that are evaluated for few rows."""
         return self
 
     def lower_bound(self, path: tuple[str, ...], field: Field) -> str | None:
-        """No value in the file is less than this (NaN apart); None for types without an order."""
+        """Return the SQL of a lower bound of all values except NaN; None for types without an order."""
         return lower_bound(field, self._value(("minValues", *path), field))
 
     def upper_bound(self, path: tuple[str, ...], field: Field) -> str | None:
-        """No value in the file is greater than this (NaN apart); None for types without an order."""
+        """Return the SQL of an upper bound of all values except NaN; None for types without an order."""
         return upper_bound(field, self._value(("maxValues", *path), field))
 
     def _value(self, path: tuple[str, ...], field: Field) -> str:
-        """A member as the column's type: a value that the writer found, or something near it."""
+        """Return the SQL of a written minimum or maximum in the column's type, before any widening."""
         return self._first(self.typed(path, field), written_value(field, self.text(*path)))
 
     def _count(self, path: tuple[str, ...], text: str) -> str:
@@ -118,12 +117,12 @@ class FileStatisticsSql:
         return typed if self.json is None else f"coalesce({typed}, {read})"
 
     def typed(self, path: tuple[str, ...], field: Field) -> str | None:
-        """A member of the struct; None where there is none of a type that says something of the column."""
+        """Return the SQL of a value of the struct; None if absent or of an unsuitable type."""
         if self.parsed is None or self.parsed_type is None:
             return None
         sql, arrow_type = self.parsed, self.parsed_type
         for name in path:
-            # DuckDB does not tell names apart by case alone.
+            # DuckDB's names are case-insensitive.
             like = [each for each in _members(arrow_type) if each.name.casefold() == name.casefold()]
             if [each.name for each in like] != [name]:
                 return None
@@ -139,9 +138,9 @@ def _members(arrow_type: pa.DataType) -> list[pa.Field]:
 
 
 def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
-    """A typed member as the column's type; None for a type from which that may lose something.
+    """Return the SQL of a typed value in the column's type; None if the cast may be lossy.
 
-    A checkpoint may be older than the type that the column has now.
+    The checkpoint may be older than the present type of the column.
     """
     types, data_type = pa.types, field.type
     if not has_bounds(data_type):
@@ -168,7 +167,7 @@ def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
             accepts = bool(types.is_date(found))
         case "timestamp":
             if types.is_timestamp(found) and found.tz is None and found.unit == "ns":
-                # INT96, which does not say that it is in UTC.
+                # INT96 is UTC, but its type has no time zone.
                 return f"timezone('UTC', CAST({sql} AS TIMESTAMP))"
             accepts = bool(types.is_timestamp(found) and found.tz is not None)
         case "timestamp_ntz":
@@ -180,14 +179,14 @@ def _cast(field: Field, sql: str, found: pa.DataType) -> str | None:
 
 
 def has_bounds(data_type: DataType) -> TypeGuard[PrimitiveType]:
-    """Whether values of a type are ordered, so that statistics can bound them."""
+    """Whether values of a type are ordered, so statistics can bound them."""
     return isinstance(data_type, PrimitiveType) and (
         data_type.type in _ORDERED or data_type.decimal is not None
     )
 
 
 def _bound_type(data_type: PrimitiveType) -> str:
-    """The DuckDB type in which bounds are computed."""
+    """Return the DuckDB type for computing bounds of a type."""
     if data_type.type in _INTEGERS:
         return "BIGINT"
     if data_type.decimal and data_type.decimal[0] > _EXACT_DIGITS:
@@ -196,7 +195,7 @@ def _bound_type(data_type: PrimitiveType) -> str:
 
 
 def bound_arrow_type(data_type: PrimitiveType) -> pa.DataType:
-    """The Arrow type in which bounds of a type come."""
+    """Return the Arrow type of the bounds of a type."""
     if data_type.type in _INTEGERS:
         return pa.int64()
     if data_type.decimal and data_type.decimal[0] > _EXACT_DIGITS:
@@ -205,7 +204,7 @@ def bound_arrow_type(data_type: PrimitiveType) -> pa.DataType:
 
 
 def written_value(field: Field, text: str) -> str:
-    """The SQL of a value in `minValues` or `maxValues`, out of the SQL of its text; NULL for no value."""
+    """Return the SQL of a value of `minValues` or `maxValues`, given that of its text; NULL if invalid."""
     if not has_bounds(field.type):
         return "NULL"
     match field.type.type:
@@ -216,32 +215,32 @@ def written_value(field: Field, text: str) -> str:
         case "date":
             return f"TRY_CAST(regexp_extract({text}, '{_DAY}$') AS DATE)"
         case "timestamp":
-            # Without a zone it is known only to its writer.
+            # The pattern requires a zone: without one, the instant is unknown.
             return f"TRY_CAST(regexp_extract({text}, {quote_literal(_INSTANT)}) AS TIMESTAMPTZ)"
         case "timestamp_ntz":
-            # Or a date, from when the column was one.
+            # The pattern also accepts a date, from before the column was widened.
             return f"TRY_CAST(regexp_extract({text}, {quote_literal(_WALL_TIME)}) AS TIMESTAMP)"
     return f"TRY_CAST({text} AS {_bound_type(field.type)})"
 
 
 def lower_bound(field: Field, value: str) -> str | None:
-    """The SQL of a lower bound, out of the SQL of what stands in ``minValues``; see `written_value`."""
+    """Return the SQL of a lower bound, given that of the value in ``minValues``; see `written_value`."""
     if not has_bounds(field.type):
         return None
     match field.type.type:
         case "float" | "double":
             return _float_bound(field, value, "least")
         case "timestamp":
-            # Java writes offsets in hours and minutes, but zones had offsets with seconds until 1972.
+            # Java writes offsets in hours and minutes, but until 1972 some offsets had seconds.
             return _let(value, f"CASE WHEN x < {_OLD} THEN x - INTERVAL 1 MINUTE ELSE x END")
         case _ if field.type.decimal:
             return _decimal_bound(field.type, value, "-")
-    # A cut text is a prefix, and a prefix sorts before what it was cut from.
+    # A truncated text is a prefix, which sorts before the full text.
     return value
 
 
 def upper_bound(field: Field, value: str) -> str | None:
-    """The SQL of an upper bound, out of the SQL of what stands in ``maxValues``; see `written_value`."""
+    """Return the SQL of an upper bound, given that of the value in ``maxValues``; see `written_value`."""
     if not has_bounds(field.type):
         return None
     match field.type.type:
@@ -253,7 +252,7 @@ def upper_bound(field: Field, value: str) -> str | None:
             later = "x + CASE WHEN x < {} THEN INTERVAL 61 SECONDS ELSE INTERVAL 1 MILLISECOND END"
             return _let(value, later.format(_OLD))
         case "timestamp_ntz":
-            # Writers drop what is below a millisecond.
+            # Writers truncate to milliseconds.
             return f"TRY({value} + INTERVAL 1 MILLISECOND)"
         case _ if field.type.decimal:
             return _decimal_bound(field.type, value, "+")
@@ -261,16 +260,16 @@ def upper_bound(field: Field, value: str) -> str | None:
 
 
 def _let(value: str, body: str, name: str = "x") -> str:
-    """`body` with a name for the value, which is computed once; NULL where it is beyond its type."""
+    """Return `body` with a name bound to the value, computed once; NULL if `body` overflows its type."""
     return f"TRY(list_transform([{value}], lambda {name}: {body})[1])"
 
 
 def _float_bound(field: Field, value: str, chosen: str) -> str:
-    """Bounds of floating point numbers, NaN left out.
+    """Return a bound of floating-point numbers other than NaN.
 
-    A double that was a float when its file was written has the float's shortest text: 0.1, where the
-    widened value is 0.10000000149011612. So in a column whose type has changed the value is taken
-    both ways, and the looser one holds.
+    If a column was widened from float to double, old statistics have the shortest text of the float: 0.1,
+    while the widened value is 0.10000000149011612. For a column with a changed type, the text is therefore
+    read as both types, and the looser bound is used.
     """
     if field.type == PrimitiveType("double") and TYPE_CHANGES_KEY in field.metadata:
         value = _let(value, f"{chosen}(x, CAST(TRY_CAST(x AS FLOAT) AS DOUBLE))")
@@ -278,10 +277,10 @@ def _float_bound(field: Field, value: str, chosen: str) -> str:
 
 
 def _decimal_bound(data_type: PrimitiveType, value: str, sign: str) -> str:
-    """Bounds of decimals, which pass through a double here and in writers such as delta-rs.
+    """Return a bound of decimals, which are read as doubles here and in writers such as delta-rs.
 
-    A double gives back 15 digits as they were. Of longer numbers it keeps the value to one part in
-    4e15, twice over, so the bound is moved by one part in 1e15.
+    A double preserves 15 digits. For longer numbers, each of the two conversions has a relative error of up
+    to 1 in 4e15, so the bound is widened by 1 in 1e15.
     """
     assert data_type.decimal is not None
     precision, scale = data_type.decimal
@@ -291,13 +290,13 @@ def _decimal_bound(data_type: PrimitiveType, value: str, sign: str) -> str:
 
 
 def _string_upper_bound(value: str) -> str:
-    """An upper bound of strings, where the text may be cut.
+    """Return an upper bound of strings, given a maximum that may be truncated.
 
-    A cut maximum must end in a tie-breaker that sorts after what was cut off. Spark's was U+FFFD for
-    years, which sorts before all characters beyond the basic plane; and where Spark cut such a character
-    in half, a ``?`` is left of it. So of a text that may be cut only the part before all that counts:
-    every value is less than it or begins with it, hence less than the same part with its last character
-    replaced by the next one. A short text without a tie-breaker was not cut.
+    A truncated maximum must end in a tie-breaker that sorts after the removed characters. Spark used U+FFFD
+    for years, which sorts before all characters outside the basic plane; and if Spark split such a character,
+    it left a ``?``. So only the part before these characters is reliable: every value is less than this part
+    or begins with it. The bound is this part with its last character replaced by the next character. A short
+    text without a tie-breaker was not truncated and is used unchanged.
     """
     ties = "||".join(f"chr({ord(each)})" for each in _TIE_BREAKERS)
     successor = (

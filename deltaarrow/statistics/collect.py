@@ -1,13 +1,13 @@
 """Statistics of one data file, collected while it is written (PROTOCOL.md, *Per-file Statistics*).
 
-The Parquet writer finds the bounds of most columns anyway, so they are taken from the footer, row
-group by row group. Where a footer is not exact, kernels look at the row group before it is written:
+The Parquet writer computes the bounds of most columns anyway, so they are taken from the footer, row group by
+row group. If the footer is not exact, kernels compute them from the row group before it is written:
 
-* floating point: Parquet leaves NaN out, and Spark holds it for the greatest value. Writers keep
-  such columns without bounds in the footer, from which Spark's own reader would lose NaN as well;
+* floating point: Parquet ignores NaN, which Spark orders above all numbers. The footer gets no bounds for
+  such columns, because Spark's own reader would lose NaN by them;
 * strings: Parquet drops bounds that are longer than its limit;
-* NULLs: counted in the column, a NULL struct counting for every leaf below it. Parquet counts the
-  elements of an array or map, Delta the arrays and maps.
+* NULLs: counted in the column; a NULL struct counts for every leaf below it. Parquet counts the elements of
+  an array or map, Delta the arrays and maps themselves.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ FOOTER_BOUND_LIMIT = 4096
 
 
 class FileStatistics:
-    """What is known of one data file, row group by row group.
+    """Statistics of one data file, collected row group by row group.
 
     Call `observe` with every row group before it is written, then `add_footer`, then `render`.
 
     Args:
-        columns: those that have statistics.
-        prefix_length: how many UTF-16 units a string bound may have.
-        tight_bounds: whether to say that the bounds are tight, as tables with deletion vectors must.
+        columns: the columns that have statistics.
+        prefix_length: the largest number of UTF-16 units in a string bound.
+        tight_bounds: whether to write ``tightBounds``, which tables with deletion vectors require.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class FileStatistics:
         self._tight_bounds = tight_bounds
 
     def observe(self, row_group: pa.Table) -> None:
-        """Take in the rows of the next row group."""
+        """Add the rows of the next row group."""
         self.num_records += row_group.num_rows
         for each in self._columns:
             each.observe(row_group)
 
     def add_footer(self, footer: FileMetaData, schema: pa.Schema) -> None:
         """Take the remaining bounds from the footer of a file with the columns of `schema`."""
-        # Dotted names in a footer are ambiguous where names hold dots; the order of leaves is not.
+        # Dotted paths in a footer are ambiguous if names contain dots; the order of leaves is not.
         leaves = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
         row_groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
         for each in self._columns:
@@ -72,7 +72,7 @@ class FileStatistics:
                 each.add_footer([row_group.column(leaf).statistics for row_group in row_groups])
 
     def render(self) -> str:
-        """The text of ``add.stats``."""
+        """Return the text of ``add.stats``."""
         bounded = [each for each in self._columns if each.column.has_bounds]
         return render_statistics(
             self.num_records,
@@ -95,7 +95,7 @@ class _ColumnStatistics:
 
     def observe(self, row_group: pa.Table) -> None:
         if self._name == "void":
-            # Files have no such column.
+            # Data files do not store void columns.
             self.null_count += row_group.num_rows
             return
         values = row_group.column(self.column.path[0])
@@ -166,7 +166,7 @@ def _greatest(one: Bound, other: Bound) -> Bound:
 def parquet_leaves(
     fields: Iterable[pa.Field], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
-    """The paths and types of the columns of a Parquet file, in its order, as pyarrow writes Arrow fields.
+    """Yield the paths and types of the Parquet leaf columns that pyarrow writes for Arrow fields, in order.
 
     >>> [path for path, _ in parquet_leaves(pa.schema({"a": pa.int64(), "b": pa.list_(pa.int64())}))]
     [('a',), ('b', 'list', 'element')]

@@ -1,8 +1,8 @@
-"""Which columns of a data file have statistics (PROTOCOL.md, *Per-file Statistics*).
+"""Selection of the columns with statistics (PROTOCOL.md, *Per-file Statistics*).
 
-The first 32 leaves among the data columns, an array or a map being one leaf; the table may ask for
-another number (``delta.dataSkippingNumIndexedCols``, all with a negative one) or name the columns
-(``delta.dataSkippingStatsColumns``, which wins). Statistics stand under the physical names.
+By default, these are the first 32 leaves of the data columns; an array or a map is one leaf.
+``delta.dataSkippingNumIndexedCols`` sets another number (all leaves if negative);
+``delta.dataSkippingStatsColumns`` names the columns and has priority. Statistics use physical names.
 """
 
 import re
@@ -27,7 +27,7 @@ DEFAULT_INDEXED_COLUMNS = 32
 DEFAULT_STRING_PREFIX_LENGTH = 32
 
 
-# One part of a name as Spark's grammar has it: bare, or in backquotes with a doubled one inside.
+# One part of a name in Spark's grammar: plain, or in backticks with inner backticks doubled.
 _NAME_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*")
 _UNORDERED = frozenset(("boolean", "binary", "variant", "void"))
 
@@ -41,7 +41,7 @@ class StatisticsColumn:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether there are a minimum and a maximum, or only a count of NULLs."""
+        """Whether the column has a minimum and a maximum, not only a NULL count."""
         return isinstance(self.type, PrimitiveType) and self.type.type not in _UNORDERED
 
 
@@ -51,7 +51,7 @@ def statistics_columns(
     configuration: Mapping[str, str],
     mapping_mode: str = "none",
 ) -> tuple[StatisticsColumn, ...]:
-    """The columns that a writer collects statistics for, in the order of the schema.
+    """Return the columns for which a writer collects statistics, in schema order.
 
     Args:
         schema: the logical schema of the table.
@@ -60,7 +60,7 @@ def statistics_columns(
         mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
 
     Raises:
-        InvalidTablePropertyError: a property that says which columns is ill-formed.
+        InvalidTablePropertyError: one of the two properties is malformed.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> schema = Schema([Field("day", "date"), Field("a", "long"), Field("b", "binary")])
@@ -73,7 +73,7 @@ def statistics_columns(
     leaves = list(_leaves(data, mapping_mode, (), ()))
     if names is None:
         return tuple(leaf for _, leaf in (leaves if limit < 0 else leaves[:limit]))
-    # A name stands for all that is below it, and Spark compares without regard to case.
+    # A name selects all leaves below it; Spark compares names case-insensitively.
     wanted = {tuple(part.lower() for part in name) for name in parse_column_names(names)}
     return tuple(
         leaf for name, leaf in leaves if any(name[:length] in wanted for length in range(1, len(name) + 1))
@@ -81,7 +81,7 @@ def statistics_columns(
 
 
 def readable_columns(columns: Iterable[StatisticsColumn]) -> tuple[StatisticsColumn, ...]:
-    """Those of which DuckDB reads statistics as a struct: it knows no empty name, and no other case of one.
+    """Return the columns whose statistics DuckDB reads as a struct: names not empty, and unique in any case.
 
     >>> long = PrimitiveType("long")
     >>> columns = [StatisticsColumn(path, long) for path in [("a", ""), ("b", "c"), ("B", "c"), ("b", "d")]]
@@ -101,17 +101,17 @@ def readable_columns(columns: Iterable[StatisticsColumn]) -> tuple[StatisticsCol
 
 
 def _ways(column: StatisticsColumn) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The ways to a column and to the structs above it, each without regard to case and as it is."""
+    """Yield the paths of a column and of its enclosing structs, each case-folded and as written."""
     for length in range(1, len(column.path) + 1):
         way = column.path[:length]
         yield tuple(name.casefold() for name in way), way
 
 
 def string_prefix_length(configuration: Mapping[str, str]) -> int:
-    """How long a string bound may be, in UTF-16 units as Spark counts them.
+    """Return the largest length of a string bound in UTF-16 units, which Spark counts.
 
     Raises:
-        InvalidTablePropertyError: the property is not a natural number.
+        InvalidTablePropertyError: the property is not an integer in its range.
 
     >>> string_prefix_length({})
     32
@@ -120,10 +120,10 @@ def string_prefix_length(configuration: Mapping[str, str]) -> int:
 
 
 def parse_column_names(text: str) -> list[tuple[str, ...]]:
-    """The column names in a comma separated list, each as its parts.
+    """Parse a comma-separated list of column names; each result is the parts of one name.
 
     Raises:
-        InvalidTablePropertyError: the text is no such list.
+        InvalidTablePropertyError: the text is not a list of column names.
 
     >>> parse_column_names("a, `b.c`.d")
     [('a',), ('b.c', 'd')]

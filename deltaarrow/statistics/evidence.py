@@ -1,10 +1,10 @@
-"""What is known of one column in each of a list of files, and which files that rules out.
+"""Evidence about one column in a list of files, and the verdicts that it gives on the files.
 
-Two kinds of evidence answer the same questions: the statistics of a data column bound its values, the
-partition value of a partition column is its value. Every method returns verdicts that are False only for
-files without a row that is as the method says; the docstring of each rule argues why no such row is lost.
-``may_compare("<", v)`` asks for a row on which ``column < v`` is TRUE. All of these imply that the column
-is not NULL, except `may_be_null`.
+There are two kinds of evidence: statistics bound the values of a data column; the partition value is the
+value of a partition column. Each method of `Evidence` asks whether a file may have a row with the property
+that the method names: ``may_compare("<", v)`` asks for a row on which ``column < v`` is TRUE. A verdict is
+False only if the file has no such row; the docstring of each rule gives the argument. Except for
+`may_be_null`, the property implies that the column is not NULL.
 """
 
 import math
@@ -38,16 +38,16 @@ __all__ = [
 ]
 
 Verdicts: TypeAlias = np.ndarray | bool
-"""For each file whether a row may match; a bool where that is the same for every file."""
+"""Whether a row may match, for each file; one bool if the answer is the same for all files."""
 
 ROWS_MIGHT_MATCH: Final = True
-"""The verdict on files that have to be read."""
+"""The verdict on files that must be read."""
 
 ROWS_CANNOT_MATCH: Final = False
-"""The verdict on files that hold no matching row."""
+"""The verdict on files without a matching row."""
 
 _MAX_LISTED = 256
-"""Members of an IN list that are compared one by one; of longer lists only the extremes are."""
+"""The longest IN list that is compared value by value; for longer lists, only the extremes are compared."""
 
 _RELAXED: dict[CompareOp, CompareOp] = {"<": "<=", ">": ">="}
 _WIDE = Context(prec=76)
@@ -55,13 +55,13 @@ _DOUBLE_MARGIN = Decimal("1e-15")
 
 
 class Asked(NamedTuple):
-    """What a condition asks of the statistics of a file.
+    """One statistic that a condition needs.
 
     Attributes:
-        what: a bound of a column, its count of NULLs, or whether all rows are NULL.
-        path: the names of the column in the data files.
-        field: the column, but where its NULLs are counted.
-        json_path: the path into a variant, where a bound of a part of it is asked for.
+        what: a bound of a column, its NULL count, or whether all rows are NULL.
+        path: the physical path of the column.
+        field: the column; None for a NULL count.
+        json_path: the path into a variant, for a bound of a part of it; else None.
     """
 
     what: OneOf["lower", "upper", "null_count", "all_null"]
@@ -71,17 +71,17 @@ class Asked(NamedTuple):
 
 
 class FileEvidence(Protocol):
-    """What the log says of a list of files, in columns with a row for each file."""
+    """The log's data about a list of files, in columns with one row per file."""
 
     def statistic(self, asked: Asked) -> pa.Array:
-        """A bound as a value that compares with the column's, a count or a truth; NULL where not known."""
+        """Return a statistic: a bound comparable with the column, a count or a bool; NULL if unknown."""
 
     def partition_values(self, name: str) -> EncodedPartitionValues:
-        """The values of a partition column, which is given by its physical name."""
+        """Return the values of a partition column, given its physical name."""
 
 
 def all_of(parts: Sequence[Verdicts]) -> Verdicts:
-    """The conjunction of verdicts."""
+    """Return the conjunction of verdicts."""
     found: Verdicts = True
     for part in parts:
         if part is False:
@@ -92,7 +92,7 @@ def all_of(parts: Sequence[Verdicts]) -> Verdicts:
 
 
 def any_of(parts: Sequence[Verdicts]) -> Verdicts:
-    """The disjunction of verdicts."""
+    """Return the disjunction of verdicts."""
     found: Verdicts = False
     for part in parts:
         if part is True:
@@ -103,11 +103,11 @@ def any_of(parts: Sequence[Verdicts]) -> Verdicts:
 
 
 class Evidence(Protocol):
-    """What is known of a column."""
+    """The evidence about one column; each method says for which rows it asks."""
 
     @property
     def field(self) -> Field:
-        """The column in the schema."""
+        """The schema field of the column."""
 
     def may_be_null(self) -> Verdicts:
         """The column is NULL."""
@@ -116,29 +116,29 @@ class Evidence(Protocol):
         """The column is not NULL."""
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
-        """The comparison with a literal, which is neither NULL nor NaN, is TRUE."""
+        """The comparison with a literal is TRUE; the literal is neither NULL nor NaN."""
 
     def may_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """The column equals one of the literals, all of the column's type and none of them NULL or NaN."""
+        """The column equals one of the literals, which have its type and are neither NULL nor NaN."""
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """The column equals none of them."""
+        """The column equals none of the literals."""
 
     def may_start_with(self, prefix: str) -> Verdicts:
-        """The column, a string, has the prefix."""
+        """The column, a string, starts with the prefix."""
 
     def may_not_start_with(self, prefix: str) -> Verdicts:
-        """The column has another beginning."""
+        """The column, a string, does not start with the prefix."""
 
 
 class ColumnStatistics(NamedTuple):
-    """A data column, of which the statistics of files tell something.
+    """Evidence about a data column from statistics.
 
     Attributes:
-        fields: the fields from the top to the column.
-        path: their names in the data files.
-        files: what is known of the files.
-        json_path: the path of a part of a variant; the last of the fields is that part then.
+        fields: the fields on the path to the column, from the top.
+        path: the physical names of these fields.
+        files: the log's data about the files.
+        json_path: the path of a part of a variant, which is then the last of `fields`; else None.
     """
 
     fields: tuple[Field, ...]
@@ -168,27 +168,27 @@ class ColumnStatistics(NamedTuple):
         return self.files.statistic(Asked("null_count", self.path))
 
     def may_be_null(self) -> Verdicts:
-        """A count of 0 says that no row is NULL, with wide bounds as well.
+        """A NULL count of 0 proves that no row is NULL, even with wide bounds.
 
-        Of a field of a struct it may not count the rows whose struct is NULL, and structs have no count.
+        This does not apply to struct fields, whose count may not include rows with a NULL struct, nor to
+        structs, which have no count.
         """
         if len(self.fields) > 1 or isinstance(self.field.type, StructType):
             return ROWS_MIGHT_MATCH
         return _unless_false(_compared(self._null_count, "!=", integers([0])[0]))
 
     def may_be_known(self) -> Verdicts:
-        """As many NULLs as records say that every row is NULL, with wide bounds as well."""
+        """A NULL count equal to numRecords proves that every row is NULL, even with wide bounds."""
         if isinstance(self.field.type, StructType):
             return ROWS_MIGHT_MATCH
         column = self.fields[-1] if self.json_path is None else self.fields[-2]
         return ~truths(self.files.statistic(Asked("all_null", self.path, column)))
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
-        """All values lie between the bounds, so one beyond the literal needs a bound beyond it.
+        """All values lie between the bounds, so a value beyond the literal implies a bound beyond it.
 
-        A literal that is not of the column's type is compared by rounding on one side or the other. That
-        keeps the order but may make equal what is not, so its strict comparisons count as the others,
-        and nothing is concluded from ``!=``.
+        A literal of another type is compared after rounding one side. Rounding keeps the order but may make
+        different values equal, so ``<`` counts as ``<=``, ``>`` counts as ``>=``, and ``!=`` proves nothing.
         """
         if not self._has_bounds:
             return self.may_be_known()
@@ -212,7 +212,7 @@ class ColumnStatistics(NamedTuple):
         return all_of([*parts, self.may_be_known()])
 
     def may_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """One of the literals lies between the bounds; before that, their extremes overlap with them."""
+        """One of the literals must lie between the bounds, and before that, their range must overlap them."""
         if not literals:
             return ROWS_CANNOT_MATCH
         if not self._has_bounds:
@@ -245,7 +245,7 @@ class ColumnStatistics(NamedTuple):
         return all_of([overlaps, self.may_be_known()])
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """If both bounds are one of the literals, every value is that literal."""
+        """If both bounds equal one literal, every value is that literal."""
         if not self._has_bounds or not literals:
             return self.may_be_known()
         outside = [
@@ -255,9 +255,10 @@ class ColumnStatistics(NamedTuple):
         return all_of([*outside, self.may_be_known()])
 
     def may_start_with(self, prefix: str) -> Verdicts:
-        """The texts with a prefix follow each other, the prefix itself first.
+        """Texts with a prefix are contiguous in sort order, and the prefix itself is the first.
 
-        So the upper bound is not before the prefix, and the lower bound, cut to its length, not after it.
+        So the upper bound must be at or after the prefix, and the lower bound, truncated to the length of the
+        prefix, at or before it.
         """
         if not self._has_bounds:
             return self.may_be_known()
@@ -271,7 +272,7 @@ class ColumnStatistics(NamedTuple):
         return all_of([*reaches, self.may_be_known()])
 
     def may_not_start_with(self, prefix: str) -> Verdicts:
-        """If both bounds have the prefix, everything between them has it."""
+        """If both bounds have the prefix, every value between them has it."""
         if not self._has_bounds:
             return self.may_be_known()
         return all_of([self._unless_both(lambda bound: _starting_with(bound, prefix)), self.may_be_known()])
@@ -283,12 +284,12 @@ class ColumnStatistics(NamedTuple):
 
 
 class PartitionValue(NamedTuple):
-    """A partition column: every row of the file has the one value that the log gives.
+    """Evidence about a partition column: every row of a file has the value in the log.
 
     Attributes:
         field: the column.
-        name: its name in ``partitionValues``.
-        files: what is known of the files.
+        name: the name of the column in ``partitionValues``.
+        files: the log's data about the files.
     """
 
     field: Field
@@ -306,19 +307,19 @@ class PartitionValue(NamedTuple):
 
     @property
     def _is_null(self) -> np.ndarray:
-        """The texts that say NULL: to the protocol an empty one, of whatever type."""
+        """Whether each text means NULL; in the protocol, an empty text is NULL for every type."""
         return truths(_kernels().equal(self._encoded.texts, texts([""])[0]))
 
     def _is_known(self) -> np.ndarray:
-        """The texts that are values: readers take an empty one for an empty string or binary all the same."""
+        """Whether each text is a value; some readers treat an empty text as an empty string or binary."""
         has_empty = self._type in (PrimitiveType("string"), PrimitiveType("binary"))
         return np.ones(len(self._encoded.texts), bool) if has_empty else ~self._is_null
 
     def _may(self, test: "Callable[[pa.Array], pa.BooleanArray | None]") -> Verdicts:
-        """The value is known, and does not fail the test.
+        """The value is known and does not fail the test.
 
-        A text that is no value is for whoever reads the file, as is a file that does not mention the column,
-        not even as NULL: another part may judge it.
+        A file may match if its text is not a valid value or the log does not have the column at all: reading
+        the file then raises the error, unless another condition skips it.
         """
         encoded = self._encoded
         typed = encoded.typed(self._type)
@@ -326,17 +327,17 @@ class PartitionValue(NamedTuple):
         return encoded.spread(self._is_known() & (passed | ~typed.is_readable), of_null=False, of_untold=True)
 
     def may_be_null(self) -> Verdicts:
-        """NULL is an absent or empty text."""
+        """An absent or empty text means NULL."""
         return self._encoded.spread(self._is_null, of_null=True, of_untold=True)
 
     def may_be_known(self) -> Verdicts:
-        """NULL is an absent text, unless the log does not mention the column at all."""
+        """An absent text means NULL, unless the log does not have the column at all."""
         return self._encoded.spread(self._is_known(), of_null=False, of_untold=True)
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
-        """Every row has the value, so the comparison holds for it or for no row.
+        """Every row has the same value, so the comparison holds for all rows or for none.
 
-        A literal of another type: see `ColumnStatistics.may_compare`.
+        For a literal of another type, see `ColumnStatistics.may_compare`.
         """
         if literal.type == to_arrow_type(self.field.type):
             return self._may(lambda values: _compared_with(values, op, literal))
@@ -348,23 +349,23 @@ class PartitionValue(NamedTuple):
         return self._may(lambda values: _compared_with(values, _RELAXED.get(op, op), literal))
 
     def may_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """Every row has the value, so it is among the literals for all rows or for none."""
+        """Every row has the same value, so it is among the literals for all rows or for none."""
         if not literals:
             return ROWS_CANNOT_MATCH
         return self._may(lambda values: _membership(values, literals))
 
     def may_not_be_in(self, literals: Sequence[Literal]) -> Verdicts:
-        """As `may_be_in`."""
+        """See `may_be_in`."""
         if not literals:
             return self.may_be_known()
         return self._may(lambda values: _kernels().invert(_membership(values, literals)))
 
     def may_start_with(self, prefix: str) -> Verdicts:
-        """Every row has the value, so the prefix too, or none has."""
+        """Every row has the same value, so all rows have the prefix or none has."""
         return self._may(lambda values: _starting_with(values, prefix))
 
     def may_not_start_with(self, prefix: str) -> Verdicts:
-        """As `may_start_with`."""
+        """See `may_start_with`."""
         return self._may(lambda values: _kernels().invert(_starting_with(values, prefix)))
 
 
@@ -385,7 +386,7 @@ _NAMES: dict[CompareOp, str] = {
 
 
 def _unless_false(found: "pa.BooleanArray | None") -> Verdicts:
-    """True unless a test is known to be false: NULL, and a test that failed (None), are not known."""
+    """Return True unless a test is known to be false; NULL and a failed test (None) are unknown."""
     if found is None:
         return ROWS_MIGHT_MATCH
     known = validity(found)
@@ -394,7 +395,7 @@ def _unless_false(found: "pa.BooleanArray | None") -> Verdicts:
 
 
 def _compared(values: pa.Array, op: CompareOp, other: "pa.Scalar | pa.Array") -> "pa.BooleanArray | None":
-    """The comparison of each value; None where pyarrow does not compare the types."""
+    """Compare each value; None if pyarrow cannot compare the types."""
     try:
         return getattr(_kernels(), _NAMES[op])(values, other)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
@@ -402,10 +403,10 @@ def _compared(values: pa.Array, op: CompareOp, other: "pa.Scalar | pa.Array") ->
 
 
 def _compared_with(values: pa.Array, op: CompareOp, literal: Literal) -> "pa.BooleanArray | None":
-    """The comparison of each value with a literal, which another type rounds outwards."""
+    """Compare each value with a literal; a literal of another type is rounded outwards."""
     value, types = literal.value, pa.types
     if types.is_integer(values.type) and isinstance(value, float):
-        # As engines compare them: as doubles.
+        # Engines compare these as doubles.
         return _compared(values.cast(pa.float64(), safe=False), op, _scalar(value, pa.float64()))
     if types.is_integer(values.type) and isinstance(value, Decimal | int):
         return _compared(values, op, _integer_beside(value, values.type, op))
@@ -417,14 +418,14 @@ def _compared_with(values: pa.Array, op: CompareOp, literal: Literal) -> "pa.Boo
 
 
 def _integer_beside(value: Decimal | int, data_type: pa.DataType, op: CompareOp) -> pa.Scalar:
-    """The integer that compares with all others as a number does, by ``<=`` or ``>=``."""
+    """Return the integer that compares with all integers by ``<=`` or ``>=`` as the number does."""
     whole = math.floor(value) if op in ("<", "<=") else math.ceil(value)
     last = (1 << (data_type.bit_width - 1)) - 1
     return _scalar(min(max(whole, ~last), last), data_type)
 
 
 def _decimal_beside(value: Decimal | float, data_type: pa.DataType, op: CompareOp) -> pa.Scalar:
-    """As `_integer_beside`, of decimals; a double is moved outwards by more than casts to double round."""
+    """Like `_integer_beside`, for decimals; a double is moved outwards by more than its rounding error."""
     if isinstance(value, float) and not math.isfinite(value):
         return _scalar(value, pa.float64())
     exact = Decimal(value)
@@ -444,7 +445,7 @@ def _scalar(value: Any, data_type: pa.DataType) -> pa.Scalar:
 
 
 def _membership(values: pa.Array, literals: Sequence[Literal]) -> pa.BooleanArray:
-    """Whether each value is among literals of its type; zeros are equal whatever their sign."""
+    """Whether each value is among literals of its type; 0.0 equals -0.0."""
     members: list[Any] = [each.value for each in literals]
     zeros = [-each for each in members if isinstance(each, float) and each == 0]
     return _kernels().is_in(values, value_set=array_of([*members, *zeros], values.type))

@@ -1,8 +1,8 @@
-"""Statistics of a list of files as typed columns: the evidence that `deltaarrow.statistics.skipping` weighs.
+"""Statistics of a list of files as typed columns, the evidence for `deltaarrow.statistics.skipping`.
 
-To parse the JSON texts of a million files takes most of the time of choosing among them. So all that a
-condition asks of them is computed by one parse of each text, as columns of bounds and counts
-(`deltaarrow.statistics.bounds`, *Per-file Statistics* of PROTOCOL.md).
+Parsing the JSON statistics of a million files dominates the time of file skipping. So each text is parsed
+once, for all bounds and counts that a condition needs (`deltaarrow.statistics.bounds`, *Per-file Statistics*
+of PROTOCOL.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PLACE", "ListedFiles", "OpenCursor", "matching_rows", "read_statistics"]
 
 PLACE = "place"
-"""The column of a source by which it numbers its files."""
+"""The column of a source with the index of each file."""
 
 _lazily = lazy_attributes(__name__, {"decode_variant_bounds": "deltaarrow.statistics.variant_bounds"})
 
@@ -38,7 +38,7 @@ OpenCursor = Callable[[], AbstractContextManager["duckdb.DuckDBPyConnection"]]
 
 @dataclass(frozen=True)
 class _ListedTexts(FileStatisticsSql):
-    """Statistics as members of the list ``texts``, which one parse of the JSON text fills."""
+    """Statistics as elements of the list ``texts``, filled by one parse of the JSON."""
 
     pointers: dict[str, int] = field(default_factory=dict)
 
@@ -58,15 +58,15 @@ def read_statistics(
     *,
     has_json: bool = True,
 ) -> dict[Asked, pa.Array]:
-    """Read what is asked of the statistics of files, an array for each, in the order of ``place``.
+    """Read statistics of files, one array each, in the order of ``place``.
 
     Args:
-        cursor: where the source is known.
-        source: a SELECT of the columns ``place`` and, as far as there are such, ``stats`` (JSON texts) and
-            ``stats_parsed``, which is asked first.
-        asked: what is wanted.
-        parsed_type: the type of ``stats_parsed``; None where there is none.
-        has_json: whether there is a column ``stats``.
+        cursor: the DuckDB cursor that can read the source.
+        source: a SELECT of the columns ``place`` and, if they exist, ``stats`` (JSON texts) and
+            ``stats_parsed``, which has priority.
+        asked: the statistics to read.
+        parsed_type: the type of ``stats_parsed``; None if it does not exist.
+        has_json: whether the column ``stats`` exists.
     """
     of_variants = [each for each in asked if each.json_path is not None]
     wanted = [each for each in asked if each.json_path is None]
@@ -87,7 +87,7 @@ def _read(
     has_json: bool,
 ) -> dict[Asked, pa.Array]:
     if parsed_type is not None:
-        # A text is parsed only where the struct is silent.
+        # The JSON is parsed only if the struct has no value.
         statistics = FileStatisticsSql("stats" if has_json else None, "stats_parsed", parsed_type)
         selected = [_sql(each, statistics) for each in asked]
         rows = source
@@ -103,7 +103,7 @@ def _read(
 
 
 def _sql(asked: Asked, statistics: FileStatisticsSql) -> str:
-    """The SQL of what is asked; NULL where it is not known."""
+    """Return the SQL of a statistic; NULL if unknown."""
     match asked.what:
         case "null_count":
             return statistics.null_count(asked.path)
@@ -115,8 +115,8 @@ def _sql(asked: Asked, statistics: FileStatisticsSql) -> str:
 
 
 def _ordered(table: pa.Table) -> pa.RecordBatch:
-    """The rows in the order of their places, each column in one piece."""
-    # Several files are read in parallel, and come in any order.
+    """Return the rows in the order of ``place``, as one batch."""
+    # Files are read in parallel, so rows arrive in any order.
     table = in_order(table, PLACE)
     arrays = [_one_piece(column) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
@@ -129,7 +129,7 @@ def _one_piece(column: pa.ChunkedArray) -> pa.Array:
 def _read_variants(
     cursor: "duckdb.DuckDBPyConnection", source: str, asked: Sequence[Asked], *, has_json: bool
 ) -> dict[Asked, pa.Array]:
-    """The bounds of parts of variants, which SQL cannot decode; the rest is that of `bounds`."""
+    """Read bounds of parts of variants: decoded here, because SQL cannot, then widened as in `bounds`."""
     texts = "stats" if has_json else "NULL::VARCHAR AS stats"
     table = _ordered(cursor.sql(f"SELECT {PLACE}, {texts} FROM ({source})").to_arrow_table())
     parts = {(each.path, each.json_path): _part(each) for each in asked}
@@ -159,14 +159,14 @@ def _part(asked: Asked) -> VariantGet:
 
 
 class ListedFiles:
-    """What the columns of a list of file actions say of their files.
+    """Evidence about files from the columns of a list of file actions.
 
-    Threads may share it; what several of them ask for at the same time is read by each.
+    Threads may share it; concurrent requests for the same statistic each read it.
 
     Args:
-        column: gives the column ``partition_values``, ``stats`` or ``stats_parsed``; None for none.
+        column: returns the column ``partition_values``, ``stats`` or ``stats_parsed``, or None.
         length: the number of files.
-        open_cursor: opens a DuckDB cursor for the texts of statistics.
+        open_cursor: opens a DuckDB cursor for parsing statistics.
     """
 
     def __init__(
@@ -184,12 +184,12 @@ class ListedFiles:
 
     @classmethod
     def of(cls, files: pa.Table) -> "ListedFiles":
-        """Return what a table of files says of them."""
+        """Return the evidence in a table of files."""
         names = set(files.column_names)
         return cls(lambda name: files.column(name) if name in names else None, files.num_rows)
 
     def load(self, asked: Iterable[Asked]) -> None:
-        """Read what will be asked of the statistics together, by one parse of the texts."""
+        """Read several statistics with one parse of the JSON."""
         missing = [each for each in asked if each not in self._statistics]
         if not missing:
             return
@@ -208,11 +208,11 @@ class ListedFiles:
             cursor.unregister("listed_files")
 
     def holds(self, asked: Iterable[Asked]) -> bool:
-        """Whether all of it is in memory."""
+        """Whether all these statistics are in memory."""
         return all(each in self._statistics for each in asked)
 
     def at(self, rows: np.ndarray) -> "ListedFiles":
-        """Return what is known of some of the files, given by their rows."""
+        """Return the evidence about some of the files, given by their indexes."""
         places = integers(rows)
 
         def column(name: str) -> pa.ChunkedArray | None:
@@ -222,12 +222,12 @@ class ListedFiles:
         return ListedFiles(column, len(rows), open_cursor=self._open_cursor)
 
     def statistic(self, asked: Asked) -> pa.Array:
-        """As `FileEvidence`."""
+        """See `FileEvidence`."""
         self.load([asked])
         return self._statistics[asked]
 
     def partition_values(self, name: str) -> EncodedPartitionValues:
-        """As `FileEvidence`."""
+        """See `FileEvidence`."""
         if name not in self._partitions:
             column = self._column("partition_values")
             chunks = [] if column is None else column.chunks
@@ -246,7 +246,7 @@ def matching_rows(
 
     Args:
         files: a table with the columns ``partition_values`` and ``stats``, among others.
-        predicate: as for `may_match`, like all that follow.
+        predicate: a predicate, as for `may_match`.
         schema: the logical schema of the table.
         mapping_mode: the column mapping mode.
         partition_columns: logical names.

@@ -1,7 +1,7 @@
-"""Statistics as a table of typed structs, out of their JSON texts.
+"""Parsing of JSON statistics to a table of typed structs.
 
-Implements *Per-file Statistics* of PROTOCOL.md, in the shape of ``stats_parsed`` in checkpoints: the
-values that writers wrote, which are not always bounds; for those see `deltaarrow.statistics.bounds`.
+Implements *Per-file Statistics* of PROTOCOL.md, in the form of ``stats_parsed`` in checkpoints. The values
+are those that writers wrote, which are not always bounds; `deltaarrow.statistics.bounds` makes safe bounds.
 """
 
 import json
@@ -24,12 +24,11 @@ _ALL_COLUMNS = {NUM_INDEXED_COLUMNS: "-1"}
 def statistics_schema(
     schema: StructType, mapping_mode: str = "none", partition_columns: Collection[str] = ()
 ) -> pa.Schema:
-    """The Arrow schema of all statistics that the files of a table can have.
+    """Return the Arrow schema of the statistics that files of a table can have.
 
     Returns:
-        ``numRecords``, ``tightBounds`` and, with a member per column in the structure of the data and
-        under its physical name, ``minValues``, ``maxValues`` and ``nullCount``; each of these is left out
-        where no column has it.
+        ``numRecords``, ``tightBounds`` and the structs ``minValues``, ``maxValues`` and ``nullCount``, which
+        have the structure of the data with physical names; a struct without columns is left out.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> print(statistics_schema(Schema([Field("a", "long"), Field("b", "boolean")])))
@@ -59,17 +58,17 @@ def parse_statistics(
     mapping_mode: str = "none",
     partition_columns: Collection[str] = (),
 ) -> pa.Table:
-    """The statistics of files as typed columns, all files at once.
+    """Parse the statistics of files to typed columns, all files at once.
 
     Args:
-        stats: JSON texts; NULL and broken texts give rows of NULL.
+        stats: JSON texts; NULL and broken JSON give rows of NULL.
         schema: the logical schema of the table.
         mapping_mode: the column mapping mode.
         partition_columns: logical names; they have no statistics.
 
     Returns:
-        A table of `statistics_schema`. A value that is not there, or is none of its column's type, is
-        NULL. The legacy ``nullCounts`` is read as ``nullCount``.
+        A table of `statistics_schema`. A value that is absent or does not fit its column's type is NULL. The
+        legacy ``nullCounts`` is read as ``nullCount``.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> text = '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1},"nullCount":{"a":0}}'
@@ -106,7 +105,7 @@ def _columns(
 
 
 def _struct(leaves: Sequence[tuple[tuple[str, ...], pa.DataType]]) -> pa.StructType:
-    """A struct of structs, members in the order in which they come first."""
+    """Return the nested struct type of leaf paths, with fields in the order of first occurrence."""
     below: dict[str, list[tuple[tuple[str, ...], pa.DataType]]] = {}
     for (name, *rest), leaf in leaves:
         below.setdefault(name, []).append((tuple(rest), leaf))

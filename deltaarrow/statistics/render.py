@@ -1,6 +1,6 @@
-"""Statistics as the JSON text that delta-spark writes (PROTOCOL.md, *Per-file Statistics*).
+"""Rendering of statistics as JSON text, identical to delta-spark's (PROTOCOL.md, *Per-file Statistics*).
 
-Bounds arrive as a Parquet footer stores them, which no calendar or number type of Python limits:
+Bounds have the form of Parquet footers, so the ranges of Python's date and number types do not limit them:
 
 ============================  ==============================  ==================================
 type                          bound                           JSON
@@ -14,8 +14,8 @@ timestamp_ntz                 int, microseconds since 1970    ``"1969-12-31T23:5
 string                        UTF-8 bytes                     ``"abc"``, cut to a prefix
 ============================  ==============================  ==================================
 
-Timestamps are cut down to milliseconds, so a reader takes one millisecond more for the upper bound.
-A cut maximum ends in a character that sorts after whatever was cut.
+Timestamps are truncated to milliseconds, so readers add one millisecond to the upper bound. A truncated
+maximum ends in a character that sorts after the removed part.
 """
 
 import json
@@ -40,17 +40,17 @@ __all__ = [
 ]
 
 Bound = int | float | bytes
-"""The smallest or the largest value of a column, spelled as the table of this module says."""
+"""The minimum or maximum of a column, in the form of this module's table."""
 
 JsonTree = dict[str, "JsonTree | str"]
-"""An object whose leaves are JSON texts already, so that numbers keep Spark's spelling."""
+"""A JSON object whose leaves are already JSON text, so that numbers keep Spark's spelling."""
 
 _LAST_ASCII = "\x7f"
 _LAST_CHARACTER = "\U0010ffff"
 _DAYS_IN_ERA = 146_097
 _MICROSECONDS_IN_DAY = 86_400_000_000
 _ANY_DECIMAL = Context(prec=38)
-# Jackson, which Spark writes JSON with, has capital digits in \u escapes.
+# Spark's JSON library Jackson writes \u escapes with capital digits.
 _LOWER_ESCAPE = re.compile(r"(\\\\)|\\u([0-9a-f]{4})")
 
 
@@ -62,7 +62,7 @@ def render_statistics(
     *,
     tight_bounds: bool | None = None,
 ) -> str:
-    """The text of ``add.stats``, keys in Spark's order, without what is None.
+    """Return the text of ``add.stats``, with keys in Spark's order; None values are left out.
 
     >>> render_statistics(3, {"a": "1"}, {"a": "2"}, {"a": "0"}, tight_bounds=True)
     '{"numRecords":3,"minValues":{"a":1},"maxValues":{"a":2},"nullCount":{"a":0},"tightBounds":true}'
@@ -77,9 +77,9 @@ def render_statistics(
 
 
 def nest(leaves: Iterable[tuple[Sequence[str], str | None]]) -> JsonTree | None:
-    """An object of nested objects; a leaf without a text leaves its parents there, as in Spark.
+    """Nest leaves by their paths; a leaf without text keeps its empty parents, as in Spark.
 
-    Returns None when there are no leaves.
+    Returns None without leaves.
 
     >>> nest([(("a", "b"), "1"), (("a", "c"), "2"), (("d", "e"), None)])
     {'a': {'b': '1', 'c': '2'}, 'd': {}}
@@ -97,13 +97,13 @@ def nest(leaves: Iterable[tuple[Sequence[str], str | None]]) -> JsonTree | None:
 
 
 def render_bound(bound: Bound, data_type: DataType, prefix_length: int, *, upper: bool) -> str | None:
-    r"""A bound as JSON text, or None where Spark writes none.
+    r"""Return a bound as JSON text, or None if Spark writes none.
 
     Args:
-        bound: the value, as the table of this module says.
+        bound: the value, in the form of this module's table.
         data_type: the type of the column.
-        prefix_length: how many characters a string keeps.
-        upper: whether it is the maximum.
+        prefix_length: the number of characters to keep of a string.
+        upper: whether the bound is the maximum.
 
     >>> render_bound(-1, PrimitiveType("timestamp"), 32, upper=True)
     '"1969-12-31T23:59:59.999Z"'
@@ -116,7 +116,7 @@ def render_bound(bound: Bound, data_type: DataType, prefix_length: int, *, upper
             text = bound.decode()
         except UnicodeDecodeError:
             return None
-        # Spark counts characters here, and UTF-16 units in a maximum.
+        # Spark counts characters in a minimum and UTF-16 units in a maximum.
         cut = truncate_max(text, prefix_length) if upper else text[:prefix_length]
         return None if cut is None else _render_string(cut)
     if isinstance(bound, float):
@@ -133,12 +133,12 @@ def render_bound(bound: Bound, data_type: DataType, prefix_length: int, *, upper
 
 
 def truncate_max(text: str, length: int) -> str | None:
-    r"""A short text that is not less than any text with the same beginning, in the order of UTF-8.
+    r"""Return a short text that is not less than the given one, in UTF-8 order; None if there is none.
 
-    A text of more than `length` UTF-16 units (Java's measure) becomes its prefix, followed by DEL where
-    the first character that is cut off is below it, or else by U+10FFFF. No character is split: the
-    prefix may be one unit longer. It grows, to twice the length at most, over characters that are
-    U+10FFFF already, because nothing sorts after them. None where there is no such text.
+    A text of more than `length` UTF-16 units (Java's measure) becomes its prefix and a tie-breaker: DEL if
+    the first removed character sorts before DEL, else U+10FFFF. No character is split, so the prefix may be
+    one unit longer. Because nothing sorts after U+10FFFF, the prefix grows over such characters, to at most
+    twice the length.
 
     >>> truncate_max("delta lake", 5), truncate_max("åäö", 2)
     ('delta\x7f', 'åä\U0010ffff')
@@ -160,7 +160,7 @@ def truncate_max(text: str, length: int) -> str | None:
 
 
 def render_tree(tree: JsonTree) -> str:
-    """The text of an object."""
+    """Return the text of a JSON object."""
     members = (
         f"{_render_string(key)}:{render_tree(value) if isinstance(value, dict) else value}"
         for key, value in tree.items()
@@ -174,8 +174,8 @@ def _render_string(text: str) -> str:
 
 
 def _render_date(days: int) -> str:
-    # Python's calendar begins in year 1 and ends in 9999; Delta's does neither. Move the date by
-    # whole eras of 400 years into the range where the calendar repeats.
+    # Delta dates exceed Python's years 1 to 9999. The calendar repeats every 400 years, so move the date
+    # by whole eras of 400 years into Python's range.
     eras, day_in_era = divmod(days, _DAYS_IN_ERA)
     date = str(np.datetime64(day_in_era, "D"))
     year = int(date[:4]) + 400 * eras
@@ -196,7 +196,7 @@ def _units(text: str) -> int:
 
 
 def _characters(text: str, units: int) -> int:
-    """How many characters the first `units` UTF-16 units touch."""
+    """Return the number of characters that the first `units` UTF-16 units touch."""
     count = 0
     for character in text[:units]:
         if units <= 0:

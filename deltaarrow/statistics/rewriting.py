@@ -1,7 +1,7 @@
-"""Statistics of files that stay while rows in them go: the JSON text with other members, the rest as it was.
+"""Changes to the JSON statistics of files that get a deletion vector; other members stay unchanged.
 
-Chapter "Per-file Statistics" of the protocol. Numbers keep their spelling: a decimal bound that went through
-a float could end up on the wrong side of a value.
+Chapter "Per-file Statistics" of the protocol. Numbers keep their spelling, because a decimal bound that is
+converted to a float could cross a value.
 """
 
 import json
@@ -19,14 +19,15 @@ class _Number(str):
 
 
 def with_wide_bounds(stats: str, deleted_rows: int) -> str:
-    """Say of statistics that they are bounds of what the data file holds, no longer of what is live of it.
+    """Set ``tightBounds`` to false: the bounds then cover all rows of the data file, not only live rows.
 
     Args:
         stats: the statistics of the file, which have ``numRecords``.
-        deleted_rows: how many rows its deletion vector has marked up to now.
+        deleted_rows: the number of rows in the present deletion vector of the file.
 
-    Of tight statistics ``nullCount`` counts live rows. Where that is all of them it becomes ``numRecords``,
-    which says in wide ones that all are NULL; 0 says in both that none is, and any other count says nothing.
+    With tight bounds, ``nullCount`` counts live rows. If all live rows are NULL, the count becomes
+    ``numRecords``, which means "all NULL" with wide bounds. 0 means "no NULL" with both, and any other count
+    has no meaning with wide bounds.
 
     >>> with_wide_bounds('{"numRecords":3,"nullCount":{"a":2,"b":1},"tightBounds":true}', 1)
     '{"numRecords":3,"nullCount":{"a":3,"b":1},"tightBounds":false}'
@@ -39,7 +40,7 @@ def with_wide_bounds(stats: str, deleted_rows: int) -> str:
 
 
 def with_num_records(stats: str | None, num_records: int) -> str:
-    """Add to statistics how many rows the data file has; there may be none, or what is no statistics.
+    """Set ``numRecords`` in statistics; absent or invalid statistics are replaced.
 
     >>> with_num_records('{"maxValues":{"a":1.10}}', 5)
     '{"numRecords":5,"maxValues":{"a":1.10}}'
@@ -53,10 +54,10 @@ def with_num_records(stats: str | None, num_records: int) -> str:
 
 
 def _parse(stats: str) -> JsonTree:
-    # What is no number in JSON becomes the text that writers should have left.
+    # NaN and infinities, which are not JSON numbers, become texts.
     parsed = json.loads(stats, parse_float=_Number, parse_int=_Number, parse_constant=str)
     if not isinstance(parsed, dict):
-        raise ValueError("statistics are an object")
+        raise ValueError(f"statistics are a JSON object, not {type(parsed).__name__}")
     return {name: _tree(value) for name, value in parsed.items()}
 
 

@@ -1,17 +1,17 @@
-"""File skipping: which files of a list may hold a row on which a predicate is TRUE.
+"""File skipping: the files of a list that may hold a row on which a predicate is TRUE.
 
-Implements *Per-file Statistics* and *Partition Value Serialization* of PROTOCOL.md for readers, after
-the example of Delta's ``DataSkippingReader``. A predicate is taken apart with two questions that call
-each other: may it be TRUE on some row, and may it be FALSE? NOT swaps them. What both leave undecided
-may match: an `Opaque` part, a comparison of columns, a column without statistics.
+Implements *Per-file Statistics* and *Partition Value Serialization* of PROTOCOL.md for readers, modelled on
+Delta's ``DataSkippingReader``. Two mutually recursive questions decide a predicate: may it be TRUE on some
+row, and may it be FALSE? NOT swaps them. Undecided parts may match: an `Opaque` part, a comparison of two
+columns, a column without statistics.
 
-This is the one place where a predicate meets what the log says of files, whoever asks: a scan, a change
-feed, a conflict check or an explanation. What differs is the evidence (`FileEvidence`): columns of a
-checkpoint, of commits or of a table of files.
+All evaluation of predicates on the log's file data is here, for scans, change feeds, conflict checks and
+explanations. The callers differ in their evidence (`FileEvidence`): columns of a checkpoint, of commits or of
+a table of files.
 
-NaN meets no comparison but ``!=`` (see `deltaarrow.expressions.nodes`), and statistics may be silent about
-it (see `deltaarrow.statistics.bounds`). So nothing is concluded from the bounds of floating point columns
-about a comparison that NaN may satisfy, and nothing at all about whether a value is NaN.
+NaN satisfies no comparison but ``!=`` (see `deltaarrow.expressions.nodes`), and statistics may ignore it (see
+`deltaarrow.statistics.bounds`). So bounds of floating-point columns decide no comparison that NaN may
+satisfy, and never whether a value is NaN.
 """
 
 import math
@@ -73,18 +73,18 @@ def may_match(
     mapping_mode: str = "none",
     partition_columns: Collection[str] = (),
 ) -> Verdicts:
-    """For each file of a list whether it may hold a row on which a predicate is TRUE.
+    """Tell for each file of a list whether it may hold a row on which a predicate is TRUE.
 
     Args:
-        predicate: a predicate over logical names, bound to the schema or not; columns that the schema
-            does not have and literals that do not fit rule out nothing.
-        files: what is known of the files.
+        predicate: a predicate over logical names, bound to the schema or not. Unknown columns and literals
+            that do not fit skip no file.
+        files: the log's data about the files.
         schema: the logical schema of the table.
         mapping_mode: the column mapping mode, ``none``, ``name`` or ``id``.
         partition_columns: logical names.
 
     Returns:
-        A mask, or a bool where nothing that is known of a file decides.
+        A mask with one element per file, or one bool if the data about files decides nothing.
 
     >>> from deltaarrow.schema import Field, Schema
     >>> from deltaarrow.statistics.listed import ListedFiles
@@ -103,9 +103,9 @@ def statistics_asked(
     mapping_mode: str = "none",
     partition_columns: Collection[str] = (),
 ) -> tuple[tuple[Asked, ...], Verdicts]:
-    """What `may_match` asks of the statistics of files, and its verdict where no file is needed for that.
+    """Return the statistics that `may_match` needs, and its verdict if it needs no file.
 
-    The verdict is a mask over no files where partition values or statistics decide.
+    If partition values or statistics decide, the verdict is an empty mask.
     """
     files = _NoFiles({})
     verdict = may_match(predicate, files, schema, mapping_mode, partition_columns)
@@ -113,12 +113,12 @@ def statistics_asked(
 
 
 class _NoFiles(NamedTuple):
-    """A list without files, which notes what is asked of their statistics."""
+    """An empty list of files that records the requested statistics."""
 
     asked: dict[Asked, None]
 
     def statistic(self, asked: Asked) -> pa.Array:
-        """No values, of the type that they would have."""
+        """Return no values, in the type of the statistic."""
         self.asked[asked] = None
         if asked.what == "all_null":
             return pa.nulls(0, pa.bool_())
@@ -128,12 +128,12 @@ class _NoFiles(NamedTuple):
         return pa.nulls(0, bound_arrow_type(asked.field.type))
 
     def partition_values(self, name: str) -> EncodedPartitionValues:
-        """No values."""
+        """Return no values."""
         return EncodedPartitionValues(pa.nulls(0, pa.string()), np.empty(0, np.uint8))
 
 
 def variant_fields(schema: StructType, part: VariantGet) -> tuple[Field, ...] | None:
-    """The fields on the way to a variant; None where there is no such one."""
+    """Return the fields on the path to a variant; None if the schema has no such variant."""
     try:
         fields = resolve_column(schema, part.variant.path)
     except InvalidPredicateError:
@@ -153,7 +153,7 @@ class _Walk(NamedTuple):
             case And(operands):
                 return all_of([self.may_be_true(each) for each in operands])
             case Or() if (found := _beyond_a_number(predicate)) is not None:
-                # NaN, of which bounds say nothing, is beyond every number.
+                # NaN is greater than every number, and bounds ignore it.
                 beside = self._evidence(found.left)
                 return ROWS_MIGHT_MATCH if beside is None else beside.may_be_known()
             case Or(operands):
@@ -236,19 +236,19 @@ class _Walk(NamedTuple):
             if literal.type == own:
                 members.append(literal)
             elif not isinstance(literal.value, int | Decimal):
-                # pyarrow turns the members into the column's type, whatever that loses.
+                # pyarrow casts the IN list to the column's type, even if that is lossy.
                 return evidence.may_be_known()
-            # Another number, 2.5 among integers, equals no value of the column.
+            # A number outside the type, such as 2.5 for an integer column, equals no value.
         if self._nan_may_give(evidence, "=", wanted):
             return evidence.may_be_known()
         return evidence.may_be_in(members) if wanted else evidence.may_not_be_in(members)
 
     def _nan_may_give(self, evidence: Evidence, op: CompareOp, wanted: bool) -> bool:
-        """Whether comparing NaN with a number may have that outcome, bounds or not."""
+        """Whether a comparison of NaN with a number may have the wanted outcome, whatever the bounds."""
         return evidence.field.type in FLOATING and wanted == (op == "!=")
 
     def _evidence(self, operand: Operand) -> Evidence | None:
-        """What is known of a column, of whatever is cast without loss as well; None for what is not there."""
+        """Return the evidence about a column, also below a lossless cast; None if there is none."""
         if isinstance(operand, Literal):
             return None
         if isinstance(operand, VariantGet):
@@ -267,7 +267,7 @@ class _Walk(NamedTuple):
         return ColumnStatistics(fields, path, self.files)
 
     def _variant_evidence(self, part: VariantGet) -> Evidence | None:
-        """What is known of a part of a variant; like a field of a struct it may be NULL in any row."""
+        """Return the evidence about a part of a variant; like a struct field, it may be NULL in any row."""
         fields = variant_fields(self.schema, part)
         if fields is None:
             return None
@@ -285,6 +285,6 @@ def _is_nan(literal: Literal) -> bool:
 
 
 def _beyond_a_number(predicate: Predicate) -> Compare | None:
-    """What is greater than a number, NaN included, as a comparison of a column with it; None for all else."""
+    """Return the comparison in a predicate "greater than a number, or NaN"; None for any other."""
     found = is_in_total_order(predicate)
     return found if found is not None and isinstance(found.right, Literal) else None

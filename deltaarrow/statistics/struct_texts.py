@@ -1,8 +1,8 @@
-"""The JSON text of statistics that a checkpoint has as a struct alone, as DuckDB SQL.
+"""JSON text of statistics that a checkpoint has only as a struct, as DuckDB SQL.
 
-Implements *Per-file Statistics* of PROTOCOL.md for ``stats_parsed``: what becomes a text is spelled as
-writers spell it, because it is written again where rows of the file are deleted. DuckDB itself writes NaN
-and infinities as no JSON has them, and times without a zone, which other readers take for local ones.
+Implements *Per-file Statistics* of PROTOCOL.md for ``stats_parsed``. Values are spelled as writers spell
+them, because the text is written again when rows of the file are deleted. DuckDB alone would write NaN and
+infinities as invalid JSON, and times without a zone, which other readers take for local times.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S.%f"
 
 
 def struct_text_sql(parsed: str, parsed_type: pa.DataType) -> str:
-    """The SQL of the JSON text, NULL for NULL, out of that of the struct and its Arrow type.
+    """Return the SQL of the JSON text, given the SQL and Arrow type of the struct; NULL stays NULL.
 
     >>> print(struct_text_sql("s", pa.struct([("numRecords", pa.int64())])))
     to_json(s)::VARCHAR
@@ -26,7 +26,7 @@ def struct_text_sql(parsed: str, parsed_type: pa.DataType) -> str:
 
 
 def _spelled(sql: str, found: pa.DataType) -> str:
-    """The value, or what `to_json` makes the right text of: each spelled member takes time to plan."""
+    """Return the SQL of a value that `to_json` renders correctly; unchanged values are cheaper to plan."""
     types = pa.types
     if types.is_struct(found):
         return _spelled_struct(sql, found)
@@ -36,7 +36,7 @@ def _spelled(sql: str, found: pa.DataType) -> str:
             f"CASE WHEN {sql} IS NULL OR isfinite({sql}) THEN to_json({sql}) ELSE to_json(CASE {words}) END"
         )
     if types.is_timestamp(found):
-        # Nanoseconds without a zone are INT96, which does not say that it is in UTC.
+        # Nanoseconds without a zone are INT96, which is UTC.
         if found.tz is None:
             return f"strftime({sql}, '{_TIME}{'Z' if found.unit == 'ns' else ''}')"
         return f"strftime(timezone('UTC', {sql}), '{_TIME}Z')"
@@ -44,7 +44,7 @@ def _spelled(sql: str, found: pa.DataType) -> str:
 
 
 def _spelled_struct(sql: str, found: pa.StructType) -> str:
-    # DuckDB does not tell names apart by case alone.
+    # DuckDB's names are case-insensitive.
     alike = Counter(field.name.casefold() for field in found)
     members = {
         field.name: (f"struct_extract({sql}, {quote_literal(field.name)})", field.type)

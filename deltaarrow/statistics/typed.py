@@ -1,8 +1,8 @@
-"""Statistics as the struct that checkpoints have, as DuckDB SQL over the rows of a checkpoint.
+"""Typed statistics of checkpoints, ``stats_parsed``, as DuckDB SQL over the rows of a checkpoint.
 
-Implements ``stats_parsed`` of the chapter "Checkpoint Schema" of PROTOCOL.md, with the members and types
-that delta-spark gives it: those that the table's properties ask statistics of, under physical names.
-A value that is none of its column's type is NULL, which says nothing.
+Chapter "Checkpoint Schema" of PROTOCOL.md. The struct has delta-spark's fields and types: the columns that
+the table's properties select for statistics, under physical names. A value that does not fit its column's
+type is NULL, which proves nothing.
 """
 
 import json
@@ -26,7 +26,7 @@ from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, st
 
 __all__ = ["TypedStatistics"]
 
-# Java's texts for these are read by rules of their own, so that no bound is off by a time zone.
+# Java's texts of these types need special parsing, so that no bound is shifted by a time zone.
 _READ_AS_TEXT = ("date", "timestamp", "timestamp_ntz")
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -40,8 +40,8 @@ class TypedStatistics:
     """The typed statistics of a table.
 
     Attributes:
-        columns: what has statistics.
-        has_tight_bounds: whether ``tightBounds`` is a member: it is where files may have deletion vectors.
+        columns: the columns with statistics.
+        has_tight_bounds: whether ``tightBounds`` is a field, as in tables that may have deletion vectors.
     """
 
     columns: tuple[StatisticsColumn, ...]
@@ -57,13 +57,13 @@ class TypedStatistics:
         *,
         has_tight_bounds: bool,
     ) -> "TypedStatistics":
-        """The statistics that a table of this metadata has; arguments as for `statistics_columns`."""
+        """Return the typed statistics of a table; arguments as for `statistics_columns`."""
         columns = statistics_columns(schema, partition_columns, configuration, mapping_mode)
         return cls(readable_columns(columns), has_tight_bounds)
 
     @cached_property
     def _leaves(self) -> Sequence[tuple[_Path, Field]]:
-        """Every leaf of the struct in order, with a field of its type."""
+        """Return every leaf path of the struct in order, with a field of its type."""
         bounded = [column for column in self.columns if column.has_bounds]
         leaves: list[tuple[_Path, Field]] = [(("numRecords",), Field("numRecords", "long"))]
         for name in ("minValues", "maxValues"):
@@ -82,21 +82,20 @@ class TypedStatistics:
         return struct
 
     def raw(self, stats: str) -> str:
-        """The SQL of a struct of these members out of that of a JSON text, for `from_raw`."""
+        """Return the SQL that parses a JSON text to a struct for `from_raw`."""
         structure = _tree([(path, _read_type(field)) for path, field in self._leaves])
         return f"TRY(from_json({stats}, {quote_literal(json.dumps(structure))}))"
 
     def from_raw(self, raw: str) -> str:
-        """The SQL of the struct out of that of what `raw` gives, best a column."""
+        """Return the SQL of the typed struct, given that of the result of `raw`, preferably a column."""
         if not any(_is_read_as_text(field) for _, field in self._leaves):
             return raw
         return _struct_sql(_tree([(path, field) for path, field in self._leaves]), raw)
 
     def from_texts(self, texts: Sequence[str | None]) -> pa.Array | None:
-        """The struct out of JSON texts, for a few of them: no query is prepared.
+        """Parse a few JSON texts in Python, without preparing a query.
 
-        None where it takes DuckDB to tell what a text says: a type whose values are not plain in JSON, or a
-        text that holds anything else than such values.
+        Returns None if DuckDB is needed: for a type without a plain JSON form, or a text with other values.
         """
         tree = _tree([(path, to_arrow_type(field.type)) for path, field in self._leaves])
         try:
@@ -105,7 +104,7 @@ class TypedStatistics:
             return None
 
     def from_struct(self, parsed: str, found: pa.DataType) -> str:
-        """The SQL of the struct out of that of another checkpoint's, whose type is `found`."""
+        """Return the SQL of the struct, given the SQL and type of another checkpoint's struct."""
         if found.equals(self.type):
             return parsed
         other = FileStatisticsSql(None, parsed, found)
@@ -115,7 +114,7 @@ class TypedStatistics:
 
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a member that is there twice")
+        raise ValueError("a JSON object has a member twice")
     return dict(pairs)
 
 
@@ -130,7 +129,7 @@ def _plain_array(values: list[Any], tree: Any) -> pa.Array:
     if not isinstance(tree, dict):
         return _plain_leaf(values, tree)
     if not {*map(type, values)} <= {dict, NoneType}:
-        raise TypeError("a member that is no object")
+        raise TypeError("a member of the statistics is not a JSON object")
     arrays = [
         _plain_array([None if value is None else value.get(name) for value in values], inner)
         for name, inner in tree.items()
@@ -150,12 +149,12 @@ def _plain_leaf(values: list[Any], data_type: pa.DataType) -> pa.Array:
         return _doubles(values)
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type) or pa.types.is_boolean(data_type):
         return build_array(values, data_type)
-    raise TypeError(f"values of {data_type} are not plain in JSON")
+    raise TypeError(f"values of {data_type} have no plain form in JSON")
 
 
 def _doubles(values: list[Any]) -> pa.Array:
     if not {*map(type, values)} <= {float, int, NoneType}:
-        raise TypeError("a value that is no number")
+        raise TypeError("a value is not a number")
     missing = [value is None for value in values]
     data = np.array([0.0 if value is None else float(value) for value in values])
     validity = build_array([not each for each in missing], pa.bool_()).buffers()[1] if any(missing) else None
@@ -192,7 +191,7 @@ def _typed_leaf(statistics: FileStatisticsSql, path: _Path, field: Field) -> str
 
 
 def _tree(leaves: Sequence[tuple[_Path, Any]]) -> dict[str, Any]:
-    """Nest leaves by their paths, members in the order in which they come first."""
+    """Nest leaves by their paths, with members in the order of first occurrence."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves:
         inner = tree
@@ -209,7 +208,7 @@ def _arrow_struct(tree: Any) -> pa.DataType:
 
 
 def _struct_sql(tree: Any, sql: str) -> str:
-    """The value as it is but for what is read as text: each member that is spelled takes time to plan."""
+    """Return the SQL of a struct that changes only members read as text; unchanged members plan faster."""
     if isinstance(tree, Field):
         return f"({written_value(tree, sql)})::{_sql_type(tree)}" if _is_read_as_text(tree) else sql
     members = {name: f"struct_extract({sql}, {quote_literal(name)})" for name in tree}

@@ -1,16 +1,16 @@
-"""What statistics say of the parts of variants: *Statistics for Variant Columns* of PROTOCOL.md.
+"""Bounds of parts of variants from statistics, *Statistics for Variant Columns* of PROTOCOL.md.
 
-The bounds of a variant column are two variants, objects from normalized paths to values, as Z85 text:
-``{"$['a']['b']": 7}`` as the minimum says that no value at ``$.a.b`` is less than 7, and that all values
-there are of one type. Which paths have bounds, and whether both, is up to the writer of each file. They
-are decoded here, into columns of the type that a predicate takes the values for; SQL compares them.
+The bounds of a variant column are two variants as Z85 text: objects from normalized paths to values. The
+minimum ``{"$['a']['b']": 7}`` says that no value at ``$.a.b`` is less than 7 and that all values there have
+one type. The writer of each file decides which paths have bounds, and whether both. This module decodes them
+to columns of the type that a predicate reads the values as; SQL compares them.
 
-A bound holds for values taken for another type only if the conversion keeps their order:
+A bound is valid for values read as another type only if the conversion keeps their order:
 
 ==========================  ============================================================================
-values in the file          taken for
+values in the file          read as
 ==========================  ============================================================================
-integers, decimals          integers and decimals, bounds being moved outwards to a number of that type;
+integers, decimals          integers and decimals, with bounds moved outwards to a number of that type;
                             double
 float, double               double; a float also float
 string                      string
@@ -19,7 +19,7 @@ timestamp, with zone or     the same
 without, in microseconds
 ==========================  ============================================================================
 
-Anything else proves nothing, nor does what cannot be decoded.
+Other conversions, and bounds that cannot be decoded, prove nothing.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -57,10 +57,10 @@ _SAME = {
 
 
 def normalized_path(path: str) -> str:
-    """The one way to write a path that statistics use (RFC 9535).
+    """Return the normalized form of a JSON path (RFC 9535), which statistics use.
 
     Raises:
-        InvalidPredicateError: it is no path.
+        InvalidPredicateError: the text is not a path.
 
     >>> normalized_path("$.a[0].b"), normalized_path("$")
     ("$['a'][0]['b']", '$')
@@ -79,16 +79,16 @@ def decode_variant_bounds(
     parts: Collection[VariantGet],
     physical: Callable[[VariantGet], tuple[str, ...] | None],
 ) -> Mapping[VariantGet, tuple[pa.Array, pa.Array]]:
-    """The minima and maxima of parts of variants, for each file.
+    """Return the minima and maxima of parts of variants, for each file.
 
     Args:
         stats: the statistics of the files as JSON texts.
-        parts: which parts, and the types that they are taken for.
-        physical: the names in the statistics of the variant that a part is in; None where it has none.
+        parts: the parts, with the types that they are read as.
+        physical: returns the physical path of the variant that contains a part; None if it has none.
 
     Returns:
-        Two columns for each part that can have bounds, in a type that compares with the part's; NULL
-        where a file has none.
+        Two columns for each part that can have bounds, in a type that compares with the part's type; NULL for
+        a file without the bound.
     """
     found: dict[VariantGet, tuple[list[Any], list[Any]]] = {}
     wanted: dict[tuple[str, ...], list[tuple[str, VariantGet]]] = {}
@@ -127,11 +127,11 @@ def _member(tree: Any, names: Sequence[str]) -> Any:
 
 
 def _decoded(text: Any) -> dict[str, _Value]:
-    """The values by path; none where the text is no object as a variant."""
+    """Decode a variant object to its values by path; empty if the text is not such an object."""
     if not isinstance(text, str):
         return {}
     try:
-        # Bytes of padding may follow the value.
+        # Padding bytes may follow the value.
         found: Any = visit(*split(decode_z85(text)), _leaf, list[Any], dict[str, Any])
     except (CorruptDataFileError, ValueError):
         return {}
@@ -143,7 +143,7 @@ def _leaf(kind: Primitive, content: Any) -> Any:
 
 
 def _bound_type(data_type: PrimitiveType) -> pa.DataType | None:
-    """The Arrow type of the bounds; None for types that have no order, or none that is known."""
+    """Return the Arrow type of the bounds; None for types without a known order."""
     if data_type.decimal:
         return pa.decimal128(38, data_type.decimal[1])
     if data_type.type in _INTEGERS:
@@ -152,7 +152,7 @@ def _bound_type(data_type: PrimitiveType) -> pa.DataType | None:
 
 
 def _bound(value: _Value, data_type: PrimitiveType, *, upper: bool) -> Any:
-    """A bound of values taken for a type, out of the bound of the values as they are; None for none."""
+    """Convert a bound to one of the values read as `data_type`; None if the conversion proves nothing."""
     if not isinstance(value, tuple):
         return None
     kind, content = value
@@ -167,7 +167,7 @@ def _bound(value: _Value, data_type: PrimitiveType, *, upper: bool) -> Any:
 
 
 def _moved(number: Decimal, scale: int, *, upper: bool, whole: bool) -> int | Decimal | None:
-    """The nearest number of a scale that is not less (not greater); None where its type has none."""
+    """Return the nearest number of a scale that is not less (upper) or not greater; None if out of range."""
     try:
         moved = number.quantize(
             Decimal(1).scaleb(-scale), ROUND_CEILING if upper else ROUND_FLOOR, context=_WIDE
