@@ -177,6 +177,11 @@ class DeltaTable:
 
         Raises:
             VersionExistsError: the table exists and `mode` is ``error``.
+            SchemaMismatchError: the schema, the partition columns or the clustering columns are invalid.
+            InvalidTablePropertyError: a property is unknown, or its value is invalid.
+            UnsupportedFeatureError: the table would need a feature that this release does not write, or the
+                table exists and `mode` is ``overwrite``.
+            ValueError: `mode` is unknown.
 
         >>> import tempfile, pyarrow as pa
         >>> schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
