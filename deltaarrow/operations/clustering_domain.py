@@ -116,7 +116,8 @@ def clustering_columns(snapshot: Snapshot) -> list[tuple[str, ...]]:
         if path is None:
             raise CorruptLogError(
                 f"version {snapshot.version} has a domain delta.clustering that names the column"
-                f" {'.'.join(map(str, physical))}, which the table does not have"
+                f" {'.'.join(map(str, physical))}, which the table does not have; set the clustering columns"
+                " again in the engine that wrote it"
             )
         found.append(path)
     return found

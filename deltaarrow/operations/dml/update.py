@@ -127,9 +127,7 @@ def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
         try:
             given[name] = _array(name, value, data_type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise SchemaMismatchError(
-                f"the value {value!r} does not fit column {name!r} of type {data_type}: {error}"
-            ) from error
+            raise SchemaMismatchError(f"the value {value!r} does not fit column {name!r}: {error}") from error
         return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
 
     return make
