@@ -72,7 +72,8 @@ class _Described:
             too_deep = True
         if too_deep:
             raise CorruptLogError(
-                f"the schema has more than {_MAX_ARROW_DEPTH} levels of nesting, which Arrow cannot read"
+                f"the schema is nested too deeply: it has more than {_MAX_ARROW_DEPTH} levels, which Arrow"
+                " cannot read"
             )
         return found
 
@@ -353,9 +354,7 @@ class StructType(_Described):
         """
         found = self.find(name)
         if found is None:
-            raise SchemaMismatchError(
-                f"no column {name!r} among {', '.join(map(repr, self.names)) or 'no columns'}"
-            )
+            raise SchemaMismatchError(f"no column {name!r} (columns: {', '.join(self.names) or 'none'})")
         return found
 
     def _to_value(self) -> JsonValue:
@@ -435,7 +434,9 @@ def data_type_from_json(text: str | bytes) -> DataType:
     try:
         return _read_type(value, "")
     except RecursionError as error:
-        raise CorruptLogError("the type is nested too deeply to read") from error
+        raise CorruptLogError(
+            "the type is nested too deeply: it has more levels than Python can read"
+        ) from error
 
 
 def _read_type(value: JsonValue, path: str) -> DataType:
