@@ -196,7 +196,7 @@ def resolve_versions(
         if allow_out_of_range or in_order:
             return nothing
         raise ValueError(
-            f"the range ends with version {end}, before it begins with version {start}; swap them"
+            f"the range ends with version {end}, before it begins with version {start}; end it later"
         )
     return range(start, end + 1)
 

@@ -92,7 +92,9 @@ class _Binder:
             if not matches and self.mode == "none":
                 matches = [c for c in candidates if c.name.casefold() == name.casefold()]
         if len(matches) > 1:
-            raise CorruptDataFileError(f"{self.file_name} holds the column {path} more than once")
+            raise CorruptDataFileError(
+                f"{self.file_name} holds the column {path} more than once, so its values are ambiguous"
+            )
         return matches[0] if matches else None
 
     def type(self, wanted: DataType, found: pa.DataType, path: str) -> pa.DataType:
@@ -144,8 +146,8 @@ class _Binder:
 
     def mismatch(self, path: str, wanted: DataType, found: pa.DataType) -> CorruptDataFileError:
         return CorruptDataFileError(
-            f"{self.file_name} holds the column {path} as {found},"
-            f" which {wanted!r} of the table cannot represent"
+            f"{self.file_name} holds the column {path} as {found}, which the type of the table, {wanted!r},"
+            " cannot represent"
         )
 
 

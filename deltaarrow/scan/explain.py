@@ -343,21 +343,21 @@ def _why_undecided(snapshot: Snapshot, condition: Predicate) -> str | None:
     if _is_decided(snapshot, condition):
         return None
     if variant_paths(condition):
-        return "the statistics of the variant rule out no file"
+        return "the statistics of the variant skip no file"
     for path in sorted(columns_of(condition)):
         name = ".".join(path)
         if _evidence_of(snapshot, path[0]) == ROW_IDS:
-            return f"the log decides nothing of {name}"
+            return f"the log cannot decide this condition on {name}"
         try:
             field = resolve_column(scan_schema(snapshot), path)[-1]
         except InvalidPredicateError:
             return f"the table has no column {plain_text(name)}"
         if not isinstance(field.type, PrimitiveType):
-            return f"{plain_text(name)} has no statistics as a whole"
+            return f"{plain_text(name)} is nested, and statistics do not describe it as a whole"
         if field.type in FLOATING:
             return _NAN.format(plain_text(name))
         if isinstance(condition, IsNull) and len(path) > 1:
-            return f"statistics do not count a {plain_text(name)} whose struct is NULL"
+            return f"NULL counts of {plain_text(name)} may leave out rows whose struct is NULL"
     if isinstance(condition, Compare) and any(
         isinstance(side, Cast) for side in (condition.left, condition.right)
     ):
@@ -413,7 +413,7 @@ def _why_silent(
         snapshot.schema, snapshot.partition_columns, snapshot.configuration, snapshot.mapping_mode
     )
     if all(each.path[: len(physical)] != physical for each in collected):
-        reason += ", for which the table asks for none"
+        reason += ", which the table properties exclude from statistics"
     return reason
 
 

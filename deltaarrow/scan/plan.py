@@ -94,7 +94,7 @@ def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:
     known = {field.name for field in schema.fields}
     if unknown := [name for name in columns if name not in known]:
         raise SchemaMismatchError(
-            f"the table has no column {', '.join(map(repr, unknown))}; it has {sorted(known)}"
+            f"the table has no column {', '.join(map(repr, unknown))} (columns: {', '.join(sorted(known))})"
         )
 
 
