@@ -109,7 +109,7 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         known = _SPELLED.get(name.lower())
         if known is None:
-            raise ValueError(f"{name!r} is none of the options {', '.join(SPARK_OPTIONS)}")
+            raise ValueError(f"unknown option {name!r}; the options are {', '.join(SPARK_OPTIONS)}")
         given[known] = value
     arguments: dict[str, Any] = {}
     if (condition := given.get("replaceWhere")) is not None:
