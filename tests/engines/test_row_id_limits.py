@@ -31,10 +31,10 @@ def build(path, checkpointed, **recorded):
 @pytest.mark.parametrize(
     ("recorded", "what"),
     [
-        ({"baseRowId": -1}, "baseRowId of -1"),
-        ({"baseRowId": 2**63 - 1}, "baseRowId of 9223372036854775807"),
-        ({"baseRowId": 2**63 - 3}, "baseRowId of 9223372036854775805"),
-        ({"defaultRowCommitVersion": -7}, "defaultRowCommitVersion of -7"),
+        ({"baseRowId": -1}, "baseRowId out of range: -1"),
+        ({"baseRowId": 2**63 - 1}, "baseRowId out of range: 9223372036854775807"),
+        ({"baseRowId": 2**63 - 3}, "baseRowId out of range: 9223372036854775805"),
+        ({"defaultRowCommitVersion": -7}, "defaultRowCommitVersion out of range: -7"),
     ],
     ids=str,
 )
