@@ -94,14 +94,22 @@ class _Guarantees:
 class DeltaFragment:
     """One file of a `DeltaDataset`, with everything known about it before reading.
 
-    `partition_expression` states the partition values and `guarantee` what the statistics prove, as pyarrow
-    expressions over logical names that hold for every row.
+    Its rows are those of the dataset: they meet the filter of the dataset, too. `partition_expression`
+    says the partition values and `guarantee` what the statistics prove, as pyarrow expressions over
+    logical names that hold for every row.
     """
 
-    def __init__(self, plan: ScanPlan, place: int, proven: _Guarantees) -> None:
+    def __init__(
+        self, plan: ScanPlan, place: int, conditions: Given = None, proven: _Guarantees | None = None
+    ) -> None:
         self._plan = plan
         self._place = place
-        self._proven = proven
+        self._conditions = row_conditions(conditions)
+        self._proven = proven or _Guarantees(plan)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the other files of the plan; with the `storage_options` and their secrets."""
+        return type(self), (self._alone(), 0, self._conditions)
 
     @property
     def _task(self) -> FileTask:
@@ -142,35 +150,56 @@ class DeltaFragment:
         total = self._reader(()).count([self._task]) + deleted.cardinality
         return pa.array(deleted.mask(0, total))
 
+    def _alone(self) -> ScanPlan:
+        """The plan of this file, which keeps no memory of the others."""
+        return replace(self._plan, files=self._plan.files.take([self._place]))
+
     def _reader(self, columns: Sequence[str], **options: Any) -> BatchReader:
         return BatchReader(self._plan.layout, tuple(columns), **options)
 
     def scanner(
-        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+        self,
+        schema: pa.Schema | None = None,
+        columns: Columns = None,
+        filter: Given = None,
+        **options: Any,
     ) -> DeltaScanner:
-        """Return a scan of only this file; the arguments are those of `DeltaDataset.scanner`."""
-        predicate = joined_predicate(row_conditions(filter))
-        needed = _needed_columns(columns, predicate, self.schema)
+        """Return a scan of this file alone; the arguments are those of a pyarrow fragment.
+
+        `schema` chooses columns where `columns` is None, and must have the types of the table; the other
+        arguments are those of `DeltaDataset.scanner`.
+        """
+        shown = _shown(columns, self.schema if schema is None else self._ensure_own(schema))
+        conditions = (*self._conditions, *row_conditions(filter))
+        predicate = joined_predicate(conditions)
+        needed = _needed_columns(shown, predicate, self.schema)
         ensure_columns(self._plan.schema, needed)
         reader = self._reader(needed, **_reader_options(predicate, options))
         plan = replace(self._plan, columns=tuple(needed), files=self._plan.files.slice(self._place, 1))
-        return DeltaScanner(plan, reader, _shown(columns, self.schema), filter)
+        return DeltaScanner(plan, reader, shown, conditions)
 
-    def to_table(
-        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
-    ) -> pa.Table:
-        """Return the live rows of the file."""
-        return self.scanner(columns, filter, **options).to_table()
+    def _ensure_own(self, schema: pa.Schema) -> pa.Schema:
+        """Return a schema that a caller gave, if its columns are the table's."""
+        ensure_columns(self._plan.schema, schema.names)
+        for field in schema:
+            if not field.type.equals(own := self.schema.field(field.name).type):
+                raise SchemaMismatchError(
+                    f"the column {field.name!r} is of type {own}, and the given schema has {field.type};"
+                    " cast what the fragment returns"
+                )
+        return schema
 
-    def to_batches(
-        self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
-    ) -> Iterator[pa.RecordBatch]:
-        """Return an iterator over the live rows of the file."""
-        return self.scanner(columns, filter, **options).to_batches()
+    def to_table(self, schema: pa.Schema | None = None, **options: Any) -> pa.Table:
+        """Return the live rows of the file; the arguments are those of `scanner`."""
+        return self.scanner(schema, **options).to_table()
+
+    def to_batches(self, schema: pa.Schema | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
+        """Return an iterator over the live rows of the file; the arguments are those of `scanner`."""
+        return self.scanner(schema, **options).to_batches()
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of live rows that match."""
-        return self.scanner([], filter, **options).count_rows()
+        return self.scanner(columns=[], filter=filter, **options).count_rows()
 
 
 def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,4 +358,5 @@ class DeltaDataset(LogDataset):
         """Yield the files that may hold a row matching `filter`."""
         plan = self.plan(None, filter)
         proven = _Guarantees(plan)
-        return (DeltaFragment(plan, place, proven) for place in range(plan.files.num_rows))
+        places = range(plan.files.num_rows)
+        return (DeltaFragment(plan, place, self._conditions, proven) for place in places)

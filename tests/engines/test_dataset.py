@@ -168,6 +168,41 @@ def test_filters_add_up(dataset):
     assert sorted(narrowed.to_table(filter=pc.field("id") < 3)["id"].to_pylist()) == [2]
 
 
+def test_fragments_have_the_rows_of_a_filtered_dataset(dataset):
+    narrowed = dataset.filter(pc.field("id") > 1).filter(pc.field("p") == "a")
+    (fragment,) = narrowed.get_fragments()
+    assert fragment.to_table()["id"].to_pylist() == [2, 3]
+    assert fragment.count_rows() == 2
+    assert fragment.to_table(columns=["name"], filter=pc.field("id") < 3)["name"].to_pylist() == ["n2"]
+    (other,) = pickle.loads(pickle.dumps(narrowed)).get_fragments()
+    assert pickle.loads(pickle.dumps(other)).to_table()["id"].to_pylist() == [2, 3]
+
+
+def test_fragments_take_a_schema_first_as_those_of_pyarrow(dataset):
+    (fragment,) = dataset.get_fragments(filter=pc.field("p") == "a")
+    assert fragment.to_table(dataset.schema).schema.equals(SCHEMA)
+    some = pa.schema([SCHEMA.field("p"), SCHEMA.field("id")])
+    assert fragment.to_table(some).column_names == ["p", "id"]
+    [batch] = fragment.scanner(SCHEMA, columns=["id"], filter=pc.field("id") > 1, batch_size=10).to_batches()
+    assert batch.to_pydict() == {"id": [2, 3]}
+    with pytest.raises(SchemaMismatchError, match="'id' is of type int64, and the given schema has string"):
+        fragment.to_table(pa.schema([("id", pa.string())]))
+    with pytest.raises(SchemaMismatchError, match="no column 'x'"):
+        fragment.to_batches(pa.schema([("x", pa.string())]))
+
+
+def test_a_pickled_fragment_knows_its_own_file_alone(dataset):
+    fragments = list(dataset.get_fragments())
+    for fragment in fragments:
+        pickled = pickle.dumps(fragment)
+        names = {each.path.rpartition("/")[2] for each in fragments}
+        assert {name for name in names if name.encode() in pickled} == {fragment.path.rpartition("/")[2]}
+        copy = pickle.loads(pickled)
+        assert copy.to_table().equals(fragment.to_table())
+        assert str(copy.guarantee) == str(fragment.guarantee)
+        assert str(copy.partition_expression) == str(fragment.partition_expression)
+
+
 def test_sorting_and_joining_are_in_memory(dataset):
     assert dataset.sort_by([("id", "descending")]).to_table()["id"].to_pylist() == [5, 4, 3, 2, 1]
     other = pads.dataset(pa.table({"id": [1, 2], "x": ["u", "v"]}))
