@@ -68,14 +68,17 @@ _OPAQUE = Opaque("a condition")
 _COMPARISONS: dict[str, CompareOp] = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _USUAL_PARTS = {"this", "expression"}
 _PARTS = {
+    "anonymous": {"this", "expressions"},
     "between": {"this", "low", "high"},
     "boolean": {"this"},
     "cast": {"this", "to"},
     "datatype": {"this", "expressions"},
+    "datefromparts": {"year", "month", "day"},
     "in": {"this", "expressions"},
     "interval": {"this", "unit"},
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},
+    "timestampfromparts": {"year", "month", "day", "hour", "min", "sec"},
 }
 """The arguments of sqlglot's nodes, by key, where they differ from the usual ones."""
 
@@ -267,6 +270,30 @@ class Conditions:
             return _NOT_CONSTANT
         return _NOT_CONSTANT if found is None else found
 
+    def _made(self, node: "exp.Expr") -> Any:
+        """The date or time of ``make_date``, ``make_timestamp`` or ``make_timestamptz`` of numbers."""
+        parts = node.expressions if node.key == "anonymous" else node.args.values()
+        values = [_NOT_CONSTANT if each is None else self._constant(each) for each in parts]
+        if node.key == "anonymous":
+            # Without a zone, it is a time in the zone of the connection.
+            if node.name.upper() != "MAKE_TIMESTAMPTZ" or len(values) != 7 or values.pop() not in _UTC_NAMES:
+                return _NOT_CONSTANT
+        elif node.key == "datefromparts":
+            values += [0, 0, 0]
+        if len(values) != 6 or {*map(type, values[:5])} != {int} or type(values[5]) not in (int, Decimal):
+            return _NOT_CONSTANT
+        year, month, day, hour, minute, seconds = values
+        try:
+            micros, rest = divmod(seconds * 1_000_000, 1)
+            time = datetime.datetime(year, month, day, hour, minute) + datetime.timedelta(0, 0, int(micros))
+        except (ArithmeticError, ValueError):
+            return _NOT_CONSTANT
+        if rest:
+            return _NOT_CONSTANT
+        if node.key == "datefromparts":
+            return time.date()
+        return time.replace(tzinfo=datetime.UTC) if node.key == "anonymous" else time
+
     def _shifted(self, node: "exp.Expr") -> Any:
         """A date or time plus or minus an interval, which gives a time."""
         start, interval = self._constant(node.this), node.expression
@@ -413,7 +440,10 @@ _CONSTANTS: "dict[str, Callable[[Conditions, exp.Expr], Any]]" = {
     "boolean": lambda _, node: bool(node.this),
     "null": lambda *_: None,
     "neg": Conditions._negative,
+    "anonymous": Conditions._made,
     "cast": Conditions._cast,
+    "datefromparts": Conditions._made,
+    "timestampfromparts": Conditions._made,
     "add": Conditions._shifted,
     "sub": Conditions._shifted,
     "placeholder": Conditions._parameter,

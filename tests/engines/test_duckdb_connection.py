@@ -1,5 +1,6 @@
 """A connection that knows Delta tables: names, versions, settings, and the files that it opens."""
 
+import datetime
 import json
 from decimal import Decimal
 
@@ -118,6 +119,49 @@ def test_values_of_parameters_leave_out_files(con, condition, params):
     assert con.execute(sql, params).fetchall() == [(345,)]
     assert con.sql(sql, params=params).fetchall() == [(345,)]
     assert opened(con, sql, params) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "files"),
+    [
+        ("d >= make_date(2026, 1, 4)", 2),
+        ("d = make_date(2026, 1, day := 4)", 5),
+        ("d < make_date(2026, 2, 30)", 5),
+        ("d < make_date(d - DATE '1970-01-01')", 5),
+        ("n > make_timestamp(2026, 1, 3, 12, 0, 59.999999)", 2),
+        ("n > make_timestamp(2026, 1, 3, 12, 0, 60)", 2),
+        ("n > make_timestamp(2026, 1, 3, 12, 0, 0.0000001)", 5),
+        ("n > make_timestamp(2026, 1, 3, 24, 0, 0.0)", 5),
+        ("z > make_timestamptz(2026, 1, 3, 12, 0, 0.5, 'UTC')", 2),
+        ("z > make_timestamptz(2026, 1, 3, 12, 0, 0.5, 'Asia/Tokyo')", 5),
+        ("z > make_timestamptz(2026, 1, 3, 12, 0, 0.5)", 5),
+        ("z > make_timestamp(2026, 1, 3, 12, 0, 0.5)", 2),
+        ("z > make_timestamp(2026, 1, 3, 12, 0, 1" + "0" * 40 + ".5)", 5),
+    ],
+)
+def test_dates_and_times_made_of_numbers_leave_out_files(tmp_path, condition, files):
+    for day in range(1, 6):
+        noon = datetime.datetime(2026, 1, day, 12)
+        rows = pa.table(
+            {
+                "d": [noon.date()],
+                "n": pa.array([noon], pa.timestamp("us")),
+                "z": pa.array([noon], pa.timestamp("us", "UTC")),
+            }
+        )
+        write_deltalake(tmp_path, rows, mode="append")
+    con = connect()
+    con.execute("SET timezone = 'America/Los_Angeles'")
+    con.register("made", DeltaTable(tmp_path))
+    con.register("rows", DeltaTable(tmp_path).to_pyarrow_table())
+    assert con.explain(f"FROM made WHERE {condition}")[0].left_files == files
+    results = []
+    for name in ("made", "rows"):
+        try:
+            results.append(sorted(con.sql(f"SELECT d FROM {name} WHERE {condition}").fetchall()))
+        except duckdb.Error as error:
+            results.append(type(error))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize(
