@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,15 @@ from tests.support.modules import ROOT
 
 TAKES_SPARK = "deltaarrow pipeline "
 """How commands begin that take Spark for minutes; `tests/pipeline` runs what they do, on fewer rows."""
+SMALL = {"docs/dask.md": "dask", "docs/datafusion.md": "datafusion", "docs/ibis.md": "ibis"}
+"""Pages of libraries that the package itself does not use; the extra `test` installs these."""
+LARGE = {
+    "docs/daft.md": "daft",
+    "docs/hugging-face.md": "datasets",
+    "docs/ray.md": "ray",
+    "docs/torch.md": "torch",
+}
+"""The same, in the slow suite, where the extra `libraries` is installed."""
 INSTALL = ["pip install .", 'pip install ".[all]" && deltaarrow demo', 'pip install ".[test]" && pytest']
 NOT_RUN = {"py", "python3", "pycon", "bash", "console", "shell"}
 """Languages of code blocks that no test would run; write ``python`` or ``sh``."""
@@ -86,8 +96,16 @@ def reference(name: str) -> Page:
     return Page(ROOT / "docs" / "reference" / name)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.blocks], ids=lambda page: page.name)
+def as_parameter(page: Page):
+    """The page, slow if it needs a large library; what libraries warn of among themselves is their affair."""
+    marks = [pytest.mark.filterwarnings("ignore")] if page.name in SMALL | LARGE else []
+    return pytest.param(page, id=page.name, marks=[pytest.mark.slow, *marks] if page.name in LARGE else marks)
+
+
+@pytest.mark.parametrize("page", [as_parameter(page) for page in PAGES if page.blocks])
 def test_blocks_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    if library := (SMALL | LARGE).get(page.name):
+        pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     commands, shown = [], []
@@ -120,6 +138,12 @@ def _without_sizes(text):
 def test_the_pages_show_commands_of_the_project():
     found = [block for page in PAGES for block in page.blocks if block.language == "sh"]
     assert any(line.startswith("deltaarrow ") for block in found for line in block.text.splitlines())
+
+
+def test_large_libraries_are_those_of_their_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {re.split(r"[^\w-]", each)[0] for each in extras["libraries"]} == set(LARGE.values())
+    assert set(SMALL | LARGE) <= {page.name for page in PAGES}
 
 
 def test_only_the_page_of_spark_has_blocks_for_spark():

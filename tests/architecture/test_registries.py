@@ -8,7 +8,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.optional import EXTRAS
 from tests.support.modules import ROOT
 
-GROUPS = {"all", "bench", "docs", "test"}
+GROUPS = {"all", "bench", "docs", "libraries", "test"}
 """Extras that are collections; every other extra brings one integration."""
 
 
