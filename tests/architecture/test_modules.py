@@ -1,16 +1,20 @@
-"""Every module says what it holds and what it offers, and stays small."""
+"""Every module says what it holds and what it offers, and stays small; so do its functions."""
 
 import ast
 import importlib
 
 import pytest
 
+import deltaarrow
 from tests.support.modules import modules
 
 LIMIT = 600
 """Lines a module may have; at about 500 ask whether a second concern has moved in."""
 FRONT_DOOR = "deltaarrow.table.delta_table"
 """May be long: one class, whose methods are described at length and are one call downward each."""
+
+MOST_ARGUMENTS = 8
+"""Of a function that users do not call: what belongs together is a record."""
 
 BARRED_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
@@ -37,6 +41,38 @@ def test_each_method_of_the_front_door_is_short():
         if isinstance(node, ast.FunctionDef):
             described = node.body[1:] if ast.get_docstring(node) else node.body
             assert sum(each.end_lineno - each.lineno + 1 for each in described) <= 20, node.name
+
+
+@every_module
+def test_functions_inside_the_package_take_few_arguments(module):
+    """Functions and methods of the public API may have more: users leave most of them out."""
+    offered = [getattr(deltaarrow, name) for name in deltaarrow.__all__]
+    public = {each.__qualname__ for each in offered if getattr(each, "__module__", "") == module.name}
+    inside = [(name, node) for name, node in _functions(module.tree) if not _is_called_by_users(name, public)]
+    found = {name: count for name, node in inside if (count := _count_arguments(node)) > MOST_ARGUMENTS}
+    assert found == {}, "take a record, or divide the function"
+
+
+def _functions(node, outer=""):
+    """Every function in a tree, with its name inside the module, as ``Class.method``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield outer + child.name, child
+            yield from _functions(child, f"{outer}{child.name}.<locals>.")
+        else:
+            yield from _functions(
+                child, f"{outer}{child.name}." if isinstance(child, ast.ClassDef) else outer
+            )
+
+
+def _is_called_by_users(name, public):
+    owner, _, method = name.partition(".")
+    return owner in public and (method == "__init__" or not method.startswith("_")) and "." not in method
+
+
+def _count_arguments(node):
+    named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return len([each for each in named if each.arg not in ("self", "cls")])
 
 
 @every_module
