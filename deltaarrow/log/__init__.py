@@ -5,7 +5,7 @@ Chapters "Delta Log Entries", "Checkpoints" and "Action Reconciliation" of the p
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.log.replay import LogState as LogState, replay as replay
+from deltaarrow.log.state import LogState as LogState, replay as replay
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from deltaarrow.actions import CHECKPOINT_SCHEMA, Action, render_action
 from deltaarrow.compute import files_cursor, quote_file, quote_identifier
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.log.checkpoints import CheckpointFiles
-from deltaarrow.log.replay import LogState
+from deltaarrow.log.state import LogState
 
 __all__ = ["ensure_nothing_is_lost"]
 

@@ -37,7 +37,7 @@ from deltaarrow.log.file_sources import FileSources
 from deltaarrow.log.incremental_checkpoint import incremental_adds
 from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, schema_json, write_hint
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
-from deltaarrow.log.replay import LogState
+from deltaarrow.log.state import LogState
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.storage import Store
 

@@ -17,8 +17,8 @@ from deltaarrow.columnar.arrays import in_order
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
-from deltaarrow.log.replay import LogState
 from deltaarrow.log.row_numbers import PLACE, numbered_from
+from deltaarrow.log.state import LogState
 
 if TYPE_CHECKING:
     import duckdb

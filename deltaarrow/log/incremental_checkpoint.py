@@ -12,7 +12,7 @@ from deltaarrow.actions import AddFile, FileActionKey, RemoveFile, file_table
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.checkpoint_rows import conformed
 from deltaarrow.log.checkpoints import CheckpointFiles
-from deltaarrow.log.replay import LogState
+from deltaarrow.log.state import LogState
 from deltaarrow.storage import Store
 
 __all__ = ["incremental_adds"]

@@ -2,11 +2,12 @@
 
 import ast
 import importlib
+from pathlib import Path
 
 import pytest
 
 import deltaarrow
-from tests.support.modules import modules
+from tests.support.modules import ROOT, modules
 
 LIMIT = 600
 """Lines a module may have; at about 500 ask whether a second concern has moved in."""
@@ -101,6 +102,12 @@ def test_what_is_imported_at_first_use_is_not_named_as_a_module_beside_it(module
         names = {f"{module.name}.{name}" for name in importlib.import_module(module.name).__all__}
         lazy = names - {f"{module.name}.{name}" for name in bound}
         assert lazy.isdisjoint(each.name for each in modules())
+
+
+def test_no_test_has_to_reach_a_module_by_a_text():
+    """A function of the same name hides a module from ``import``; rename one of the two."""
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if path.parent != Path(__file__).parent]
+    assert [path.name for path in tests if "import_module(" in path.read_text(encoding="utf-8")] == []
 
 
 @every_module

@@ -1,6 +1,5 @@
 """A checkpoint of any kind gives the same files as one table of all files."""
 
-import importlib
 import json
 import random
 import tempfile
@@ -16,6 +15,7 @@ import deltaarrow as da
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.live_files import checkpoint_source, file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
+from deltaarrow.log import state
 from tests.support.conditions import predicate_of
 from tests.support.tables import TableBuilder
 
@@ -55,12 +55,9 @@ CONDITIONS = [
 ]
 
 
-replay = importlib.import_module("deltaarrow.log.replay")
-
-
 @pytest.fixture(autouse=True)
 def no_file_is_listed_in_memory(monkeypatch):
-    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
     monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
 
 

@@ -1,6 +1,5 @@
 """A condition leaves the same files, in the same order, from the log and from memory."""
 
-import importlib
 import json
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, IsIn, Literal
 from deltaarrow.live_files import file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
+from deltaarrow.log import state
 from deltaarrow.runtime import cache
 from deltaarrow.runtime.cache import set_cache_limit
 from deltaarrow.scan import plan_scan
@@ -19,8 +19,6 @@ from deltaarrow.statistics import listed
 from tests.support.conditions import predicate_of
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
-
-replay = importlib.import_module("deltaarrow.log.replay")
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("p", pa.int32()), ("s", pa.string()), ("d", pa.date32()), ("x", pa.float64())]
@@ -112,7 +110,7 @@ def test_answers_without_files_count_in_the_cache(snapshot, limit):
 
 
 def test_an_answer_keeps_no_more_files_in_memory_than_it_has(tmp_path, limit, monkeypatch):
-    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     table.commit([table.add_file(1, {"p": str(number // 10)}, name=f"f{number}") for number in range(3000)])
     table.checkpoint()
@@ -137,7 +135,7 @@ def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind,
     asked = {"p = 1": [name for name in expected if int(name[1:]) % 3 == 1], "id = 1": expected}
     for in_memory in (True, False):
         if not in_memory:
-            monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+            monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
         for small in (file_list._SMALL_CHECKPOINT, -1):
             monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", small)
             snapshot = open_snapshot(tmp_path)
@@ -153,7 +151,7 @@ def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind,
 def test_statistics_that_are_a_struct_and_no_text_are_files_statistics(tmp_path, size, monkeypatch):
     """Some writers have the column of texts and leave it empty."""
     if size == "large":
-        monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+        monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA)
     table.commit([table.add_file(pa.table({"id": [number]}), name=f"f{number}") for number in range(4)])
     (path,) = table.checkpoint(stats="both")

@@ -4,7 +4,6 @@ Random logs hold the files of `tests.support.file_model`, whose rows are known, 
 and in later commits. They are read row by row from the checkpoint, from memory, or as one table.
 """
 
-import importlib
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,13 +18,12 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.expressions import And, Or, bind, to_duckdb
 from deltaarrow.live_files import checkpoint_source, file_list
+from deltaarrow.log import state
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.statistics import matching_rows, parse_statistics
 from tests.support.engines import open_snapshot
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates
 from tests.support.tables import TableBuilder
-
-replay = importlib.import_module("deltaarrow.log.replay")
 
 KINDS = [
     {"kind": "classic"},
@@ -40,7 +38,7 @@ LARGE = 1 << 40
 def limits(*, in_memory):
     """Read small checkpoints into memory, or none; list the files of small ones in memory, or of none."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
+        patch.setattr(state, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
         patch.setattr(file_list, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
         yield patch
 

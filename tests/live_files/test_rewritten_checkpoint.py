@@ -1,7 +1,5 @@
 """A checkpoint that another writer rewrites in another order while a table is open."""
 
-import importlib
-
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,10 +8,9 @@ import pytest
 import deltaarrow as da
 from deltaarrow.live_files import file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
+from deltaarrow.log import state
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder
-
-replay = importlib.import_module("deltaarrow.log.replay")
 
 ID_OF_THE_TABLE = "5fba94ed-9794-4965-ba6e-6ee3c0d22af9"
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
@@ -21,7 +18,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 
 @pytest.fixture(autouse=True)
 def every_checkpoint_is_large(monkeypatch):
-    monkeypatch.setattr(replay, "_SMALL_CHECKPOINT", -1)
+    monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
     monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
 
 

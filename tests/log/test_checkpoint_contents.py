@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from importlib import import_module
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
-from deltaarrow.log import list_segment, replay, write_checkpoint
+from deltaarrow.log import list_segment, replay, state as log_state, write_checkpoint
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.storage import open_store
 from tests.support.tables import EPOCH_MS, TableBuilder
@@ -264,7 +263,7 @@ def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, ste
     """Whatever the kinds of the checkpoints before it, and whether these are read at once or queried."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_small:
-            patch.setattr(import_module("deltaarrow.log.replay"), "_SMALL_CHECKPOINT", -1)
+            patch.setattr(log_state, "_SMALL_CHECKPOINT", -1)
         folder = tmp_path_factory.mktemp("t")
         table = table_of(folder).commit()
         for number, (step, kind) in enumerate(steps):

@@ -8,7 +8,7 @@ import pytest
 
 from deltaarrow import DeltaTable, register, scan_delta, write_deltalake
 from deltaarrow.live_files import LiveFiles
-from deltaarrow.log.replay import LogState
+from deltaarrow.log.state import LogState
 
 ROWS = pa.table({"id": range(100), "p": [number % 3 for number in range(100)]})
 
