@@ -104,6 +104,8 @@ def as_parameter(page: Page):
 
 @pytest.mark.parametrize("page", [as_parameter(page) for page in PAGES if page.blocks])
 def test_blocks_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    if page.name in LARGE:
+        monkeypatch.setenv("HOME", str(tmp_path))  # some leave caches and tokens in it
     if library := (SMALL | LARGE).get(page.name):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
