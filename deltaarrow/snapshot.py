@@ -36,6 +36,7 @@ from deltaarrow.log import (
     replay,
 )
 from deltaarrow.log.file_sources import list_tombstones
+from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
@@ -100,11 +101,13 @@ class Snapshot:
         *,
         known: "Snapshot | None" = None,
         for_write: bool = False,
+        limits: LogLimits | None = None,
     ) -> "Snapshot":
         """Open the table in `store` at `version`, or at its newest version.
 
         `known` is another version of the same table; a shared checkpoint is not read again. `for_write` says
         that the list of files is probably not needed: a version checksum may save reading the log.
+        `limits` are those of `known`, or the usual ones, if None.
 
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for a table that this
         release cannot read, `UnsupportedFeatureError`.
@@ -113,12 +116,12 @@ class Snapshot:
         segment = list_segment(store, version)
         for _ in range(_CLEAN_UPS):
             try:
-                return cls(replay(store, segment, state, for_write=for_write))
+                return cls(replay(store, segment, state, for_write=for_write, limits=limits))
             except CorruptLogError as error:
                 listed, segment = segment, _listed_again(store, version, error)
                 if segment == listed:
                     raise
-        return cls(replay(store, segment, state, for_write=for_write))
+        return cls(replay(store, segment, state, for_write=for_write, limits=limits))
 
     @classmethod
     def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
@@ -142,7 +145,7 @@ class Snapshot:
 
         Raises the errors of `load`.
         """
-        segment = list_newer(self.store, self.segment)
+        segment = list_newer(self.store, self.segment, self._state.limits)
         if segment == self.segment:
             return self
         by_checksum = read is None

@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
 _PARTITION_VALUES = "partitionValues"
-_ROWS_AT_ONCE = 1 << 14
-"""For a whole row group of 100,000 rows Arrow would keep 12 MB more."""
-
-_MOST_NUMBERED = 256
-"""Up to this many rows of a file are passed to DuckDB by number, more as a bit mask."""
 
 
 class UnreadableRowsError(Exception):
@@ -151,6 +146,7 @@ class CheckpointRows:
         import pyarrow.parquet as pq
 
         store, metadata = self._state.store, self._footers[number].metadata()
+        at_once = self._state.limits.rows_at_once
         leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
         # Parquet stores the texts as dictionary codes, which are read in a third of the time of the texts.
         texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
@@ -159,7 +155,7 @@ class CheckpointRows:
             for group in range(metadata.num_row_groups):
                 # One row group at a time: a batch across row groups would have two dictionaries.
                 columns = [f"add.{_PARTITION_VALUES}"]
-                for batch in file.iter_batches(_ROWS_AT_ONCE, [group], columns, use_threads=False):
+                for batch in file.iter_batches(at_once, [group], columns, use_threads=False):
                     yield batch.column("add")
 
     def read_statistics(self, asked: Sequence[Asked], rows: np.ndarray | None) -> dict[Asked, pa.Array]:
@@ -230,7 +226,7 @@ class CheckpointRows:
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             found = rows[numbers == number] - starts[number]
             file = CheckpointFiles((self._files.names[number],), self._files.schema)
-            yield file, _row_condition(sources.cursor, found), number
+            yield file, _row_condition(sources.cursor, found, self._state.limits.numbered_rows), number
 
 
 class _CheckpointEvidence:
@@ -282,12 +278,15 @@ class _CheckpointEvidence:
         return found if self._rows is None else found.take(self._rows)
 
 
-def _row_condition(cursor: "duckdb.DuckDBPyConnection", rows: np.ndarray) -> str:
-    """SQL that is true for ascending row numbers of a file and lets DuckDB skip row groups."""
+def _row_condition(cursor: "duckdb.DuckDBPyConnection", rows: np.ndarray, most_numbered: int) -> str:
+    """SQL that is true for ascending row numbers of a file and lets DuckDB skip row groups.
+
+    Up to `most_numbered` rows are passed by number, more as a bit mask.
+    """
     span = f"file_row_number BETWEEN {rows[0]} AND {rows[-1]}"
     if len(rows) > rows[-1] - rows[0]:
         return span
-    if len(rows) <= _MOST_NUMBERED:
+    if len(rows) <= most_numbered:
         return f"{span} AND file_row_number IN ({', '.join(map(str, rows.tolist()))})"
     # Not a join: it would not keep the order of the files.
     name = f"rows_{os.urandom(8).hex()}"

@@ -19,15 +19,6 @@ from deltaarrow.statistics import Asked, Verdicts, may_match, statistics_asked
 
 __all__ = ["LiveFiles"]
 
-_SMALL_CHECKPOINT = 4 << 20
-"""The files of a checkpoint of up to this many bytes are listed in memory from the second query on.
-
-A file takes 20 bytes in a checkpoint if names and statistics are similar, 100 if not, and about 800 in
-memory: this limit allows 200,000 files at most."""
-
-_SELECTIVE = 1 / 8
-"""If partition values leave at most this share of the rows, statistics are read for those rows only."""
-
 _COLUMN_BYTES = 2 << 10
 """The memory that Python and Arrow take per table column, however few rows it has."""
 
@@ -74,7 +65,7 @@ class LiveFiles:
 
     def _left_in(self, state: LogState, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
         is_in_memory = not state.file_actions[1]
-        is_small = state.checkpoint_bytes <= _SMALL_CHECKPOINT
+        is_small = state.checkpoint_bytes <= state.limits.listed_bytes
         if is_in_memory or not (is_small and next(self._asked)):
             for _ in range(_TRIES):
                 try:
@@ -116,7 +107,7 @@ class LiveFiles:
             if isinstance(verdict, bool):
                 rows = _rows(verdict, rows)
                 continue
-            is_some = rows is not None and len(rows) <= len(source) * _SELECTIVE
+            is_some = rows is not None and len(rows) <= len(source) * self._state.limits.selective
             is_variant = stage is stages[-1]
             if rows is None or not (is_variant or is_some) or evidence.holds(asked):
                 verdicts = self._verdicts(stage, asked, evidence)

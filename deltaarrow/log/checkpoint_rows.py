@@ -5,6 +5,7 @@ all in memory.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -14,10 +15,21 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.file_sources import FileSources
 
-__all__ = ["action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
+__all__ = ["CheckpointSizes", "action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
 
-_ROWS_A_BATCH = 10_000
-"""Rows per batch from DuckDB, which holds several such batches."""
+
+@dataclass(frozen=True)
+class CheckpointSizes:
+    """How many rows the parts of a checkpoint have, about."""
+
+    group_rows: int = 16_000
+    """Of a row group of a classic checkpoint; while it is written there are several copies of them."""
+
+    sidecar_rows: int = 50_000
+    """Of a sidecar; as many as delta-spark gives it."""
+
+    batch_rows: int = 10_000
+    """So many at a time are taken from DuckDB, which holds several of such batches."""
 
 
 _MOST_SORTED = 250_000
@@ -34,10 +46,11 @@ def action_rows(actions: Iterable[Action], schema: pa.Schema) -> pa.Table:
 
 
 def add_rows(
-    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int
+    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int, batch_rows: int
 ) -> Iterator[pa.Table]:
     """Yield the live files of a version as rows of a checkpoint, about `at_once` per table.
 
+    They come from batches of `batch_rows`.
     They are sorted by partition values, so that the statistics of a row group narrow down its partitions;
     more than `_MOST_SORTED` keep the order of the older checkpoint.
     """
@@ -46,12 +59,18 @@ def add_rows(
             query = " UNION ALL ".join(layout.select_adds(sql, part) for sql, part in sources)
             if layout.partitions and at_once < files.count_rows() <= _MOST_SORTED:
                 query = f'FROM ({query}) ORDER BY "partitionValues_parsed"'
-            batches = opened.cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
+            batches = opened.cursor.sql(query).to_arrow_reader(batch_rows)
             yield from _file_rows(files, AddFile.KEY, batches, schema, at_once)
 
 
 def remove_rows(
-    files: FileSources, layout: CheckpointLayout, schema: pa.Schema, at_once: int, *, tombstones_since: int
+    files: FileSources,
+    layout: CheckpointLayout,
+    schema: pa.Schema,
+    at_once: int,
+    batch_rows: int,
+    *,
+    tombstones_since: int,
 ) -> Iterator[pa.Table]:
     """Yield tombstones newer than `tombstones_since`, in ms since the epoch, as rows like `add_rows`."""
     with files.open(RemoveFile.KEY) as opened:
@@ -59,7 +78,7 @@ def remove_rows(
             query = " UNION ALL ".join(layout.select_removes(sql, part) for sql, part in sources)
             # A tombstone without a time counts as deleted at the epoch, as in delta-spark.
             query = f'FROM ({query}) WHERE coalesce("deletionTimestamp", 0) > {int(tombstones_since)}'
-            batches = opened.cursor.sql(query).to_arrow_reader(_ROWS_A_BATCH)
+            batches = opened.cursor.sql(query).to_arrow_reader(batch_rows)
             yield from _file_rows(files, RemoveFile.KEY, batches, schema, at_once)
 
 

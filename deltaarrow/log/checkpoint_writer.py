@@ -31,7 +31,7 @@ from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.checkpoint_losses import ensure_nothing_is_lost
-from deltaarrow.log.checkpoint_rows import action_rows, add_rows, file_rows, remove_rows
+from deltaarrow.log.checkpoint_rows import CheckpointSizes, action_rows, add_rows, file_rows, remove_rows
 from deltaarrow.log.checksums import ensure_counted
 from deltaarrow.log.file_sources import FileSources
 from deltaarrow.log.incremental_checkpoint import incremental_adds
@@ -46,18 +46,18 @@ __all__ = ["ManifestFormat", "write_checkpoint"]
 ManifestFormat = Literal["parquet", "json"]
 """The format of the V2 checkpoint file that names the sidecars."""
 
-_ROWS_A_GROUP = 16_000
-"""Rows per row group of a classic checkpoint; memory holds several copies of a row group being written."""
-
-_ROWS_A_SIDECAR = 50_000
-"""As many rows as in delta-spark's sidecars."""
+_USUAL_SIZES = CheckpointSizes()
 
 _WRITERS = 2
 """Sidecars encoded at the same time; as many more wait in memory."""
 
 
 def write_checkpoint(
-    state: LogState, *, manifest_format: ManifestFormat = "parquet", clock: Clock = system_clock
+    state: LogState,
+    *,
+    manifest_format: ManifestFormat = "parquet",
+    clock: Clock = system_clock,
+    sizes: CheckpointSizes = _USUAL_SIZES,
 ) -> str:
     """Write the checkpoint of a replayed segment and its hint; return the checkpoint's store name.
 
@@ -76,7 +76,9 @@ def write_checkpoint(
     layout = CheckpointLayout.of(state.protocol, state.metadata)
     if properties.CHECKPOINT_POLICY.parse(configuration) == "classic":
         schema = layout.schema
-        files = _counted(state, _files(state, layout, schema, _ROWS_A_GROUP, tombstones_since))
+        files = _counted(
+            state, _files(state, layout, schema, sizes.group_rows, sizes.batch_rows, tombstones_since)
+        )
         name, hint = _write_classic(state, head, schema, files)
     else:
         if not is_supported(state.protocol, "v2Checkpoint"):
@@ -86,7 +88,9 @@ def write_checkpoint(
             )
         schema = layout.sidecar_schema
         writer = _SidecarWriter(state.store, state.segment.version, schema, clock)
-        files = _counted(state, _files(state, layout, schema, _ROWS_A_SIDECAR, tombstones_since))
+        files = _counted(
+            state, _files(state, layout, schema, sizes.sidecar_rows, sizes.batch_rows, tombstones_since)
+        )
         name, hint = _write_v2(state, head, writer, files, manifest_format)
     hinted = read_hint(state.store)
     if hinted is None or hinted <= state.segment.version:
@@ -110,7 +114,12 @@ def _head(state: LogState, now: int) -> list[Action]:
 
 
 def _files(
-    state: LogState, layout: CheckpointLayout, schema: pa.Schema, at_once: int, tombstones_since: int
+    state: LogState,
+    layout: CheckpointLayout,
+    schema: pa.Schema,
+    at_once: int,
+    batch_rows: int,
+    tombstones_since: int,
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield tables of about `at_once` file action rows, each with its kind of action."""
     carried = incremental_adds(state, layout, schema.field(AddFile.KEY).type)
@@ -118,9 +127,9 @@ def _files(
         yield AddFile.KEY, file_rows(AddFile.KEY, carried, schema)
         return
     files = FileSources(state)
-    for rows in add_rows(files, layout, schema, at_once):
+    for rows in add_rows(files, layout, schema, at_once, batch_rows):
         yield AddFile.KEY, rows
-    for rows in remove_rows(files, layout, schema, at_once, tombstones_since=tombstones_since):
+    for rows in remove_rows(files, layout, schema, at_once, batch_rows, tombstones_since=tombstones_since):
         yield RemoveFile.KEY, rows
 
 

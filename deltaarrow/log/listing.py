@@ -8,14 +8,12 @@ import contextlib
 
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.last_checkpoint import read_hint
+from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.log.names import LOG_FOLDER, LogFile, parse_log_file, version_prefix
 from deltaarrow.log.segment import LogSegment, complete_checkpoints, extend_segment, select_segment
 from deltaarrow.storage import Store
 
 __all__ = ["list_log", "list_newer", "list_segment"]
-
-_LONGEST_TAIL = 20
-"""With more commits than this after a checkpoint, the log is listed again to find a newer checkpoint."""
 
 
 def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
@@ -46,13 +44,13 @@ def list_segment(store: Store, version: int | None = None) -> LogSegment:
         raise TableNotFoundError(f"{store.uri} is not a Delta table: {LOG_FOLDER} holds no commit") from None
 
 
-def list_newer(store: Store, segment: LogSegment) -> LogSegment:
+def list_newer(store: Store, segment: LogSegment, limits: LogLimits = DEFAULT_LIMITS) -> LogSegment:
     """List the log from a segment's version on and return the segment of the newest version.
 
     Usually this is the same segment with new commits at its end. When there are many of them, the log is
     listed as in `list_segment`, to find a checkpoint written meanwhile.
     """
     longer = extend_segment(segment, list_log(store, segment.version))
-    if longer is None or (longer is not segment and len(longer.deltas) > _LONGEST_TAIL):
+    if longer is None or (longer is not segment and len(longer.deltas) > limits.longest_tail):
         return list_segment(store)
     return longer

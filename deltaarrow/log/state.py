@@ -45,6 +45,7 @@ from deltaarrow.log.checksums import (
 )
 from deltaarrow.log.commits import ReadCommits, read_commit, read_commits
 from deltaarrow.log.fallback import open_segment, segment_listed_again
+from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.log.tail import LogTail, read_tail
 from deltaarrow.runtime.cache import CacheSpace
@@ -52,10 +53,6 @@ from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.storage import Store
 
 __all__ = ["LogState", "replay"]
-
-_SMALL_CHECKPOINT = 1 << 16
-"""A Parquet file of this many bytes holds a few hundred file actions; reading them takes less time than
-preparing a query."""
 
 _TRIES = 3
 
@@ -79,6 +76,7 @@ class LogState:
     """The version of that checksum; the commits after it have been read."""
     by_checksum: bool = True
     """Whether the list of files is compared with the version checksum."""
+    limits: LogLimits = DEFAULT_LIMITS
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
     """The same version made from other files, after those of the checkpoint were deleted or rewritten."""
 
@@ -124,7 +122,9 @@ class LogState:
         Those of a small checkpoint are read into memory on first use.
         """
         parts = self._head.files
-        if self.checkpoint_bytes > _SMALL_CHECKPOINT or not all(p.has_json_statistics for p in parts):
+        if self.checkpoint_bytes > self.limits.replayed_bytes or not all(
+            p.has_json_statistics for p in parts
+        ):
             return self._tail, parts
         tail = LogTail(adds=dict(self._tail.adds), removes=dict(self._tail.removes))
         known: set[tuple[str, FileActionKey]] = set()
@@ -234,7 +234,7 @@ class LogState:
                 return query(state)
             except CorruptLogError as error:
                 segment = segment_listed_again(self.store, state.segment, state._head, error)
-                state = replay(self.store, segment, by_checksum=self.by_checksum)
+                state = replay(self.store, segment, by_checksum=self.by_checksum, limits=self.limits)
                 if state.metadata.id != self.metadata.id:
                     # Another table has replaced this one.
                     raise
@@ -329,7 +329,9 @@ def _after_checksum(
     protocol, metadata = tail.protocol or known.protocol, tail.metadata or known.metadata
     said = replace(known.said, protocol=protocol, metadata=metadata)
     read_log = partial(_read_checked, store, segment, said, known.said_version, falls_back)
-    return LogState(store, segment, protocol, metadata, read_log, said, known.said_version)
+    return LogState(
+        store, segment, protocol, metadata, read_log, said, known.said_version, limits=known.limits
+    )
 
 
 def replay(
@@ -341,6 +343,7 @@ def replay(
     for_write: bool = False,
     falls_back: bool = True,
     read: ReadCommits = read_commits,
+    limits: LogLimits | None = None,
 ) -> LogState:
     """Replay a segment, without reading the file actions of its checkpoint.
 
@@ -354,10 +357,12 @@ def replay(
         for_write: whether the log will probably stay unread, because files are added and not listed.
         falls_back: whether to try other files that make the version when the checkpoint cannot be opened.
         read: reads commits.
+        limits: those of `known` if None.
 
     Raises `CorruptLogError` when the log has no protocol or no metadata, when a file cannot be read, or when
     the log contradicts the version checksum.
     """
+    limits = limits or (DEFAULT_LIMITS if known is None else known.limits)
     unread = known if known is not None and not known.is_read else None
     if unread is not None:
         known = None
@@ -366,7 +371,9 @@ def replay(
         if shortcut is not None:
             said, protocol, metadata = shortcut
             read_log = partial(_read_checked, store, segment, said, segment.version, falls_back)
-            return LogState(store, segment, protocol, metadata, read_log, said, segment.version)
+            return LogState(
+                store, segment, protocol, metadata, read_log, said, segment.version, limits=limits
+            )
     if unread is not None:
         newer = _after_checksum(store, segment, unread, read, falls_back=falls_back)
         if newer is not None:
@@ -377,5 +384,5 @@ def replay(
     is_new = segment.checkpoint is not None and (known is None or known._head is not head)
     held = read_held_checksum(store, segment, protocol, metadata) if by_checksum and is_new else None
     return LogState(
-        store, segment, protocol, metadata, lambda: contents, held, segment.version, by_checksum
+        store, segment, protocol, metadata, lambda: contents, held, segment.version, by_checksum, limits
     ).loaded()

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import deltaarrow as da
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.live_files import checkpoint_source, file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
-from deltaarrow.log import state
+from deltaarrow.log.limits import LogLimits
 from tests.support.conditions import predicate_of
+from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -55,10 +54,9 @@ CONDITIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def no_file_is_listed_in_memory(monkeypatch):
-    monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
-    monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
+def opened(folder, **limits):
+    """The newest version; no file of its checkpoint is listed in memory."""
+    return open_snapshot(folder, limits=LogLimits(replayed_bytes=-1, listed_bytes=-1, **limits))
 
 
 @pytest.fixture
@@ -120,15 +118,14 @@ def of_one_table(snapshot, condition):
 
 @pytest.mark.parametrize("stats", ["json", "struct", "both"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["kind"])
-def test_the_files_are_those_of_one_table(tmp_path, kind, stats, reads, monkeypatch):
+def test_the_files_are_those_of_one_table(tmp_path, kind, stats, reads):
     table_of(tmp_path, kind, stats)
     conditions = random.Random(f"{kind} {stats}").sample(CONDITIONS, 7)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     expected = [of_one_table(snapshot, condition) for condition in conditions]
     assert not reads
     for numbered in (256, 1):
-        monkeypatch.setattr(checkpoint_source, "_MOST_NUMBERED", numbered)
-        snapshot = da.DeltaTable(tmp_path).snapshot
+        snapshot = opened(tmp_path, numbered_rows=numbered)
         assert [paths(snapshot, condition) for condition in conditions] == expected
     reads.clear()
     assert [paths(snapshot, condition) for condition in conditions] == expected
@@ -158,18 +155,18 @@ def test_whatever_the_texts_of_statistics_are(texts, conditions):
             [table.add_file(1, {"p": "a"}, name=f"f{n}", stats=each) for n, each in enumerate(stats)]
         )
         table.checkpoint()
-        snapshot = da.DeltaTable(folder).snapshot
+        snapshot = opened(folder)
         for condition in conditions:
             assert paths(snapshot, condition) == of_one_table(snapshot, condition)
 
 
 def test_statistics_are_read_once_for_all_snapshots_of_a_checkpoint(tmp_path, reads):
     table = table_of(tmp_path, {"kind": "classic"})
-    opened = da.DeltaTable(tmp_path)
-    assert paths(opened.snapshot, "id = 4") == ["f4", "new", "none"]
+    snapshot = opened(tmp_path)
+    assert paths(snapshot, "id = 4") == ["f4", "new", "none"]
     table.commit([table.add_file(1, {"p": "a"}, name="newer", stats=statistics_of(8))])
-    opened.update_incremental()
-    assert paths(opened.snapshot, "id = 8") == ["f8", "newer", "none"]
+    snapshot = snapshot.update()
+    assert paths(snapshot, "id = 8") == ["f8", "newer", "none"]
     assert len(reads) == 1
 
 
@@ -178,7 +175,7 @@ def test_of_a_few_files_of_a_partition_the_statistics_are_read_alone(tmp_path, r
     table.commit(
         [table.add_file(1, {"p": str(n)}, name=f"f{n}", stats=statistics_of(n)) for n in range(20)]
     ).checkpoint()
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     assert paths(snapshot, "p = '7' AND id = 7") == ["f7"]
     assert paths(snapshot, "p = '7' AND id = 8") == []
     assert not reads
@@ -191,7 +188,7 @@ def test_a_part_that_breaks_is_left_for_the_commits(tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     table.commit([table.add_file(1, {"p": "a"}, name=f"f{n}", stats=statistics_of(n)) for n in range(9)])
     _, *parts = table.checkpoint(kind="multipart", parts=3)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     parts[-1].write_bytes(parts[-1].read_bytes()[:-40] + bytes(40))
     # The commits say the same.
     assert paths(snapshot, "id = 4") == ["f4"]
@@ -202,7 +199,7 @@ def test_a_broken_part_without_which_no_version_is_left_is_named(tmp_path):
     table.commit([table.add_file(1, {"p": "a"}, name=f"f{n}", stats=statistics_of(n)) for n in range(9)])
     _, *parts = table.checkpoint(kind="multipart", parts=3)
     table.delete_commits(0)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     parts[-1].write_bytes(parts[-1].read_bytes()[:-40] + bytes(40))
     with pytest.raises(CorruptLogError, match=parts[-1].name):
         paths(snapshot, "id = 4")
@@ -222,7 +219,7 @@ def test_an_add_without_a_size_is_not_left_out_in_silence(tmp_path):
     # Without what tells it before a row is read.
     pq.write_table(rows, file, write_statistics=False)
     table.delete_commits(0)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     assert paths(snapshot, "id = 4") == ["f4"]
     with pytest.raises(CorruptLogError, match="without a required field"):
         snapshot.files(predicate_of("id = 4", snapshot.schema), ["path", "size"])
@@ -298,10 +295,9 @@ def rows(optional):
     at_once=st.sampled_from([1, 3, 1 << 16]),
 )
 def test_whatever_the_texts_of_partition_values_are(values, conditions, kind, at_once):
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_source, "_ROWS_AT_ONCE", at_once)
+    with tempfile.TemporaryDirectory() as folder:
         partitioned(Path(folder), values, **kind)
-        snapshot = da.DeltaTable(folder).snapshot
+        snapshot = opened(folder, rows_at_once=at_once)
         for condition in conditions:
             assert paths(snapshot, condition) == of_one_table(snapshot, condition)
 
@@ -313,19 +309,19 @@ def test_partition_values_are_read_once_for_all_snapshots_of_a_checkpoint(tmp_pa
     monkeypatch.setattr(
         CheckpointRows, "read_partition_values", lambda self, name: found.append(name) or read(self, name)
     )
-    opened = da.DeltaTable(tmp_path)
+    snapshot = opened(tmp_path)
     for condition in ("word = 'a'", "word = 'b'", "word = 'a' AND day IS NOT NULL"):
-        opened.snapshot.files(predicate_of(condition, opened.snapshot.schema))
+        snapshot.files(predicate_of(condition, snapshot.schema))
     table.commit([table.add_file(1, {"day": None, "word": None, "number": None})])
-    opened.update_incremental()
-    assert opened.snapshot.files(predicate_of("word = 'b'", opened.snapshot.schema), ["path"]).num_rows == 0
+    snapshot = snapshot.update()
+    assert snapshot.files(predicate_of("word = 'b'", snapshot.schema), ["path"]).num_rows == 0
     assert found == ["word", "day"]
 
 
 def test_a_partition_of_each_file_is_told_by_its_text(tmp_path):
     values = [{"day": "2024-01-01", "word": str(number), "number": "1"} for number in range(300)]
     partitioned(tmp_path, values)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     assert paths(snapshot, "word = '299' AND day IS NOT NULL") == ["f299"]
     assert len(paths(snapshot, "word > '5' AND number = 1")) == 54
 
@@ -342,7 +338,7 @@ def test_a_file_with_two_values_of_a_column_is_not_left_out(tmp_path):
     place = rows.schema.get_field_index("add")
     pq.write_table(rows.set_column(place, field, pa.array(adds, field.type)), file)
     table.delete_commits(0, 1)
-    assert "f3" in paths(da.DeltaTable(tmp_path).snapshot, "word = 'd'")
+    assert "f3" in paths(opened(tmp_path), "word = 'd'")
 
 
 PLAIN = pa.schema([("id", pa.int64()), ("p", pa.string())])
@@ -371,7 +367,7 @@ def table(tmp_path):
 
 
 def test_what_commits_say_of_a_file_stands(table):
-    snapshot = da.DeltaTable(table.path).snapshot
+    snapshot = opened(table.path)
     assert paths(snapshot, "p = 'a'") == ["f0", "f4", "f6", "h"]
     names = ["path", "deletion_vector", "partition_values", "stats"]
     for condition in ON_P:
@@ -403,7 +399,7 @@ def test_paths_are_canonical(tmp_path):
         add["add"]["path"] = path
     table.commit(adds).checkpoint()
     table.commit([{"remove": {"path": "a b/f", "deletionTimestamp": 1, "dataChange": True}}])
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     for condition in ("p = 'a'", "id = 3"):
         assert len(paths(snapshot, condition)) == len(PATHS) - 1
         assert paths(snapshot, condition) == of_one_table(snapshot, condition)
@@ -426,7 +422,7 @@ def test_structs_that_writers_leave_empty(tmp_path, stats, bend):
     table = table_of(tmp_path, {"kind": "classic"}, stats)
     (file,) = tmp_path.glob("_delta_log/*.checkpoint.parquet")
     regrouped(file, 3, bend)
-    snapshot = da.DeltaTable(table.path).snapshot
+    snapshot = opened(table.path)
     for condition in CONDITIONS:
         assert paths(snapshot, condition) == of_one_table(snapshot, condition)
 
@@ -440,7 +436,7 @@ def test_times_of_int96_are_not_cut_to_what_nanoseconds_hold(tmp_path):
         table.commit([table.add_file(1, {"p": "a"}, name=name, stats=stats)])
     (file,) = table.checkpoint(stats="struct")
     regrouped(file, 2, use_deprecated_int96_timestamps=True)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     assert "end" in paths(snapshot, "at > TIMESTAMP '2025-01-01 00:00:00Z'")
     assert "begin" in paths(snapshot, "at < TIMESTAMP '2024-01-01 00:00:00Z'")
     assert "now" not in paths(snapshot, "at > TIMESTAMP '2025-01-01 00:00:00Z'")
@@ -450,7 +446,7 @@ def test_a_partition_column_in_another_case_is_no_data_column(tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     adds = [table.add_file(1, {"p": "ab"[n % 2]}, name=f"f{n}", stats=statistics_of(n)) for n in range(9)]
     table.commit(adds).checkpoint(stats="struct")
-    assert paths(da.DeltaTable(tmp_path).snapshot, "P = 'a' AND ID < 3") == ["f0", "f2"]
+    assert paths(opened(tmp_path), "P = 'a' AND ID < 3") == ["f0", "f2"]
 
 
 def test_a_question_that_comes_again_reads_nothing_of_the_log(tmp_path):
@@ -458,7 +454,7 @@ def test_a_question_that_comes_again_reads_nothing_of_the_log(tmp_path):
     table.commit([table.add_file(9, {"p": name}, name=name, stats=WIDE) for name in "ab"])
     (checkpoint,) = table.checkpoint()
     table.delete_commits(0)
-    snapshot = da.DeltaTable(tmp_path).snapshot
+    snapshot = opened(tmp_path)
     assert paths(snapshot, "p = 'a'") == ["a"]
     checkpoint.unlink()
     assert paths(snapshot, "p = 'a'") == ["a"]

@@ -1,6 +1,7 @@
 """A condition leaves the same files, in the same order, from the log and from memory."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, IsIn, Literal
 from deltaarrow.live_files import file_list
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
-from deltaarrow.log import state
+from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.runtime import cache
 from deltaarrow.runtime.cache import set_cache_limit
 from deltaarrow.scan import plan_scan
@@ -51,7 +52,7 @@ def snapshot(tmp_path, request):
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where, monkeypatch):
+def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where):
     predicate = predicate_of(where, snapshot.schema)
     first = plan_scan(snapshot, predicate, ["id"]).files
     again = Snapshot(snapshot.state)
@@ -60,8 +61,8 @@ def test_a_condition_leaves_the_same_files_whenever_it_is_asked(snapshot, where,
             again, predicate_of(other, snapshot.schema), ["id"]
         )  # from the second question on the files are in memory
     assert plan_scan(again, predicate, ["id"]).files.equals(first)
-    monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", -1)
-    assert plan_scan(Snapshot(snapshot.state), predicate, ["id"]).files.equals(first)
+    from_the_log = replace(snapshot.state, limits=LogLimits(listed_bytes=-1))
+    assert plan_scan(Snapshot(from_the_log), predicate, ["id"]).files.equals(first)
 
 
 def test_statistics_of_a_column_are_parsed_once(snapshot, monkeypatch):
@@ -109,12 +110,11 @@ def test_answers_without_files_count_in_the_cache(snapshot, limit):
     assert len(limit()) < 100 and all(repr(members) not in key for _, key in cache._cache.entries)
 
 
-def test_an_answer_keeps_no_more_files_in_memory_than_it_has(tmp_path, limit, monkeypatch):
-    monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
+def test_an_answer_keeps_no_more_files_in_memory_than_it_has(tmp_path, limit):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     table.commit([table.add_file(1, {"p": str(number // 10)}, name=f"f{number}") for number in range(3000)])
     table.checkpoint()
-    snapshot = open_snapshot(tmp_path)
+    snapshot = open_snapshot(tmp_path, limits=LogLimits(replayed_bytes=-1))
     for number in range(40):
         assert snapshot.files(Compare("=", Column(("p",)), Literal(number)), ["path", "stats"]).num_rows == 10
     held = [value.get_total_buffer_size() for value in limit() if isinstance(value, pa.Table)]
@@ -122,7 +122,7 @@ def test_an_answer_keeps_no_more_files_in_memory_than_it_has(tmp_path, limit, mo
 
 
 @pytest.mark.parametrize("kind", ["classic", "multipart"])
-def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind, monkeypatch):
+def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     adds = [table.add_file(1, {"p": str(number % 3)}, name=f"f{number:02}") for number in range(20)]
     table.commit(adds)
@@ -133,12 +133,10 @@ def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind,
     of_parts = adds if kind == "classic" else [*adds[::2], *adds[1::2]]
     expected = [each["add"]["path"] for each in (*of_parts, *newer) if each not in adds[5:8]]
     asked = {"p = 1": [name for name in expected if int(name[1:]) % 3 == 1], "id = 1": expected}
-    for in_memory in (True, False):
-        if not in_memory:
-            monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
-        for small in (file_list._SMALL_CHECKPOINT, -1):
-            monkeypatch.setattr(file_list, "_SMALL_CHECKPOINT", small)
-            snapshot = open_snapshot(tmp_path)
+    for replayed in (DEFAULT_LIMITS.replayed_bytes, -1):
+        for listed_bytes in (DEFAULT_LIMITS.listed_bytes, -1):
+            limits = LogLimits(replayed_bytes=replayed, listed_bytes=listed_bytes)
+            snapshot = open_snapshot(tmp_path, limits=limits)
             for _ in range(2):
                 assert snapshot.files().column("path").to_pylist() == expected
                 for where, names in asked.items():
@@ -147,11 +145,9 @@ def test_files_stand_in_the_order_of_the_log_wherever_it_is_read(tmp_path, kind,
                 snapshot = Snapshot(snapshot.state)
 
 
-@pytest.mark.parametrize("size", ["small", "large"])
-def test_statistics_that_are_a_struct_and_no_text_are_files_statistics(tmp_path, size, monkeypatch):
+@pytest.mark.parametrize("limits", [DEFAULT_LIMITS, LogLimits(replayed_bytes=-1)], ids=["small", "large"])
+def test_statistics_that_are_a_struct_and_no_text_are_files_statistics(tmp_path, limits):
     """Some writers have the column of texts and leave it empty."""
-    if size == "large":
-        monkeypatch.setattr(state, "_SMALL_CHECKPOINT", -1)
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA)
     table.commit([table.add_file(pa.table({"id": [number]}), name=f"f{number}") for number in range(4)])
     (path,) = table.checkpoint(stats="both")
@@ -163,7 +159,7 @@ def test_statistics_that_are_a_struct_and_no_text_are_files_statistics(tmp_path,
     structs = pa.StructArray.from_arrays([*members.values()], [*members], mask=adds.is_null())
     pq.write_table(written.set_column(place, "add", structs), path)
     table.delete_commits(0)
-    snapshot = open_snapshot(tmp_path)
+    snapshot = open_snapshot(tmp_path, limits=limits)
     found = snapshot.files().column("stats").to_pylist()
     assert [json.loads(text)["numRecords"] for text in found] == [1] * 4
     found = snapshot.files(predicate_of("id = 2", snapshot.schema), ["path"])

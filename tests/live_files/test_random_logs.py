@@ -5,21 +5,18 @@ and in later commits. They are read row by row from the checkpoint, from memory,
 """
 
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.expressions import And, Or, bind, to_duckdb
-from deltaarrow.live_files import checkpoint_source, file_list
-from deltaarrow.log import state
 from deltaarrow.log.file_sources import list_files
+from deltaarrow.log.limits import LogLimits
 from deltaarrow.statistics import matching_rows, parse_statistics
 from tests.support.engines import open_snapshot
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates
@@ -31,16 +28,7 @@ KINDS = [
     {"kind": "v2-parquet", "sidecars": 2},
     {"kind": "v2-json", "sidecars": 2},
 ]
-LARGE = 1 << 40
-
-
-@contextmanager
-def limits(*, in_memory):
-    """Read small checkpoints into memory, or none; list the files of small ones in memory, or of none."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
-        patch.setattr(file_list, "_SMALL_CHECKPOINT", LARGE if in_memory else -1)
-        yield patch
+IN_MEMORY = LogLimits(replayed_bytes=1 << 40, listed_bytes=1 << 40)
 
 
 def with_structs(file, random):
@@ -135,17 +123,18 @@ def test_no_file_with_a_matching_row_is_left_out(seed):
         listed = list_files(open_snapshot(folder).state)
         assert paths(listed) == {f"f {number}" for number in range(10)}
         expected = [left_of(listed, predicate) for predicate in asked]
-        with limits(in_memory=False) as patch:
-            patch.setattr(file_list, "_SELECTIVE", random.choice([0, 1 / 2, 1]))
-            patch.setattr(checkpoint_source, "_MOST_NUMBERED", random.choice([0, 256]))
-            patch.setattr(checkpoint_source, "_ROWS_AT_ONCE", random.choice([2, 1 << 16]))
-            snapshot = open_snapshot(folder)
+        from_the_log = LogLimits(
+            replayed_bytes=-1,
+            listed_bytes=-1,
+            selective=random.choice([0, 1 / 2, 1]),
+            numbered_rows=random.choice([0, 256]),
+            rows_at_once=random.choice([2, 1 << 16]),
+        )
+        for limits in (from_the_log, IN_MEMORY):
+            snapshot = open_snapshot(folder, limits=limits)
             for _ in range(2):
                 found = [paths(snapshot.files(predicate, ["path"])) for predicate in asked]
                 assert found == expected
-        with limits(in_memory=True):
-            snapshot = open_snapshot(folder)
-            assert [paths(snapshot.files(predicate, ["path"])) for predicate in asked] == expected
         assert all(map(set.issubset, needed, expected))
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
-from deltaarrow.log import list_segment, replay, state as log_state, write_checkpoint
+from deltaarrow.log import list_segment, replay, write_checkpoint
+from deltaarrow.log.checkpoint_rows import CheckpointSizes
 from deltaarrow.log.file_sources import list_files, list_tombstones
+from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.storage import open_store
 from tests.support.tables import EPOCH_MS, TableBuilder
 
@@ -24,15 +26,15 @@ def table_of(path, configuration=(), features=("v2Checkpoint",)) -> TableBuilder
     return table.metadata(SCHEMA, ["p"], dict(configuration))
 
 
-def write(table, **options) -> str:
+def write(table, limits=DEFAULT_LIMITS, **options) -> str:
     store = open_store(table.path)
     options = {"clock": lambda: EPOCH_MS} | options
-    return write_checkpoint(replay(store, list_segment(store)), **options)
+    return write_checkpoint(replay(store, list_segment(store), limits=limits), **options)
 
 
-def everything(path):
+def everything(path, limits=DEFAULT_LIMITS):
     store = open_store(path)
-    state = replay(store, list_segment(store))
+    state = replay(store, list_segment(store), limits=limits)
     files = list_files(state).drop_columns(["data_change"]).to_pylist(maps_as_pydicts="strict")
     stones = list_tombstones(state).drop_columns(["data_change", "stats", "tags"])
     return (
@@ -132,12 +134,11 @@ def test_columns_that_differ_in_case_alone_have_statistics_as_text(tmp_path):
     assert json.loads(add["stats"])["minValues"] == values
 
 
-def test_row_groups_hold_few_partitions_each(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.log.checkpoint_writer._ROWS_A_GROUP", 2_000)
-    monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
+def test_row_groups_hold_few_partitions_each(tmp_path):
     table = table_of(tmp_path)
     table.commit([table.add_file(1, {"p": str(n % 97)}, name=f"f{n}") for n in range(9_000)])
-    metadata = pq.read_metadata(tmp_path / write(table))
+    sizes = CheckpointSizes(group_rows=2_000, batch_rows=500)
+    metadata = pq.read_metadata(tmp_path / write(table, sizes=sizes))
     (leaf,) = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.endswith("_parsed.p")]
     groups = [metadata.row_group(i).column(leaf).statistics for i in range(metadata.num_row_groups)]
     assert len(groups) > 3
@@ -201,13 +202,11 @@ def test_a_v2_checkpoint_has_its_files_in_sidecars(tmp_path, manifest_format):
     assert ("checkpointSchema" in hint) == (manifest_format == "parquet")
 
 
-def test_sidecars_are_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.log.checkpoint_writer._ROWS_A_SIDECAR", 2_000)
-    monkeypatch.setattr("deltaarrow.log.checkpoint_rows._ROWS_A_BATCH", 500)
+def test_sidecars_are_of_bounded_size(tmp_path):
     table = table_of(tmp_path, V2)
     table.commit([table.add_file(1, {"p": "1"}, name=f"f{n}") for n in range(5_000)])
     before = everything(tmp_path)
-    write(table)
+    write(table, sizes=CheckpointSizes(sidecar_rows=2_000, batch_rows=500))
     table.delete_commits(0)
     assert everything(tmp_path) == before
     rows = [pq.read_metadata(file).num_rows for file in (table.log / "_sidecars").iterdir()]
@@ -257,32 +256,29 @@ STEP = st.lists(st.tuples(st.sampled_from(["add", "remove", "txn", "domain", "un
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(STEP, st.sampled_from(["", "classic", "parquet", "json"])), min_size=1, max_size=5),
-    st.booleans(),
+    st.sampled_from([DEFAULT_LIMITS, LogLimits(replayed_bytes=-1)]),
 )
-def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, steps, is_small):
+def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, steps, limits):
     """Whatever the kinds of the checkpoints before it, and whether these are read at once or queried."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not is_small:
-            patch.setattr(log_state, "_SMALL_CHECKPOINT", -1)
-        folder = tmp_path_factory.mktemp("t")
-        table = table_of(folder).commit()
-        for number, (step, kind) in enumerate(steps):
-            configuration = {} if kind in ("", "classic") else V2
-            table.metadata(SCHEMA, ["p"], configuration)
-            actions = {}
-            for what, which in step:
-                add = table.add_file(2, {"p": str(which)}, stats=stats(which, number), name=f"f%20{which}")
-                made = {
-                    "add": add,
-                    "remove": table.remove(add),
-                    "txn": table.txn(f"a{which}", number),
-                    "domain": table.domain(f"d{which}", str(number)),
-                    "undomain": table.domain(f"d{which}", "", removed=True),
-                }[what]
-                actions[what.removeprefix("un") if what not in ("add", "remove") else "file", which] = made
-            table.commit(actions.values())
-            before = everything(folder)
-            if kind:
-                write(table, manifest_format="json" if kind == "json" else "parquet")
-                table.delete_commits(*(v for v in table.commits if (table.log / f"{v:020d}.json").exists()))
-                assert everything(folder) == before
+    folder = tmp_path_factory.mktemp("t")
+    table = table_of(folder).commit()
+    for number, (step, kind) in enumerate(steps):
+        configuration = {} if kind in ("", "classic") else V2
+        table.metadata(SCHEMA, ["p"], configuration)
+        actions = {}
+        for what, which in step:
+            add = table.add_file(2, {"p": str(which)}, stats=stats(which, number), name=f"f%20{which}")
+            made = {
+                "add": add,
+                "remove": table.remove(add),
+                "txn": table.txn(f"a{which}", number),
+                "domain": table.domain(f"d{which}", str(number)),
+                "undomain": table.domain(f"d{which}", "", removed=True),
+            }[what]
+            actions[what.removeprefix("un") if what not in ("add", "remove") else "file", which] = made
+        table.commit(actions.values())
+        before = everything(folder, limits)
+        if kind:
+            write(table, limits, manifest_format="json" if kind == "json" else "parquet")
+            table.delete_commits(*(v for v in table.commits if (table.log / f"{v:020d}.json").exists()))
+            assert everything(folder, limits) == before

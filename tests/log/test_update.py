@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import deltaarrow.log.listing
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import CorruptLogError, TableNotFoundError
+from deltaarrow.log.limits import LogLimits
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
@@ -74,9 +74,8 @@ def test_without_news_a_snapshot_is_its_own_update(table, reads):
     assert reads == [f"from {0:020d}"] or reads == ["from "]
 
 
-def test_a_long_tail_gives_way_to_a_newer_checkpoint(table, monkeypatch):
-    monkeypatch.setattr(deltaarrow.log.listing, "_LONGEST_TAIL", 3)
-    held = Snapshot.load(open_store(table.path))
+def test_a_long_tail_gives_way_to_a_newer_checkpoint(table):
+    held = Snapshot.load(open_store(table.path), limits=LogLimits(longest_tail=3))
     table.commit().commit()
     held = held.update()
     table.checkpoint(1)
@@ -86,11 +85,10 @@ def test_a_long_tail_gives_way_to_a_newer_checkpoint(table, monkeypatch):
     assert (held.version, held.segment.checkpoint.version, len(held.segment.deltas)) == (3, 1, 2)
 
 
-def test_a_long_tail_without_a_newer_checkpoint_is_not_read_again(table, reads, monkeypatch):
-    monkeypatch.setattr(deltaarrow.log.listing, "_LONGEST_TAIL", 1)
+def test_a_long_tail_without_a_newer_checkpoint_is_not_read_again(table, reads):
     for _ in range(3):
         table.commit()
-    held = Snapshot.load(open_store(table.path))
+    held = Snapshot.load(open_store(table.path), limits=LogLimits(longest_tail=1))
     table.commit()
     reads.clear()
     assert held.update().version == 4
@@ -201,11 +199,9 @@ def take(table: TableBuilder, step: object) -> None:
 def test_an_updated_snapshot_equals_one_loaded_anew(tmp_path_factory, steps, longest):
     table = TableBuilder(tmp_path_factory.mktemp("t")).protocol().metadata(SCHEMA).commit()
     store = open_store(table.path)
-    held = Snapshot.load(store)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deltaarrow.log.listing, "_LONGEST_TAIL", longest)
-        for step in [*steps, "update"]:
-            take(table, step)
-            if step == "update":
-                held = held.update()
-                assert said(held) == said(Snapshot.load(store))
+    held = Snapshot.load(store, limits=LogLimits(longest_tail=longest))
+    for step in [*steps, "update"]:
+        take(table, step)
+        if step == "update":
+            held = held.update()
+            assert said(held) == said(Snapshot.load(store))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.engines.polars import DeltaResolver
 from deltaarrow.expressions import to_arrow
+from deltaarrow.log.limits import LogLimits
 from deltaarrow.scan import with_row_tracking
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -18,9 +19,11 @@ from tests.support.conditions import predicate_of
 __all__ = ["ENGINES", "open_snapshot"]
 
 
-def open_snapshot(path: str | os.PathLike[str], version: int | None = None) -> Snapshot:
+def open_snapshot(
+    path: str | os.PathLike[str], version: int | None = None, limits: LogLimits | None = None
+) -> Snapshot:
     """The table at `path`."""
-    return Snapshot.load(open_store(path), version)
+    return Snapshot.load(open_store(path), version, limits=limits)
 
 
 def _read_dataset(
