@@ -7,7 +7,7 @@ in place, and DuckDB evaluates them.
 
 A short list of files goes into the text, which then needs nothing else. If a table of files is needed as well
 (differing partition values, deleted rows) or the list is long, temporary objects are created; the last
-`_MOST_HELPERS` of them are kept for later statements.
+256 of them are kept for later statements.
 """
 
 import contextlib
@@ -43,7 +43,6 @@ __all__ = ["Rewriter"]
 
 _MOST_LISTED = 64
 """The longest list of files put into the text, which DuckDB parses at each query."""
-_MOST_HELPERS = 256
 _MOST_PLANS = 64
 _MOST_SNAPSHOTS = 16
 _HELPER = "__deltaarrow"
@@ -84,10 +83,16 @@ class _Opened:
 
 
 class Rewriter:
-    """Rewrites the statements of one DuckDB connection or cursor to read files of Delta tables."""
+    """Rewrites the statements of one DuckDB connection or cursor to read files of Delta tables.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    Temporary objects for the last `most_helpers` sources are kept.
+    """
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, most_helpers: int = 256
+    ) -> None:
         self._connection = connection
+        self._most_helpers = most_helpers
         self._catalog = catalog
         self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
@@ -358,7 +363,7 @@ class Rewriter:
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
         """Keep temporary objects under one name; drop the oldest if there are too many."""
         self._helpers[helper] = drops
-        if len(self._helpers) > _MOST_HELPERS:
+        if len(self._helpers) > self._most_helpers:
             oldest, drops = self._helpers.popitem(last=False)
             for opened in self._opened.values():
                 for key in [key for key, (_, helper, _) in opened.sources.items() if helper == oldest]:

@@ -20,7 +20,13 @@ from deltaarrow.engines.polars_filters import arrow_expression
 from deltaarrow.engines.polars_frames import filtered_frames
 from deltaarrow.engines.polars_hooks import chosen_when_planned, is_hook_verified
 from deltaarrow.engines.polars_limits import BoundFile, FileBinder, obstacle
-from deltaarrow.engines.polars_native import NativeScan, polars_schema, polars_type
+from deltaarrow.engines.polars_native import (
+    USUAL_LIMITS,
+    NativeScan,
+    PolarsLimits,
+    polars_schema,
+    polars_type,
+)
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
@@ -44,13 +50,11 @@ __all__ = [
     "DeltaResolver",
     "PlainScan",
     "Resolution",
+    "lazy_frame",
     "matching_partitions",
     "resolutions",
     "scan_delta",
 ]
-
-_FEW_FILES = 64
-"""The number of files that Polars may open to find that they have no matching row."""
 
 
 # --- translate -------------------------------------------------------------------------------------
@@ -115,9 +119,12 @@ def resolutions(frame: "pl.LazyFrame") -> list[Resolution]:
 class DeltaResolver(LazyFrameResolver):
     """Answers Polars with a lazy frame of what a query needs from a snapshot; picklable."""
 
-    def __init__(self, snapshot: Snapshot, with_row_ids: bool = False) -> None:
+    def __init__(
+        self, snapshot: Snapshot, with_row_ids: bool = False, limits: PolarsLimits = USUAL_LIMITS
+    ) -> None:
         self._snapshot = snapshot
         self._with_row_ids = with_row_ids
+        self._limits = limits
         self._logical = snapshot.schema
         if with_row_ids:
             row_tracking_of(snapshot)  # refuses a table without row tracking
@@ -127,8 +134,8 @@ class DeltaResolver(LazyFrameResolver):
         self._heard = getattr(_listening, "resolutions", None)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot."""
-        return DeltaResolver, (self._snapshot, self._with_row_ids)
+        """Pickle as the snapshot and the limits."""
+        return DeltaResolver, (self._snapshot, self._with_row_ids, self._limits)
 
     def cse_eq(self, other: object) -> bool:
         """Whether the other resolver shows the same rows, so that Polars may read them once."""
@@ -158,7 +165,7 @@ class DeltaResolver(LazyFrameResolver):
         # Polars drops these columns; the filters that needed them have been applied.
         spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]
         unread = frozenset(spent).difference(*(each.expr.meta.root_names() for each in by_row))
-        scan = NativeScan(plan.layout, plan.columns, unread)
+        scan = NativeScan(plan.layout, plan.columns, unread, self._limits)
         tasks = matching = matching_partitions(scan.in_order(plan.tasks), by_partition, plan.layout)
         if limit is not None and not by_row:
             tasks = _first_files(tasks, limit)
@@ -238,13 +245,14 @@ class PlainScan:
     footers.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, limits: PolarsLimits = USUAL_LIMITS) -> None:
         self._snapshot = snapshot
+        self._limits = limits
         self._is_heard = hasattr(_listening, "resolutions")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the snapshot."""
-        return PlainScan, (self._snapshot,)
+        """Pickle as the snapshot and the limits."""
+        return PlainScan, (self._snapshot, self._limits)
 
     def __call__(self, resolver: "pl.LazyFrame") -> "pl.LazyFrame":
         """Return the frame to plan a query with: the plain scan if possible, else the resolver."""
@@ -253,10 +261,10 @@ class PlainScan:
     @cached_property
     def _scan(self) -> "pl.LazyFrame | None":
         recent, in_checkpoint = self._snapshot.state.file_actions
-        if in_checkpoint or not 0 < len(recent.adds) <= _FEW_FILES:
+        if in_checkpoint or not 0 < len(recent.adds) <= self._limits.most_files:
             return None
         plan = plan_scan(self._snapshot)
-        scan, binder = NativeScan(plan.layout, plan.columns), FileBinder(plan.layout)
+        scan, binder = NativeScan(plan.layout, plan.columns, limits=self._limits), FileBinder(plan.layout)
         try:
             native, other = binder.split(plan.tasks, plan.columns)
             is_plain = not other and binder.have_one_schema(plan.tasks)
@@ -332,9 +340,15 @@ def scan_delta(
         UnsupportedFeatureError: the table needs a feature that this release cannot read.
         MissingDependencyError: Polars is not installed.
     """
-    snapshot = snapshot_of(table, version, storage_options)
-    frame = DeltaResolver(snapshot, row_tracking).lazy()
+    return lazy_frame(snapshot_of(table, version, storage_options), row_tracking=row_tracking)
+
+
+def lazy_frame(
+    snapshot: Snapshot, *, row_tracking: bool = False, limits: PolarsLimits = USUAL_LIMITS
+) -> "pl.LazyFrame":
+    """Return a snapshot as `scan_delta` does."""
+    frame = DeltaResolver(snapshot, row_tracking, limits).lazy()
     may_be_plain = not (row_tracking or snapshot.partition_columns) and snapshot.store.is_local
     if may_be_plain and is_hook_verified() and obstacle(snapshot) is None:
-        return chosen_when_planned(frame, PlainScan(snapshot))
+        return chosen_when_planned(frame, PlainScan(snapshot, limits))
     return frame

@@ -37,15 +37,26 @@ if TYPE_CHECKING:
 else:
     pl = require("polars")
 
-__all__ = ["MAX_SCANS", "NativeScan", "polars_schema", "polars_type"]
-
-MAX_SCANS = 64
-"""With more distinct partition values than this, one scan is joined with them, instead of a scan each."""
-
-_MOST_RUNS = 8
-"""The most scans to concatenate when files with and without deletion vectors alternate in runs."""
+__all__ = ["USUAL_LIMITS", "NativeScan", "PolarsLimits", "polars_schema", "polars_type"]
 
 _VOID = PrimitiveType("void")
+
+
+@dataclass(frozen=True)
+class PolarsLimits:
+    """Numbers of files and scans at which another plan becomes the quicker one; the rows are the same."""
+
+    most_files: int = 64
+    """As many files Polars may open to find that no row of theirs matches."""
+
+    most_scans: int = 64
+    """With more distinct partition values than that one scan is joined with them, instead of a scan each."""
+
+    most_runs: int = 8
+    """So many scans are united, where files with deletion vectors and without stand in runs."""
+
+
+USUAL_LIMITS = PolarsLimits()
 
 
 def polars_type(data_type: DataType) -> pl.DataType:
@@ -73,6 +84,7 @@ class NativeScan:
     layout: TableLayout
     columns: tuple[str, ...]
     unread: frozenset[str] = frozenset()
+    limits: PolarsLimits = USUAL_LIMITS
 
     def in_order(self, tasks: Sequence[FileTask]) -> list[FileTask]:
         """Return the files in the order in which `frames` reads them; a limit takes the first ones."""
@@ -91,7 +103,7 @@ class NativeScan:
             for file in files:
                 if file.is_complete == is_complete and (hook or file.task.deletion_vector is None):
                     groups.setdefault(self._partition_key(file.task), []).append(file.task)
-            if len(groups) > MAX_SCANS:
+            if len(groups) > self.limits.most_scans:
                 frames.append(
                     self._joined([task for tasks in groups.values() for task in tasks], is_complete)
                 )
@@ -125,7 +137,7 @@ class NativeScan:
         """
         counted = zip(tasks, row_counts, strict=True)
         runs = [[*run] for _, run in itertools.groupby(counted, lambda file: file[0].deletion_vector is None)]
-        if 1 < len(runs) <= _MOST_RUNS:
+        if 1 < len(runs) <= self.limits.most_runs:
             return pl.concat([self._live(*zip(*run, strict=True)) for run in runs])
         whole = [replace(task, deletion_vector=None) for task in tasks]
         if len(runs) == 1 and tasks[0].deletion_vector is None:

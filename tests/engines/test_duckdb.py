@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import os
 import re
 
 import duckdb
@@ -337,23 +338,35 @@ def test_without_access_to_files_the_dataset_is_shown(table):
         assert fetch(con, "SELECT count(*) FROM t") == [(1666,)]
 
 
-def test_very_many_files_are_left_to_the_dataset(con, table, monkeypatch):
+def test_very_many_files_are_left_to_the_dataset(con, table):
     many_files(table, 3)
-    monkeypatch.setattr("deltaarrow.engines.duckdb._MOST_FILES", 2)
-    with pytest.raises(UnsupportedFeatureError, match="3 files"):
+    table.commit([table.add_file(1, {"p": "9"}, stats=False) for _ in range(9_998)])
+    with pytest.raises(UnsupportedFeatureError, match="10001 files"):
         register(con, "t", open_snapshot(table.path), native=True)
     register(con, "t", open_snapshot(table.path))
     assert fetch(con, "SELECT count(*) FROM t WHERE p = 1") == [(1000,)]
 
 
-def test_many_small_files_are_left_to_the_dataset(con, table, monkeypatch):
-    many_files(table, 3)
-    monkeypatch.setattr("deltaarrow.engines.duckdb._MOST_SMALL_FILES", 2)
-    for native, small, is_dataset in (("auto", 1 << 20, True), ("auto", 1, False), (True, 1 << 20, False)):
-        monkeypatch.setattr("deltaarrow.engines.duckdb._SMALL_BYTES", small)
-        register(con, "t", open_snapshot(table.path), native=native)
-        assert isinstance(shown_views(con)["t"], ShownFiles) is not is_dataset
-        assert fetch(con, "SELECT count(*) FROM t WHERE p = 1") == [(1000,)]
+@pytest.mark.parametrize(
+    ("count", "size", "native", "is_dataset"),
+    [
+        (1_001, 1_000, "auto", True),
+        (1_000, 1_000, "auto", False),
+        (1_001, 40_000, "auto", False),
+        (1_001, 1_000, True, False),
+    ],
+)
+def test_many_small_files_are_left_to_the_dataset(con, table, count, size, native, is_dataset):
+    many_files(table, 2)
+    small = table.add_file(pa.table({"id": [0]}), {"p": "9"}, name="2.parquet")
+    for number in range(3, count):
+        os.link(table.path / "2.parquet", table.path / f"{number}.parquet")
+    table.commit(
+        {"add": small["add"] | {"path": f"{number}.parquet", "size": size}} for number in range(2, count)
+    )
+    register(con, "t", open_snapshot(table.path), native=native)
+    assert isinstance(shown_views(con)["t"], ShownFiles) is not is_dataset
+    assert fetch(con, "SELECT count(*) FROM t WHERE p = 1") == [(1000,)]
 
 
 def test_a_table_without_columns_is_refused(con, tmp_path):

@@ -11,7 +11,8 @@ import pytest
 
 import deltaarrow
 from deltaarrow import DeltaTable, UnsupportedFeatureError, connect, write_deltalake
-from deltaarrow.engines import duckdb_pruning
+from deltaarrow.engines.duckdb_catalog import Catalog
+from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder
@@ -307,31 +308,37 @@ def test_a_relation_keeps_its_files(con, lake):
     assert relation.fetchall() == [(20,)]
 
 
-def test_long_lists_of_files_and_the_end_of_what_is_kept_for_them(tmp_path, monkeypatch):
+def test_long_lists_of_files_and_the_end_of_what_is_kept_for_them(tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["p"])
     adds = [table.add_file(pa.table({"id": [n], "s": ["x"]}), {"p": str(n)}) for n in range(70)]
     table.commit(adds)
-    monkeypatch.setattr(duckdb_pruning, "_MOST_HELPERS", 2)
-    with connect() as con:
-        con.register("t", tmp_path)
+    catalog = Catalog(None)
+    catalog.pin("t", tmp_path)
+    with duckdb.connect() as con:
+        rewriter = Rewriter(con, catalog, most_helpers=2)
         for _ in range(2):
             for least in (0, 1, 2, 3, 60):
-                sql = f"SELECT count(*), sum(p) FROM t WHERE p >= {least}"
+                sql = rewriter.rewrite(f"SELECT count(*), sum(p) FROM t WHERE p >= {least}")
                 assert con.sql(sql).fetchall() == [(70 - least, sum(range(least, 70)))]
         left = "SELECT (SELECT count(*) FROM duckdb_variables()), count(*) FROM duckdb_tables()"
         assert con.sql(left).fetchall() == [(1, 2)]
-        con.table("t")
+        rewriter.show_registered()
         assert con.sql(left).fetchall() == [(2, 3)]
-        con.unregister("t")
+        rewriter.drop_registered("t")
         assert con.sql(left).fetchall() == [(1, 2)]
 
 
-def test_what_one_table_of_a_statement_needs_outlives_the_plan_of_the_next(con, monkeypatch):
-    monkeypatch.setattr(duckdb_pruning, "_MOST_HELPERS", 2)
-    for least in (2, 3):
-        con.sql(f"SELECT count(*) FROM numbers WHERE p >= {least}").fetchall()
-    sql = "SELECT (SELECT count(*) FROM numbers WHERE p >= 2), (SELECT count(*) FROM numbers WHERE p >= 4)"
-    assert con.sql(sql).fetchall() == [(80, 60)]
+def test_what_one_table_of_a_statement_needs_outlives_the_plan_of_the_next(lake):
+    catalog = Catalog(None)
+    catalog.pin("numbers", lake / "numbers")
+    with duckdb.connect() as con:
+        rewriter = Rewriter(con, catalog, most_helpers=2)
+        for least in (2, 3):
+            con.sql(rewriter.rewrite(f"SELECT count(*) FROM numbers WHERE p >= {least}")).fetchall()
+        sql = (
+            "SELECT (SELECT count(*) FROM numbers WHERE p >= 2), (SELECT count(*) FROM numbers WHERE p >= 4)"
+        )
+        assert con.sql(rewriter.rewrite(sql)).fetchall() == [(80, 60)]
 
 
 # --- what is not rewritten -------------------------------------------------------------------------

@@ -9,9 +9,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import deltaarrow as da
-from deltaarrow.engines import polars as engine, polars_native, scan_delta
+from deltaarrow.engines import polars as engine, scan_delta
+from deltaarrow.engines.polars import lazy_frame
 from deltaarrow.engines.polars_live_rows import LiveRows
+from deltaarrow.engines.polars_native import PolarsLimits
 from deltaarrow.errors import CorruptDataFileError
+from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -40,9 +43,8 @@ def is_plain(frame):
 
 
 @pytest.mark.parametrize(("most_runs", "counts"), [(8, [5, 5]), (0, [10])])
-def test_polars_knows_how_many_rows_there_are(builder, monkeypatch, most_runs, counts):
-    monkeypatch.setattr(polars_native, "_MOST_RUNS", most_runs)
-    frame = scan_delta(builder.path)
+def test_polars_knows_how_many_rows_there_are(builder, most_runs, counts):
+    frame = lazy_frame(open_snapshot(builder.path), limits=PolarsLimits(most_runs=most_runs))
     assert is_plain(frame)
     assert [int(found) for found in re.findall(r"ESTIMATED ROWS: (\d+)", frame.explain())] == counts
     assert frame.collect()["id"].to_list() == [0, 1, 2, 3, 4, 5, 7, 8, 9]
@@ -96,9 +98,11 @@ def test_filters_see_no_deleted_row(builder, engine_name):
 
 
 @pytest.fixture(params=[8, 0], ids=["by runs", "as one"])
-def many_row_groups(tmp_path, monkeypatch, request):
-    """Five files of 40 rows in groups of 7; two are whole, the rows of one are all deleted."""
-    monkeypatch.setattr(polars_native, "_MOST_RUNS", request.param)
+def many_row_groups(tmp_path, request):
+    """Five files of 40 rows in groups of 7, as a frame, and which rows are deleted.
+
+    Two files are whole, the rows of one are all deleted.
+    """
     found = TableBuilder(tmp_path / "many").features("deletionVectors").metadata(SCHEMA)
     deleted = [[], [0, 6, 7, 39], [], range(40), [1, *range(8, 30)]]
     found.commit(
@@ -111,7 +115,8 @@ def many_row_groups(tmp_path, monkeypatch, request):
             for place, gone in enumerate(deleted)
         ]
     )
-    return found, {place * 40 + row for place, gone in enumerate(deleted) for row in gone}
+    frame = lazy_frame(open_snapshot(found.path), limits=PolarsLimits(most_runs=request.param))
+    return frame, {place * 40 + row for place, gone in enumerate(deleted) for row in gone}
 
 
 @pytest.mark.parametrize("engine_name", ["in-memory", "streaming"])
@@ -121,8 +126,8 @@ def many_row_groups(tmp_path, monkeypatch, request):
 def test_rows_are_numbered_through_files_and_row_groups_that_are_left_out(
     many_row_groups, engine_name, bounds
 ):
-    builder, gone = many_row_groups
-    frame = scan_delta(builder.path).filter(pl.col("id").is_between(*bounds, closed="left"))
+    frame, gone = many_row_groups
+    frame = frame.filter(pl.col("id").is_between(*bounds, closed="left"))
     assert is_plain(frame)
     wanted = [i for i in range(*bounds) if i < 200 and i not in gone]
     assert frame.collect(engine=engine_name)["id"].to_list() == wanted
@@ -133,9 +138,9 @@ def test_rows_are_numbered_through_files_and_row_groups_that_are_left_out(
 
 @pytest.mark.parametrize("engine_name", ["in-memory", "streaming"])
 def test_the_first_and_last_rows_are_live_ones(many_row_groups, engine_name):
-    builder, gone = many_row_groups
+    frame, gone = many_row_groups
     live = [i for i in range(200) if i not in gone]
-    frame = scan_delta(builder.path).select("id")
+    frame = frame.select("id")
     assert frame.head(45).collect(engine=engine_name)["id"].to_list() == live[:45]
     assert frame.tail(3).collect(engine=engine_name)["id"].to_list() == live[-3:]
     assert frame.slice(38, 4).collect(engine=engine_name)["id"].to_list() == live[38:42]
@@ -200,9 +205,8 @@ def test_a_type_that_is_widened(tmp_path):
     assert frame.collect().schema["id"] == pl.Int64
 
 
-def test_many_files(builder, monkeypatch):
-    monkeypatch.setattr(engine, "_FEW_FILES", 1)
-    frame = scan_delta(builder.path)
+def test_many_files(builder):
+    frame = lazy_frame(open_snapshot(builder.path), limits=PolarsLimits(most_files=1))
     assert not is_plain(frame)
     assert frame.collect().height == 9
 

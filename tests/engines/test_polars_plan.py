@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from deltaarrow.engines import polars_native
-from deltaarrow.engines.polars import scan_delta
+from deltaarrow.engines.polars import lazy_frame, scan_delta
+from deltaarrow.engines.polars_native import PolarsLimits
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.float64()), ("name", pa.string()), ("day", pa.date32())])
@@ -256,9 +257,8 @@ def test_bounds_of_single_precision_are_of_single_precision(tmp_path):
 
 
 @pytest.mark.parametrize("most", [0, 2, 5])
-def test_any_number_of_partition_values(tmp_path, monkeypatch, most):
+def test_any_number_of_partition_values(tmp_path, most):
     """Up to a number of them a scan each, then all in one scan."""
-    monkeypatch.setattr(polars_native, "MAX_SCANS", most)
     schema = pa.schema(
         [("column 0", pa.int64()), ("p", pa.string()), ("q", pa.decimal128(5, 1)), ("v", pa.null())]
     )
@@ -282,7 +282,7 @@ def test_any_number_of_partition_values(tmp_path, monkeypatch, most):
         schema=pl.Schema(schema),
         orient="row",
     )
-    frame = scan_delta(tmp_path)
+    frame = lazy_frame(open_snapshot(tmp_path), limits=PolarsLimits(most_scans=most))
     for engine in ("in-memory", "streaming"):
         assert_frame_equal(frame.collect(engine=engine), local, check_row_order=False)
     assert ("JOIN" in frame.explain()) == (most < 4)
