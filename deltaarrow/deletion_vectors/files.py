@@ -191,13 +191,17 @@ def inline_deletion_vector(positions: BitMap64) -> DeletionVectorDescriptor:
 
 
 def write_deletion_vectors(
-    store: Store, vectors: Sequence[BitMap64], *, prefix: str = ""
+    store: Store,
+    vectors: Sequence[BitMap64],
+    *,
+    prefix: str = "",
+    max_file_size: int = _MAX_FILE_SIZE,
 ) -> list[DeletionVectorDescriptor]:
     """Write the vectors of one operation into one new file, byte for byte in Spark's layout.
 
     Returns their descriptors (type ``u``), in the same order. `prefix` is the folder to write to, the random
-    one of a table whose files have random prefixes. A second file is begun only above 256 MiB. Raises
-    `ValueError` for a vector that deletes nothing: a file action must not have one.
+    one of a table whose files have random prefixes. A second file is begun only above
+    `max_file_size` bytes. Raises `ValueError` for a vector that deletes nothing: a file action must not have one.
     """
     if not all(vectors):
         raise ValueError("cannot write a deletion vector that deletes no row: leave it out")
@@ -206,7 +210,7 @@ def write_deletion_vectors(
     with contextlib.ExitStack() as undo:
         for bitmap in vectors:
             payload = encode_bitmap(bitmap)
-            if len(content) + len(payload) + _FRAME > _MAX_FILE_SIZE and len(content) > len(_VERSION):
+            if len(content) + len(payload) + _FRAME > max_file_size and len(content) > len(_VERSION):
                 undo.enter_context(_written(store, deletion_vector_file_name(uuid, prefix), content))
                 uuid, content = uuid4(), bytearray(_VERSION)
             descriptors.append(

@@ -42,8 +42,6 @@ _WINDOW = 64
 _BATCH_BYTES = 8 << 20
 _LEAST_ROWS = 1024
 _LARGE_BYTES = 32 << 20
-# Unshredding variants needs a multiple of the memory of the bytes read.
-_VARIANT_BYTES = 1 << 26
 _PLACE_FIELDS = (pa.field(FILE_COLUMN, pa.int64()), pa.field(ROW_COLUMN, pa.int64()))
 
 
@@ -71,7 +69,8 @@ class BatchReader:
 
     Parts of the predicate `pushdown` are passed to pyarrow if that is safe. They skip row groups and rows;
     `Scanned.decided` says which conjuncts need not be evaluated again. `kept_files` shares opened files with
-    other readers.
+    other readers. Batches of files with variants have at most `variant_bytes`: unshredding needs a
+    multiple of them.
     """
 
     layout: TableLayout
@@ -80,6 +79,7 @@ class BatchReader:
     batch_size: int = DEFAULT_BATCH_SIZE
     use_threads: bool = True
     locate: bool = False
+    variant_bytes: int = 1 << 26
     kept_files: DataFiles | None = field(default=None, repr=False, compare=False)
     _bindings: dict[bytes, Binding] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
@@ -87,7 +87,7 @@ class BatchReader:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without caches."""
         given = (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads, self.locate)
-        return BatchReader, given
+        return BatchReader, (*given, self.variant_bytes)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -305,7 +305,7 @@ class BatchReader:
         """Yield the logical rows of a batch, split if unshredded variants make it grow."""
         rows = batch.num_rows
         if binding.variants:
-            rows = max(1, rows * _VARIANT_BYTES // max(batch.nbytes, _VARIANT_BYTES))
+            rows = max(1, rows * self.variant_bytes // max(batch.nbytes, self.variant_bytes))
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
             there = None if positions is None else positions[start : start + rows]

@@ -43,8 +43,6 @@ __all__ = [
 PLAN_COLUMNS = ("path", "size", "partition_values", "stats", "deletion_vector")
 """The columns of the file list that a scan needs."""
 
-_FEW_FILES = 1_000
-"""Up to this many paths, comparison in Python takes less time than Arrow's first computation."""
 _ABSOLUTE = re.compile("(/|[^/]*://)")
 
 
@@ -150,14 +148,15 @@ def table_layout(snapshot: Snapshot, tracking: RowTracking | None = None) -> Tab
     )
 
 
-def ensure_distinct_files(store: Store, files: pa.Table) -> None:
+def ensure_distinct_files(store: Store, files: pa.Table, few_files: int = 1_000) -> None:
     """Raise `CorruptLogError` if one data file is live twice, even under different spellings of its path.
 
     Its rows would count once or twice depending on the engine. A file with two deletion vectors is an error
-    too, because its live rows are ambiguous.
+    too, because its live rows are ambiguous. Up to `few_files` paths, a comparison in Python takes less time
+    than Arrow's first computation.
     """
     paths = files.column("path")
-    if len(paths) <= _FEW_FILES:
+    if len(paths) <= few_files:
         names = paths.to_pylist()
         distinct, has_absolute = len(set(names)), any(map(_ABSOLUTE.match, names))
     else:

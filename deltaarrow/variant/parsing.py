@@ -56,15 +56,16 @@ _INTEGER_TAGS = np.array(
 )
 
 
-def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
+def parse_json(texts: pa.Array | pa.ChunkedArray, *, max_size: int = MAX_VARIANT_SIZE) -> pa.StructArray:
     """The variants of JSON texts; NULL for NULL.
 
     Args:
         texts: a column of strings of any kind.
+        max_size: how many bytes the dictionary or the value of a variant may have, 128 MiB by default.
 
     Raises:
         SchemaMismatchError: a text is not JSON (the message shows it), an object has two fields of one name,
-            or a variant has more than 128 MiB.
+            or a variant is too large.
 
     >>> from deltaarrow.variant import to_json
     >>> to_json(parse_json(pa.array(['{"b": [1.50, null], "a": "x"}', None]))).to_pylist()
@@ -74,7 +75,7 @@ def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
         texts = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.nulls(0, pa.large_string())
     if isinstance(texts, pa.DictionaryArray):
         # Each distinct text once.
-        return parse_json(texts.dictionary).take(texts.indices)
+        return parse_json(texts.dictionary, max_size=max_size).take(texts.indices)
     texts = texts.cast(pa.large_string())
     valid = is_valid(texts)
     present = texts.drop_null()
@@ -88,7 +89,7 @@ def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
     while start < len(present):
         end = int(np.searchsorted(bounds, bounds[start] + _BATCH_BYTES, side="right")) - 1
         end = max(start + 1, end)
-        names, encoded = _parse(present.slice(start, end - start))
+        names, encoded = _parse(present.slice(start, end - start), max_size)
         metadata.append(names)
         value.append(encoded)
         start = end
@@ -103,20 +104,20 @@ def parse_json(texts: pa.Array | pa.ChunkedArray) -> pa.StructArray:
     )
 
 
-def _parse(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse(texts: pa.Array, max_size: int) -> tuple[pa.Array, pa.Array]:
     """The metadata and values of some texts; an error shows the text at fault."""
     try:
         tokens = read_tokens(texts)
         metadata, ids, ranks = _dictionaries(tokens, len(texts))
         value = _values(tokens, ids, ranks)
         for part in (metadata, value):
-            if (np.diff(bounds_of(part)[1]) > MAX_VARIANT_SIZE).any():
-                raise SchemaMismatchError(f"a variant has more than {MAX_VARIANT_SIZE} bytes")
+            if (np.diff(bounds_of(part)[1]) > max_size).any():
+                raise SchemaMismatchError(f"a variant has more than {max_size} bytes")
     except SchemaMismatchError as error:
         if len(texts) > 1:
             half = len(texts) // 2
-            _parse(texts[:half])
-            _parse(texts[half:])
+            _parse(texts[:half], max_size)
+            _parse(texts[half:], max_size)
         text = texts[0].as_py()
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise SchemaMismatchError(f"{error}: {shown!r}") from None

@@ -27,8 +27,6 @@ __all__ = ["FileWriter", "added_files", "write_files"]
 
 _WORTH_A_FILE = 16 << 20
 _WORTH_A_THREAD = 1 << 20
-_WAITING_BYTES = 40 << 20
-_MAX_OPEN_FILES = 200
 _MAX_THREADS = 8
 
 
@@ -79,13 +77,21 @@ class FileWriter:
     Args:
         layout: names and encodes the files.
         threads: how many row groups are encoded at once, as in `write_files`.
+        waiting_bytes: how much of the rows may wait for their row groups to be full.
+        max_open: how many files are open at once; others are closed for new ones.
     """
 
-    def __init__(self, layout: FileLayout, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        layout: FileLayout,
+        threads: int | None = None,
+        waiting_bytes: int = 40 << 20,
+        max_open: int = 200,
+    ) -> None:
         threads = threads or min(os.cpu_count() or 1, _MAX_THREADS)
         self._layout = layout
         self._groups: RowGroups[PartitionKey] = RowGroups(
-            layout.row_group_rows, layout.row_group_bytes, _WAITING_BYTES
+            layout.row_group_rows, layout.row_group_bytes, waiting_bytes
         )
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-write")
         self._files = FileSet(
@@ -94,7 +100,7 @@ class FileWriter:
             begin=layout.begin_file,
             target_file_size=layout.target_file_size,
             worth_a_file=min(_WORTH_A_FILE, layout.target_file_size),
-            max_open=_MAX_OPEN_FILES,
+            max_open=max_open,
         )
         self._is_finished = False
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -140,10 +141,17 @@ def test_reading_after_a_fork(place: Place) -> None:
     assert total(place.store, "f.parquet") == sum(VALUES)
 
 
-def test_a_fork_waits_for_a_database_that_another_thread_makes(tmp_path, monkeypatch) -> None:
+@pytest.fixture
+def no_databases() -> Iterator[None]:
+    """No database is kept, before and after."""
+    set_memory_limit()
+    yield
+    set_memory_limit()
+
+
+def test_a_fork_waits_for_a_database_that_another_thread_makes(tmp_path, no_databases) -> None:
     (tmp_path / "f.parquet").write_bytes(parquet())
     store, begun, events = open_store(tmp_path), threading.Event(), []
-    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
 
     def make() -> duckdb.DuckDBPyConnection:
         begun.set()
@@ -160,13 +168,11 @@ def test_a_fork_waits_for_a_database_that_another_thread_makes(tmp_path, monkeyp
     begun.wait()
     assert fork(lambda: (list(events), total(store, "f.parquet"))) == (["made"], sum(VALUES))
     user.join()
-    database._pool.databases.clear()
 
 
-def test_a_database_is_prepared_beside_what_the_caller_does(tmp_path, monkeypatch) -> None:
+def test_a_database_is_prepared_beside_what_the_caller_does(tmp_path, monkeypatch, no_databases) -> None:
     (tmp_path / "f.parquet").write_bytes(parquet())
     store, made = open_store(tmp_path), []
-    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
     connect = database.connect
     monkeypatch.setattr(
         files, "connect", lambda **given: made.append(threading.current_thread()) or connect(**given)
@@ -176,21 +182,24 @@ def test_a_database_is_prepared_beside_what_the_caller_does(tmp_path, monkeypatc
     prepare_files(store)
     assert total(store, "f.parquet") == sum(VALUES)
     assert len(made) == 1
-    database._pool.databases.clear()
 
 
-def test_a_database_that_cannot_be_prepared_fails_whoever_asks(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(database, "_pool", database._Pool("a lot"))
+def test_a_database_that_cannot_be_prepared_fails_whoever_asks(tmp_path, monkeypatch, no_databases) -> None:
+    def fail(**_: object) -> None:
+        raise duckdb.IOException("no database")
+
+    monkeypatch.setattr(files, "connect", fail)
     prepare_files(open_store(tmp_path))
-    database._pool.preparing.join()
+    for thread in threading.enumerate():
+        if thread.name == "deltaarrow-prepare":
+            thread.join()
     with pytest.raises(duckdb.Error), files_cursor(open_store(tmp_path)):
         pass
 
 
-def test_a_fork_waits_for_a_database_that_is_being_prepared(tmp_path, monkeypatch) -> None:
+def test_a_fork_waits_for_a_database_that_is_being_prepared(tmp_path, no_databases) -> None:
     (tmp_path / "f.parquet").write_bytes(parquet())
     store, events = open_store(tmp_path), []
-    monkeypatch.setattr(database, "_pool", database._Pool("1GiB"))
 
     def make() -> duckdb.DuckDBPyConnection:
         time.sleep(0.2)
@@ -199,7 +208,6 @@ def test_a_fork_waits_for_a_database_that_is_being_prepared(tmp_path, monkeypatc
 
     database.prepare("slow", make)
     assert fork(lambda: (list(events), total(store, "f.parquet"))) == (["made"], sum(VALUES))
-    database._pool.databases.clear()
 
 
 def test_a_forked_process_that_exits_in_the_ordinary_way() -> None:

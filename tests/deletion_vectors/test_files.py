@@ -83,9 +83,8 @@ def test_a_vector_without_a_row_is_refused_before_anything_is_written(store, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_would_be_too_large_is_split(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.deletion_vectors.files._MAX_FILE_SIZE", 100)
-    written = write_deletion_vectors(store, [BitMap64([n]) for n in range(5)])
+def test_a_file_that_would_be_too_large_is_split(store, tmp_path):
+    written = write_deletion_vectors(store, [BitMap64([n]) for n in range(5)], max_file_size=100)
     assert [d.offset for d in written] == [1, 43, 1, 43, 1]
     assert len(list(tmp_path.iterdir())) == 3
     assert [list(r.bitmap) for r in read_deletion_vectors(store, written)] == [[n] for n in range(5)]

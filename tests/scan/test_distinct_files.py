@@ -4,7 +4,7 @@ import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.scan import plan
+from deltaarrow.scan.plan import ensure_distinct_files
 from deltaarrow.storage import decode_path, open_store
 from tests.support.tables import TableBuilder
 
@@ -28,11 +28,10 @@ def test_a_file_under_a_relative_and_an_absolute_path_is_refused_by_every_engine
 
 @pytest.mark.parametrize("few", [0, 1_000])
 @pytest.mark.parametrize("folder", ["", "/{path}/", "file:///{path}/", "file:/{path}/"])
-def test_many_files_are_compared_as_few_are(tmp_path, monkeypatch, few, folder):
-    monkeypatch.setattr(plan, "_FEW_FILES", few)
+def test_many_files_are_compared_as_few_are(tmp_path, few, folder):
     files = pa.table({"path": ["a/f", "g", decode_path(folder.format(path=str(tmp_path)[1:]) + "g")]})
     with pytest.raises(CorruptLogError, match="g twice"):
-        plan.ensure_distinct_files(open_store(tmp_path), files)
+        ensure_distinct_files(open_store(tmp_path), files, few)
 
 
 def test_a_file_with_two_deletion_vectors_is_refused_by_every_engine(table, engine):

@@ -20,10 +20,11 @@ from deltaarrow.errors import (
     ConcurrentDeleteReadException,
     ConcurrentWriteException,
 )
+from deltaarrow.expressions import TRUE
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import open_store
-from deltaarrow.transaction import OptimisticTransaction, read_set
+from deltaarrow.transaction import OptimisticTransaction, Search
 from tests.support.row_changes import (
     SCHEMA,
     add_rows,
@@ -325,14 +326,10 @@ def test_append_of_rows_that_do_not_match_then_delete_commits(table):
     assert transaction.commit() == 2
 
 
-def test_append_of_a_large_file_then_delete_conflicts_without_a_look_at_it(table, monkeypatch):
-    monkeypatch.setattr(read_set, "_MOST_BYTES_TO_MATCH", 100)
-    transaction = table.begin()
-    transaction.read_files("id = 30", row_level=True, matcher=lambda files: pytest.fail("looked at"))
-    table.run(lambda other, ids: add_rows(other, dict.fromkeys(ids, 0)), 20, 31, 40)
-    add_rows(transaction, {50: 0})
-    with pytest.raises(ConcurrentAppendException):
-        transaction.commit()
+def test_large_files_that_may_match_conflict_without_a_look_at_them():
+    search = Search(TRUE, matcher=lambda files: pytest.fail("looked at"))
+    assert search.may_match(pa.table({"size": [32 << 20, 33 << 20]}))
+    assert not Search(TRUE, matcher=lambda files: False).may_match(pa.table({"size": [32 << 20, 31 << 20]}))
 
 
 def test_append_that_statistics_rule_out_then_delete_commits_without_a_look_at_it(table):

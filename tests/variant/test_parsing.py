@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.variant import (
-    EMPTY_METADATA,
-    VARIANT_TYPE,
-    ensure_variants,
-    parse,
-    parse_json,
-    parsing as module,
-    to_json,
-)
+from deltaarrow.variant import EMPTY_METADATA, VARIANT_TYPE, ensure_variants, parse, parse_json, to_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=70)
 VALUES = st.recursive(
@@ -175,21 +167,19 @@ def test_texts_of_every_kind(kind):
         assert to_json(parse_json(column)).to_pylist() == column.to_pylist()
 
 
-def test_texts_beyond_one_batch(monkeypatch):
-    monkeypatch.setattr(module, "_BATCH_BYTES", 10)
-    texts = [json.dumps({"n": number, "t": "x" * number}) for number in range(40)]
+def test_texts_beyond_one_batch():
+    texts = [json.dumps({"n": number, "t": "x" * number * 1000}) for number in range(40)]
     rows = parse_json(pa.array([None, *texts])).to_pylist()
     assert [parse(**row)["n"] for row in rows[1:]] == list(range(40))
     assert rows[0] is None
 
 
-def test_a_variant_of_too_many_bytes_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "MAX_VARIANT_SIZE", 100)
-    parse_json(pa.array([json.dumps("x" * 95)]))
+def test_a_variant_of_too_many_bytes_is_refused():
+    parse_json(pa.array([json.dumps("x" * 95)]), max_size=100)
     with pytest.raises(SchemaMismatchError, match="more than 100 bytes"):
-        parse_json(pa.array([json.dumps("x" * 96)]))
+        parse_json(pa.array([json.dumps("x" * 96)]), max_size=100)
     with pytest.raises(SchemaMismatchError, match="more than 100 bytes"):
-        parse_json(pa.array([json.dumps({"x" * 100: 1})]))
+        parse_json(pa.array([json.dumps({"x" * 100: 1})]), max_size=100)
 
 
 def test_a_text_that_is_not_utf_8_is_refused():

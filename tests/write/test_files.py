@@ -14,9 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.runtime.clock import system_clock
 from deltaarrow.schema import ArrayType, Field, MapType, Schema, StructType
 from deltaarrow.storage import decode_path, open_store
 from deltaarrow.write import WritePlan, write_files
+from deltaarrow.write.files import FileWriter, added_files
+from deltaarrow.write.layout import DATA_FILES, FileLayout
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
@@ -211,12 +214,14 @@ def test_one_thread_keeps_the_order_of_rows(tmp_path):
     assert list(rows) == list(range(300_000))
 
 
-def test_more_partitions_than_open_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.write.files._MAX_OPEN_FILES", 2)
-    monkeypatch.setattr("deltaarrow.write.files._WAITING_BYTES", 1000)
+def test_more_partitions_than_open_files(tmp_path):
     table = pa.table({"p": [row % 7 for row in range(2000)], "row": range(2000)})
     plan = plan_for(tmp_path, table.schema, partition_columns=("p",))
-    adds = write_files(plan, table.to_reader(max_chunksize=100))
+    layout = FileLayout(plan, DATA_FILES, system_clock)
+    with FileWriter(layout, waiting_bytes=1000, max_open=2) as writer:
+        for batch in table.to_batches(max_chunksize=100):
+            writer.write(batch)
+        adds = added_files(plan, writer.finish())
     found = {}
     for add in adds:
         rows = pq.ParquetFile(tmp_path / add.path).read()["row"].to_pylist()

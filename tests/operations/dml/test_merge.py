@@ -290,11 +290,13 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
         table.merge(SOURCE, "true", memory_limit="much").when_matched_delete().execute()
 
 
-def test_a_source_that_is_larger_than_what_is_held(tmp_path, monkeypatch):
-    monkeypatch.setattr("deltaarrow.operations.dml.merge._MOST_HELD", 1000)
+def test_a_source_that_is_larger_than_what_is_held(tmp_path):
+    """More than 64 MiB of the columns that are read."""
     table = make(tmp_path, pa.table({"id": list(range(500)), "v": [0] * 500}), VECTORS)
-    batches = [pa.table({"id": [n, n + 1000], "v": [n, n]}).to_batches()[0] for n in range(0, 500, 5)]
-    merger = table.merge(iter(batches), "target.id = source.id", memory_limit="200MB")
+    text = pa.array(["x" * 400_000] * 2)
+    batches = [pa.record_batch({"id": [n, n + 1000], "v": [n, n], "text": text}) for n in range(0, 500, 5)]
+    condition = "target.id = source.id and source.text <> ''"
+    merger = table.merge(iter(batches), condition, memory_limit="200MB")
     metrics = merger.when_matched_update_all().when_not_matched_insert_all().execute()
     assert (metrics["num_target_rows_updated"], metrics["num_target_rows_inserted"]) == (100, 100)
     assert table.to_pyarrow_table(filters="v > 0 and id < 500").num_rows == 99

@@ -20,7 +20,6 @@ from deltaarrow.errors import (
     ConcurrentTransactionException,
     ConstraintViolationError,
 )
-from deltaarrow.transaction import read_set
 from tests.support.leftovers import files_of_log, files_on_disk
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -350,13 +349,6 @@ def test_update_of_an_application_then_the_same_once_more_conflicts_and_is_not_r
     table.update_incremental()
     metrics = table.update({"seen": "seen + 1"}, predicate="id = 2", commit_properties=once)
     assert (metrics["num_updated_rows"], table.version()) == (0, 2)
-
-
-def test_append_of_more_than_is_read_in_the_midst_of_a_commit_then_delete_conflicts(table, monkeypatch):
-    monkeypatch.setattr(read_set, "_MOST_BYTES_TO_MATCH", 0)
-    append(table.table_uri, [0, 60])
-    with pytest.raises(ConcurrentAppendException):
-        delete(table, {5})
 
 
 # --- MERGE --------------------------------------------------------------------------------------------
