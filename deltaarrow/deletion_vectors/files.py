@@ -200,8 +200,8 @@ def write_deletion_vectors(
     """Write the vectors of one operation into one new file, byte for byte in Spark's layout.
 
     Returns their descriptors (type ``u``), in the same order. `prefix` is the folder to write to, the random
-    one of a table whose files have random prefixes. A second file is begun only above
-    `max_file_size` bytes. Raises `ValueError` for a vector that deletes nothing: a file action must not have one.
+    one of a table whose files have random prefixes. A second file is begun only above `max_file_size`
+    bytes. Raises `ValueError` for a vector that deletes nothing: a file action must not have one.
     """
     if not all(vectors):
         raise ValueError("cannot write a deletion vector that deletes no row: leave it out")

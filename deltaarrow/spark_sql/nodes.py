@@ -13,6 +13,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import DataType
 
 __all__ = [
+    "NOW",
     "Call",
     "ColumnRef",
     "Constant",
@@ -58,6 +59,7 @@ class Call:
     """A function or an operator over its operands, as a format string of DuckDB SQL.
 
     `can_fail` says whether some row may make it raise; then it is evaluated only where Spark evaluates it.
+    In the SQL `NOW` stands for the time of the query.
     """
 
     name: str
@@ -69,7 +71,7 @@ class Call:
 
 Node: TypeAlias = ColumnRef | Constant | Call
 
-_NOT_DETERMINISTIC = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+NOW = "{now}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,8 @@ class Expression:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether the same row always gives the same value."""
-        return not any(isinstance(node, Call) and node.name in _NOT_DETERMINISTIC for node in walk(self.root))
+        """Whether the same row has the same value at any time."""
+        return not any(isinstance(node, Call) and NOW in node.sql for node in walk(self.root))
 
 
 def call(

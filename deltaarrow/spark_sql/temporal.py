@@ -4,7 +4,7 @@ import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
 from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_timestamp, literal_text
-from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.nodes import NOW, Node, call, refused
 from deltaarrow.spark_sql.types import (
     DATE,
     INTEGER,
@@ -248,15 +248,15 @@ def _strftime(pattern: str) -> str:
 
 
 def _current_date() -> Node:
-    return call("current_date", (), DATE, "CAST({now} AS DATE)")
+    return call("current_date", (), DATE, f"CAST({NOW} AS DATE)")
 
 
 def _current_timestamp() -> Node:
-    return call("current_timestamp", (), TIMESTAMP, "{now}")
+    return call("current_timestamp", (), TIMESTAMP, NOW)
 
 
 def _local_timestamp() -> Node:
-    return call("localtimestamp", (), TIMESTAMP_NTZ, "{now}")
+    return call("localtimestamp", (), TIMESTAMP_NTZ, NOW)
 
 
 def _field_function(names: tuple[str, ...], arguments: str) -> Function:
