@@ -13,6 +13,7 @@ from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import Schema, to_arrow_type
 from deltaarrow.spark_sql import evaluate, parse_expression
 from deltaarrow.spark_sql.registry import CHAPTERS
+from tests.support.spark import tried_values
 
 pytestmark = [
     pytest.mark.spark,
@@ -540,7 +541,7 @@ def test_values_and_errors_are_those_of_spark(spark):
     schema = Schema.from_arrow(batch.schema)
     texts = list(dict.fromkeys(CASES))
     outcomes = [_outcomes(text, schema, batch) for text in texts]
-    wanted = _spark_values(spark, rows, texts)
+    wanted = tried_values(spark, rows, texts, "r < 0")
     problems = []
     for text, (found, cells), column in zip(texts, outcomes, wanted.itercolumns(), strict=True):
         spark_type = column.type.field(0).type
@@ -584,22 +585,6 @@ def _outcome(expression, row):
         return {"v": evaluate(expression, row, clock=_now).to_pylist()[0]}
     except (ConstraintViolationError, UnsupportedFeatureError) as error:
         return error
-
-
-def _spark_values(spark, rows, texts) -> pa.Table:
-    """A struct of the value for each row and expression, NULL where the expression raises."""
-    from pyspark.sql.classic.column import Column
-
-    jvm, parser = spark._jvm, spark._jsparkSession.sessionState().sqlParser()
-    catalyst = jvm.org.apache.spark.sql.catalyst.expressions
-    columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    tried = [
-        catalyst.TryEval(parser.parseExpression(f"named_struct('v', if(r < 0, NULL, {text}))"))
-        for text in texts
-    ]
-    return rows.select(
-        *(Column(columns.column(each)).alias(f"e{i}") for i, each in enumerate(tried))
-    ).toArrow()
 
 
 def _as_nullable(data_type):

@@ -14,6 +14,7 @@ from deltaarrow.errors import ConstraintViolationError, DeltaError
 from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.table_scan import TableScan
 from tests.support.condition_rows import ROWS, partitioned_table, plain_table
+from tests.support.spark import tried_values
 
 CASES = json.loads((Path(__file__).parent / "conditions.json").read_text(encoding="utf-8"))
 """Condition in Spark SQL -> the ids of the rows that Spark finds; None where Spark fails on a row."""
@@ -154,20 +155,23 @@ def test_the_rows_of_what_cannot_be_computed_are_not_guessed(table, tmp_path):
 
 @pytest.mark.spark
 def test_spark_finds_the_rows_of_the_list(plain, spark):
-    frame = spark.read.format("delta").load(str(plain.table_uri))
-    frame.createOrReplaceTempView("condition_rows")
-    assert {text: by_spark(spark, text) for text in CASES} == CASES
+    assert dict(zip(CASES, by_spark(spark, plain, [*CASES]), strict=True)) == CASES
 
 
-def by_spark(spark, text):
-    """The rows for which Spark computes TRUE: in WHERE its Parquet reader would tell the zeros apart."""
-    from pyspark.errors import PySparkException
+def by_spark(spark, table, texts):
+    """The rows for which Spark computes TRUE, None where it fails on a row.
 
-    try:
-        rows = spark.sql(f"SELECT id, ({text}) AS is_met FROM condition_rows").collect()
-    except PySparkException:
-        return None
-    return sorted(row.id for row in rows if row.is_met)
+    They are computed, as in WHERE its Parquet reader would tell the zeros apart.
+    """
+    frame = spark.read.format("delta").load(str(table.table_uri))
+    numbers, *columns = tried_values(spark, frame, ["id", *texts], "id < 0").itercolumns()
+    numbers = [each["v"] for each in numbers.to_pylist()]
+    for column in columns:
+        met = column.to_pylist()
+        if None in met:
+            yield None
+        else:
+            yield sorted(number for number, each in zip(numbers, met, strict=True) if each["v"])
 
 
 NUMBERS = st.sampled_from(
@@ -216,10 +220,9 @@ def test_filters_find_what_delete_finds(plain, tmp_path_factory, text):
 @given(st.lists(CONDITIONS, min_size=20, max_size=20))
 @settings(deadline=None, max_examples=5)
 def test_filters_find_what_spark_finds(plain, spark, texts):
-    spark.read.format("delta").load(str(plain.table_uri)).createOrReplaceTempView("condition_rows")
-    for text in texts:
+    for text, wanted in zip(texts, by_spark(spark, plain, texts), strict=True):
         found = outcome(lambda text=text: ids(plain.to_pyarrow_table(filters=text)))
-        assert found in (by_spark(spark, text), None), text
+        assert found in (wanted, None), text
 
 
 def outcome(find):

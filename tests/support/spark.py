@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ __all__ = [
     "spark",
     "spark_rows",
     "spark_table",
+    "tried_values",
 ]
 
 SETTINGS = {
@@ -99,6 +100,26 @@ def spark_table(
 def spark_rows(frame: "DataFrame") -> pa.Table:
     """What a Spark data frame holds, in Arrow."""
     return frame.toArrow()
+
+
+def tried_values(session: "SparkSession", frame: "DataFrame", texts: Sequence[str], never: str) -> pa.Table:
+    """A struct ``v`` of the value for each row and expression, NULL where it raises; all in one query.
+
+    `never` is a condition that no row meets, and that Spark does not know to be false: else it would raise
+    while it plans.
+    """
+    from pyspark.sql.classic.column import Column
+
+    jvm, parser = session._jvm, session._jsparkSession.sessionState().sqlParser()
+    catalyst = jvm.org.apache.spark.sql.catalyst.expressions
+    columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    tried = [
+        catalyst.TryEval(parser.parseExpression(f"named_struct('v', if({never}, NULL, {text}))"))
+        for text in texts
+    ]
+    return frame.select(
+        *(Column(columns.column(each)).alias(f"e{i}") for i, each in enumerate(tried))
+    ).toArrow()
 
 
 def create_table(
