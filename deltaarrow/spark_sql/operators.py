@@ -23,6 +23,7 @@ from deltaarrow.spark_sql.types import (
     decimal_of,
     decimal_type,
     is_numeric,
+    sql_type,
     type_name,
     wider_type,
 )
@@ -122,6 +123,9 @@ def negative(operand: Node) -> Node:
         return Constant(negated(operand.value), operand.type, folded=True)  # type: ignore[arg-type]
     if not is_numeric(operand.type):
         raise refused(f"minus {type_name(operand.type)}")
+    if operand.type in (FLOAT, DOUBLE):
+        # DuckDB makes -x < NaN to x > -NaN, but NaN is the greatest number whatever its sign.
+        return call("-", (operand,), operand.type, f"({{0}} * CAST(-1 AS {sql_type(operand.type)}))")
     return call("-", (operand,), operand.type, "(-{0})", fails=operand.type in INTEGRAL)
 
 
