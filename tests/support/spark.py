@@ -39,17 +39,26 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.parquet.compression.codec": "snappy",
 }
 
-JAVA_OPTIONS = ("-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""The last two make short queries start quicker: nothing runs long enough to be optimised for."""
+JAVA_OPTIONS = (
+    "-Duser.timezone=UTC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:+UseSerialGC",
+    "-Xms1g",
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
+)
+"""Nothing runs long enough to be optimised for. Without so large a cache, compiled code is thrown away and
+compiled again; without so large a heap, garbage is collected the more often."""
 
 
 @pytest.fixture(scope="session")
