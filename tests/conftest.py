@@ -16,14 +16,17 @@ ALLOWED_SKIPS = ("corpus absent",)
 
 WITH_SPARK = (
     "tests/spark/",
-    "tests/benchmarks/test_smoke.py",
+    "tests/benchmarks/test_smoke.py::test_sources_of_spark",
     "tests/pipeline/test_pipeline.py",
     "tests/pipeline/test_pipeline_command.py",
-    "tests/spark_sql/test_conditions_everywhere.py",
-    "tests/transaction/test_processes.py",
+    "tests/spark_sql/test_conditions_everywhere.py::test_spark_finds",
+    "tests/spark_sql/test_conditions_everywhere.py::test_filters_find_what_spark_finds",
+    "tests/transaction/test_processes.py::test_spark",
     "tests/transaction/test_removal_beside_spark.py",
 )
-"""Where the tests with Spark are. One process runs them all, so that there is one session."""
+"""Beginnings of the names of the tests with Spark. One process runs them all, so that there is one session.
+
+Of a file with few such tests it runs these alone, as it is busy until the end."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,7 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
         if item.get_closest_marker("spark") and not item.nodeid.startswith(WITH_SPARK):
-            raise pytest.UsageError(f"{item.nodeid} uses Spark: name its file in tests/conftest.py")
+            raise pytest.UsageError(f"{item.nodeid} uses Spark: name it in tests/conftest.py")
     items.sort(key=lambda item: not item.nodeid.startswith(WITH_SPARK))
     if config.option.markexpr:
         return
