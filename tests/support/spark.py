@@ -57,8 +57,10 @@ JAVA_OPTIONS = (
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:-BytecodeVerificationRemote",
 )
-"""Nothing runs long enough to be optimised for. Without so large a cache, compiled code is thrown away and
-compiled again; without so large a heap, garbage is collected the more often."""
+"""Nothing runs long enough to be optimised for, and the classes need no check.
+
+Without so large a cache, compiled code is thrown away and compiled again; without so large a heap, garbage is
+collected more often."""
 
 
 @pytest.fixture(scope="session")
