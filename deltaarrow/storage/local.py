@@ -95,7 +95,7 @@ class LocalStore:
         """Return the whole file."""
         path = self.location(name)
         with naming_failures(path), _opened_to_read(path) as (descriptor, size):
-            return _read_bytes(descriptor, size)
+            return _read_all(descriptor, size)
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
@@ -316,6 +316,16 @@ def _opened_to_read(path: str) -> Iterator[tuple[int, int]]:
         yield descriptor, status.st_size
     finally:
         os.close(descriptor)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Read a file to its end; `size` is what its status says, which may be less than there is."""
+    parts = [os.read(descriptor, size + 1)]
+    if len(parts[0]) == size:
+        return parts[0]
+    while parts[-1]:
+        parts.append(os.read(descriptor, max(size, 1 << 16)))
+    return b"".join(parts)
 
 
 def _read_bytes(descriptor: int, size: int) -> bytes:

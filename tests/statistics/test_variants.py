@@ -221,7 +221,7 @@ def test_paths_are_normalized():
         ("variant_get(v, i, 'int') > 1", "the path of variant_get"),
         ("variant_get(v, '$.a', 'array<int>') > 1", "the type 'array<int>'"),
         ("variant_get(v, '$.a', 'variant') > 1", "the type 'variant'"),
-        ("variant_get(i, '$.a', 'int') > 1", "not a variant"),
+        ("variant_get(i, '$.a', 'int') > 1", "other than a variant"),
         ("variant_get(v, '$.a', 'int') LIKE 'a%'", "text made of integer"),
     ],
 )
