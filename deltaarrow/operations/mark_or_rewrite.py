@@ -22,6 +22,7 @@ from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_ve
 from deltaarrow.operations.row_id_assignment import hidden_columns
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Field
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import with_num_records
 from deltaarrow.transaction import OptimisticTransaction
 
@@ -61,26 +62,32 @@ class FileLosses:
         return losses
 
 
-def hidden_columns_of(transaction: OptimisticTransaction, plan: scan.ScanPlan) -> tuple[Field, ...]:
-    """Return the columns of data files that materialize row ids, or none if the plan does not track rows."""
-    tracking, snapshot = plan.layout.row_tracking, transaction.snapshot
+def hidden_columns_of(snapshot: Snapshot | None, layout: scan.TableLayout) -> tuple[Field, ...]:
+    """Return the columns of data files that materialize row ids, or none if a layout does not track rows."""
+    tracking = layout.row_tracking
     if tracking is None or snapshot is None:
         return ()
     return hidden_columns(tracking, snapshot.configuration)
 
 
 def live_rows(
-    plan: scan.ScanPlan, hidden: Sequence[Field], tasks: Sequence[scan.FileTask]
+    layout: scan.TableLayout, hidden: Sequence[Field], tasks: Sequence[scan.FileTask], *, locate: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the live rows of files as they are rewritten, with the `hidden` row tracking columns."""
-    names = tuple(plan.layout.table_schema.names)
-    if not hidden:
-        yield from scan.BatchReader(plan.layout, names).read(tasks)
-        return
-    reader = scan.BatchReader(plan.layout, (*names, *scan.ROW_TRACKING_COLUMNS))
-    in_files = [*names, *(each.name for each in hidden)]
+    """Yield the rows of files as they are written again, file by file.
+
+    Args:
+        layout: with row tracking where there are hidden columns.
+        hidden: the columns of data files that keep row ids, if there are.
+        tasks: the files.
+        locate: whether `FILE_COLUMN` and `ROW_COLUMN` come last, with the place of the file in `tasks`.
+    """
+    names = tuple(layout.table_schema.names)
+    places = (scan.FILE_COLUMN, scan.ROW_COLUMN) if locate else ()
+    tracked = scan.ROW_TRACKING_COLUMNS if hidden else ()
+    reader = scan.BatchReader(layout, (*names, *tracked), locate=locate)
+    in_files = [*names, *(each.name for each in hidden), *places]
     for batch in reader.read(tasks):
-        yield batch.rename_columns(in_files)
+        yield batch.rename_columns(in_files) if hidden else batch
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class LostRows:
     @cached_property
     def hidden(self) -> tuple[Field, ...]:
         """The row tracking columns in data files; none if rows are not tracked."""
-        return hidden_columns_of(self.transaction, self.plan)
+        return hidden_columns_of(self.transaction.snapshot, self.plan.layout)
 
     @cached_property
     def live(self) -> dict[int, int]:
@@ -166,7 +173,7 @@ class LostRows:
             if task.deletion_vector is not None:
                 gone = gone | next(present).bitmap
             rest.append(replace(task, deletion_vector=inline_deletion_vector(gone)))
-        return live_rows(self.plan, self.hidden, rest)
+        return live_rows(self.plan.layout, self.hidden, rest)
 
     def lost(self) -> Iterator[pa.RecordBatch]:
         """Yield the deleted rows."""
@@ -176,7 +183,7 @@ class LostRows:
             if rows is not None and self.left[place]:
                 task = replace(task, only_in=inline_deletion_vector(rows))
             tasks.append(task)
-        return live_rows(self.plan, self.hidden, tasks)
+        return live_rows(self.plan.layout, self.hidden, tasks)
 
     def stage(self) -> None:
         """Stage removals and deletion vectors; the caller stages the files with the copied rows."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.merger import TableMerger
+    from deltaarrow.table.optimizer import TableOptimizer
     from deltaarrow.transaction import OptimisticTransaction
     from deltaarrow.verify import VerifyReport
     from deltaarrow.write import WriterProperties
@@ -52,7 +53,12 @@ if TYPE_CHECKING:
 __all__ = ["DeltaTable"]
 
 _load = lazy_attributes(
-    __name__, {"TableAlterer": "deltaarrow.table.alterer", "TableMerger": "deltaarrow.table.merger"}
+    __name__,
+    {
+        "TableAlterer": "deltaarrow.table.alterer",
+        "TableMerger": "deltaarrow.table.merger",
+        "TableOptimizer": "deltaarrow.table.optimizer",
+    },
 )
 
 
@@ -829,6 +835,12 @@ class DeltaTable:
         """Changes to table properties, features, columns, constraints, name and description."""
         alterer: TableAlterer = _load("TableAlterer")(self)
         return alterer
+
+    @property
+    def optimize(self) -> "TableOptimizer":
+        """Rewriting of files without a change of rows: compaction."""
+        optimizer: TableOptimizer = _load("TableOptimizer")(self)
+        return optimizer
 
     # --- maintaining ----------------------------------------------------------------------------------
 

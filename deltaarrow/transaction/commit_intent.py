@@ -1,6 +1,6 @@
 """The commit that a transaction intends, in the form that conflict rules read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyroaring import BitMap64
@@ -23,6 +23,8 @@ class CommitIntent:
     `removed_rows` maps a path to the positions of the rows that the transaction deletes. They are not in
     `actions`, because the deletion vectors depend on the version that the commit follows. `vectors` reads
     deletion vectors.
+    `relocated` holds the paths of files whose rows stand, in order, in added files: rows that others delete from
+    the old files are deleted from the new ones.
     """
 
     snapshot: Snapshot
@@ -31,6 +33,7 @@ class CommitIntent:
     isolation: IsolationLevel
     removed_rows: Mapping[str, BitMap64] = field(default_factory=dict)
     vectors: PresentVectors = field(default_factory=PresentVectors)
+    relocated: Collection[str] = ()
 
     @property
     def changes_metadata(self) -> bool:

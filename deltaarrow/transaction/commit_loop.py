@@ -106,7 +106,7 @@ class CommitLoop:
             self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
         )
         if self.snapshot is not None:
-            ensure_live([removal.file for removal in self.staged.row_removals.values()], self.snapshot)
+            ensure_live(self.staged.live_files, self.snapshot)
         committer = FileSystemCommitter(self.store)
         newest, seconds = self.snapshot, 0.0
         for attempt in range(max_retries + 1):
@@ -178,7 +178,13 @@ class CommitLoop:
         if newest.version > known.version:
             removed = {path: each.positions for path, each in self.staged.row_removals.items()}
             intent = CommitIntent(
-                self.snapshot, self.read, self.staged.actions, isolation, removed, self.staged.vectors
+                self.snapshot,
+                self.read,
+                self.staged.actions,
+                isolation,
+                removed,
+                self.staged.vectors,
+                self.staged.relocated_paths,
             )
             self._follow(intent, known.version, newest)
         if newest.version < known.version or newest.metadata.id != known.metadata.id:
@@ -195,7 +201,7 @@ class CommitLoop:
             ensure_unrelated(intent, newest)
         for winner in winners:
             ensure_no_conflict(intent, winner)
-            self.staged.rebase_row_removals(self.store, winner)
+            self.staged.rebase_rows(self.store, winner)
             self._last_winner = winner
 
     def may_be_made(self) -> bool:

@@ -24,11 +24,13 @@ from deltaarrow.statistics import with_wide_bounds
 from deltaarrow.storage import Store
 
 __all__ = [
+    "FileRow",
     "MarkedFiles",
     "PresentVectors",
     "RowRemoval",
     "add_again",
     "deletion_vector_prefix",
+    "descriptor_of",
     "remove_file",
     "remove_rows",
 ]
@@ -69,7 +71,8 @@ class MarkedFiles(NamedTuple):
     written: list[str]
 
 
-def _descriptor(file: FileRow) -> DeletionVectorDescriptor | None:
+def descriptor_of(file: FileRow) -> DeletionVectorDescriptor | None:
+    """Return the deletion vector of a live file, if it has one."""
     vector = file["deletion_vector"]
     return None if vector is None else DeletionVectorDescriptor(**vector)
 
@@ -85,7 +88,7 @@ def remove_file(file: FileRow, now: int, *, data_change: bool = True) -> RemoveF
         size=file["size"],
         stats=file["stats"],
         tags=file["tags"],
-        deletion_vector=_descriptor(file),
+        deletion_vector=descriptor_of(file),
         base_row_id=file["base_row_id"],
         default_row_commit_version=file["default_row_commit_version"],
     )
@@ -101,7 +104,7 @@ def add_again(file: FileRow, *, data_change: bool) -> AddFile:
         data_change=data_change,
         stats=file["stats"],
         tags=file["tags"],
-        deletion_vector=_descriptor(file),
+        deletion_vector=descriptor_of(file),
         base_row_id=file["base_row_id"],
         default_row_commit_version=file["default_row_commit_version"],
         clustering_provider=file["clustering_provider"],
@@ -135,7 +138,7 @@ def remove_rows(
 
     Raises `CorruptLogError` for a file without a row count, and `ValueError` for a position beyond it.
     """
-    descriptors = [_descriptor(removal.file) for removal in removals]
+    descriptors = [descriptor_of(removal.file) for removal in removals]
     known = present.read(store, [vector for vector in descriptors if vector is not None])
     removes, kept, vectors = [], [], []
     for removal, vector in zip(removals, descriptors, strict=True):

@@ -12,7 +12,8 @@ commit, it must have found the same rows. That takes two conditions:
   larger deletion vector brings no row.
 
 The later transaction then deletes its rows from the file as the earlier commit left it: see
-`deltaarrow.transaction.staged`. Files that a transaction reads whole, removes whole or rewrites are not
+`deltaarrow.transaction.staged`. Rows that it only relocates are deleted from their new file: see
+`deltaarrow.transaction.relocation`. Other files that a transaction reads whole, removes whole or rewrites are not
 handled by row: they conflict with every commit that deletes a row from them.
 """
 
@@ -29,7 +30,7 @@ __all__ = ["ensure_no_row_is_deleted_twice", "ensure_no_row_relied_on_was_delete
 
 
 def lost_rows(intent: CommitIntent, winner: WinningCommit) -> dict[str, BitMap64]:
-    """Return by path which rows a commit deleted from files that the transaction read row by row.
+    """Return by path which rows a commit deleted from files that were read row by row, or are relocated.
 
     Only for files that the commit removed and added again with a deletion vector that contains the one
     before, so no row came back. The rules for files decide about all others.
@@ -38,7 +39,7 @@ def lost_rows(intent: CommitIntent, winner: WinningCommit) -> dict[str, BitMap64
     replaced = {
         path: vectors
         for path, vectors in winner.replaced_vectors.items()
-        if path not in own and intent.read.is_by_row(path)
+        if path not in own and (intent.read.is_by_row(path) or path in intent.relocated)
     }
     wanted = [vector for vectors in replaced.values() for vector in vectors if vector is not None]
     bitmaps = intent.vectors.read(intent.snapshot.store, wanted)

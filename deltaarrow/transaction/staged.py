@@ -12,6 +12,7 @@ from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, FileActionKey, RemoveFile, file_table
 from deltaarrow.storage import Store, decode_path
+from deltaarrow.transaction.relocation import Relocation, relocate
 from deltaarrow.transaction.removal import (
     FileRow,
     MarkedFiles,
@@ -31,6 +32,7 @@ class Staged:
 
     - `actions`: in the order in which they were staged.
     - `row_removals`: by path, the rows of live files to delete.
+    - `relocations`: the new files that replace live ones.
     - `written`: the store names of files to delete if the transaction fails.
     - `taken`: the paths, as the log spells them, of live files that the commit replaces or removes.
     - `vectors`: the deletion vectors that were read.
@@ -38,14 +40,16 @@ class Staged:
 
     actions: list[Action] = field(default_factory=list)
     row_removals: dict[str, RowRemoval] = field(default_factory=dict)
+    relocations: list[Relocation] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     vectors: PresentVectors = field(default_factory=PresentVectors)
     _marked: MarkedFiles | None = field(default=None, init=False)
+    _relocated: MarkedFiles | None = field(default=None, init=False)
 
     def __bool__(self) -> bool:
         """Whether there is anything to commit."""
-        return bool(self.actions or self.row_removals)
+        return bool(self.actions or self.row_removals or self.relocations)
 
     def remove_rows(self, file: FileRow, positions: BitMap64) -> None:
         """Stage the deletion of rows of a live file, in addition to those staged already."""
@@ -60,32 +64,71 @@ class Staged:
 
         The deletion vectors are written at the first call, and again only if a file has changed since.
         """
+        return [
+            *self.actions,
+            *self._with_rows_marked(store, configuration, now),
+            *self._with_rows_relocated(store, configuration, now),
+        ]
+
+    def _with_rows_marked(self, store: Store, configuration: Mapping[str, str], now: int) -> Iterator[Action]:
         if not self.row_removals:
-            return list(self.actions)
+            return
         if self._marked is None:
             removals, prefix = list(self.row_removals.values()), deletion_vector_prefix(configuration)
-            self._marked = remove_rows(store, removals, now, self.vectors, prefix=prefix)
-            self.written.extend(self._marked.written)
-            self.taken.update(remove.path for remove in self._marked.removes)
-        return [*self.actions, *self._marked.removes, *self._marked.adds]
+            self._marked = self._written(remove_rows(store, removals, now, self.vectors, prefix=prefix))
+        yield from self._marked.removes
+        yield from self._marked.adds
 
-    def rebase_row_removals(self, store: Store, winner: WinningCommit) -> None:
-        """Base the staged row deletions on the files as another writer's commit left them.
+    def _with_rows_relocated(
+        self, store: Store, configuration: Mapping[str, str], now: int
+    ) -> Iterator[Action]:
+        if not self.relocations:
+            return
+        if self._relocated is None:
+            prefix = deletion_vector_prefix(configuration)
+            self._relocated = self._written(relocate(store, self.relocations, now, self.vectors, prefix))
+        yield from self._relocated.removes
+        yield from self._relocated.adds
+
+    def _written(self, files: MarkedFiles) -> MarkedFiles:
+        self.written.extend(files.written)
+        self.taken.update(remove.path for remove in files.removes)
+        return files
+
+    def rebase_rows(self, store: Store, winner: WinningCommit) -> None:
+        """Base staged deletions and relocations on the files as another writer's commit left them.
 
         The commit does not conflict, so the rows are still there at the same positions. The deletion vectors
         of an earlier attempt are deleted: they lack the rows that the commit deleted.
         """
-        bodies = [body for body in winner.bodies("add") if decode_path(body["path"]) in self.row_removals]
+        relocated = self.relocated_paths
+        bodies = [
+            body
+            for body in winner.bodies("add")
+            if (path := decode_path(body["path"])) in self.row_removals or path in relocated
+        ]
         if not bodies:
             return
-        files = file_table(bodies, [FileActionKey.from_json(dict(body)) for body in bodies])
-        for file in files.to_pylist(maps_as_pydicts="strict"):
-            path = file["path"]
-            self.row_removals[path] = replace(self.row_removals[path], file=file)
-        if self._marked is not None:
-            outdated, self._marked = self._marked.written, None
-            self._delete(store, outdated)
-            self.written = [name for name in self.written if name not in outdated]
+        table = file_table(bodies, [FileActionKey.from_json(dict(body)) for body in bodies])
+        files = {row["path"]: row for row in table.to_pylist(maps_as_pydicts="strict")}
+        for path in files.keys() & self.row_removals.keys():
+            self.row_removals[path] = replace(self.row_removals[path], file=files[path])
+        self.relocations = [each.after(files) for each in self.relocations]
+        outdated = {name for each in (self._marked, self._relocated) if each for name in each.written}
+        self._marked = self._relocated = None
+        self._delete(store, sorted(outdated))
+        self.written = [name for name in self.written if name not in outdated]
+
+    @property
+    def live_files(self) -> list[FileRow]:
+        """The files that rows are taken from."""
+        relocated = (file.newest for each in self.relocations for file in each.files.values())
+        return [*(removal.file for removal in self.row_removals.values()), *relocated]
+
+    @property
+    def relocated_paths(self) -> set[str]:
+        """The canonical paths of the files whose rows new files take over."""
+        return {path for each in self.relocations for path in each.files}
 
     @property
     def known(self) -> set[str]:
@@ -111,10 +154,11 @@ class Staged:
     def all_or_nothing(self, store: Store) -> Iterator[None]:
         """Keep all that a ``with`` block stages, or nothing if the block fails."""
         actions, row_removals, written = list(self.actions), dict(self.row_removals), len(self.written)
+        relocations = list(self.relocations)
         try:
             yield
         except BaseException:
-            self.actions, self.row_removals = actions, row_removals
+            self.actions, self.row_removals, self.relocations = actions, row_removals, relocations
             self.delete_written(store, written)
             raise
 

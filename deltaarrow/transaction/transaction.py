@@ -48,6 +48,7 @@ from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, Commi
 from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
+from deltaarrow.transaction.relocation import Relocation
 from deltaarrow.transaction.removal import remove_file
 from deltaarrow.transaction.staged import Staged
 from deltaarrow.transaction.validity import ensure_marks_stay, ensure_user_domain
@@ -239,6 +240,25 @@ class OptimisticTransaction:
             )
         self._staged.remove_rows(file, positions)
         self.read.add_rows(file["path"], positions)
+
+    def relocate(self, files: pa.Table, counts: Sequence[int], added: AddFile | None) -> None:
+        """Put a file that was written for this transaction in the place of live ones; no row changes.
+
+        Rows of the old files that others delete meanwhile by deletion vectors are deleted in the new file.
+        The commit conflicts with another that removes one of the old files.
+
+        Args:
+            files: the old files, as rows of `Snapshot.files` with all columns.
+            counts: how many live rows each of them has.
+            added: the new file, with the live rows of the first file in their order, then those of the next;
+                None where no row is live.
+        """
+        self._ensure_open()
+        rows = files.to_pylist(maps_as_pydicts="strict")
+        self.read.files.update(row["path"] for row in rows)
+        self._staged.relocations.append(Relocation.of(added, rows, counts))
+        if added is not None:
+            self._staged.written.append(decode_path(added.path))
 
     def set_metadata(self, metadata: Metadata) -> None:
         """Stage new metadata, in place of any that is staged already.

@@ -90,7 +90,7 @@ class RowStage:
     @cached_property
     def hidden(self) -> tuple[Field, ...]:
         """The row tracking columns in data files; none if rows are not tracked."""
-        return hidden_columns_of(self.transaction, self.plan)
+        return hidden_columns_of(self.transaction.snapshot, self.plan.layout)
 
     def stage(self, found: Iterable[FoundRows]) -> StagedRows:
         """Write and stage the changes of the rows; after an error, no written file is left.

@@ -1,0 +1,65 @@
+"""Bins: which files are rewritten together into one, by the rules of Spark's OPTIMIZE.
+
+A candidate is smaller than a minimum, or too many of its rows are deleted. The candidates of a partition are
+packed by ascending size into bins of at most the target size: the first file that does not fit closes the bin
+(next-fit). A bin of one file gains nothing and is dropped, unless rows of the file are to go for good.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from deltaarrow.scan import FileTask
+
+__all__ = ["Bin", "has_too_many_deleted_rows", "pack"]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Files of one partition, by their places in a plan, ascending; `size` is their bytes together."""
+
+    places: tuple[int, ...]
+    size: int
+
+
+def has_too_many_deleted_rows(task: FileTask, most: float) -> bool:
+    """Whether more than a part of a file's rows is deleted; unknown counts as too many."""
+    vector = task.deletion_vector
+    if vector is None or not vector.cardinality:
+        return False
+    return not task.num_records or vector.cardinality / task.num_records > most
+
+
+def pack(
+    tasks: Sequence[FileTask],
+    target_size: int,
+    *,
+    is_candidate: Callable[[FileTask], bool],
+    is_worth_alone: Callable[[FileTask], bool],
+) -> list[Bin]:
+    """Return the bins of files, partition by partition in the order of their first files.
+
+    Args:
+        tasks: the files.
+        target_size: what the files of a bin come to at most, in bytes; a larger file has a bin to itself.
+        is_candidate: which files are to be rewritten.
+        is_worth_alone: which of them also where there is no other one to join them with.
+    """
+    partitions: dict[frozenset[tuple[str, str | None]], list[int]] = {}
+    for place, task in enumerate(tasks):
+        if is_candidate(task):
+            partitions.setdefault(frozenset(task.partition_values.items()), []).append(place)
+    found = (each for places in partitions.values() for each in _next_fit(tasks, places, target_size))
+    return [each for each in found if len(each.places) > 1 or is_worth_alone(tasks[each.places[0]])]
+
+
+def _next_fit(tasks: Sequence[FileTask], places: Iterable[int], target_size: int) -> list[Bin]:
+    bins: list[list[int]] = []
+    size = 0
+    for place in sorted(places, key=lambda place: (tasks[place].size, place)):
+        if not bins or size + tasks[place].size > target_size:
+            bins.append([])
+            size = 0
+        bins[-1].append(place)
+        size += tasks[place].size
+    # Rows that were written one after the other stay so.
+    return [Bin(tuple(sorted(each)), sum(tasks[place].size for place in each)) for each in bins]

@@ -1,0 +1,75 @@
+"""The rows of a bin copied to one new file, wherever that happens: `RewriteTask`.
+
+A task knows neither log nor snapshot and is picklable: threads run it here, executors elsewhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from deltaarrow.actions import AddFile
+from deltaarrow.operations.mark_or_rewrite import live_rows
+from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.scan import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
+from deltaarrow.write import WritePlan, write_files
+
+__all__ = ["RewriteTask", "RewrittenBin"]
+
+
+@dataclass(frozen=True)
+class RewrittenBin:
+    """The new file of a bin, and the places of its old files in their order there, with their live rows.
+
+    There is no new file where no row was live.
+    """
+
+    added: AddFile | None
+    places: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RewriteTask:
+    """Copies the live rows of files, one file after the other, to one new file; picklable.
+
+    Args:
+        layout: how rows lie in the files; with row tracking where the table tracks rows.
+        tasks: the files.
+        bin: their places in the plan of the operation.
+        write_plan: how the new file is written; its hidden columns keep the ids of rows.
+    """
+
+    layout: TableLayout
+    tasks: tuple[FileTask, ...]
+    bin: Bin
+    write_plan: WritePlan
+
+    def run(self, clock: Clock = system_clock) -> RewrittenBin:
+        """Write the new file; nothing is committed.
+
+        Raises what reading and writing raise; then no file is left behind.
+        """
+        counts: dict[int, int] = {}
+        added = write_files(self.write_plan, self._counted(counts), clock=clock, threads=1)
+        if len(added) > 1:
+            raise AssertionError(f"one bin became {len(added)} files")
+        # Files without a live row yield no batch.
+        order = [*counts, *(number for number in range(len(self.tasks)) if number not in counts)]
+        return RewrittenBin(
+            added[0] if added else None,
+            tuple(self.bin.places[number] for number in order),
+            tuple(counts.get(number, 0) for number in order),
+        )
+
+    def _counted(self, counts: dict[int, int]) -> Iterator[pa.RecordBatch]:
+        """Yield the live rows, and count them by file in the order of the files."""
+        current = None
+        for batch in live_rows(self.layout, self.write_plan.hidden_columns, self.tasks, locate=True):
+            number = batch.column(FILE_COLUMN)[0].as_py()
+            if number != current and number in counts:
+                raise AssertionError(f"the rows of {self.tasks[number].path} are read in several parts")
+            current = number
+            counts[number] = counts.get(number, 0) + batch.num_rows
+            yield batch.drop_columns([FILE_COLUMN, ROW_COLUMN])

@@ -1,0 +1,58 @@
+"""The partitions that an OPTIMIZE is for: conditions decided on partition values, without opening a file."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.columnar.arrays import booleans, integers, numbers_of
+from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.expressions import columns_of
+from deltaarrow.scan import FILE_COLUMN, FileTask, RowCondition, TableLayout, file_tasks
+
+__all__ = ["ensure_on_partitions", "in_partitions"]
+
+
+def ensure_on_partitions(conditions: Sequence[RowCondition], partition_columns: Sequence[str]) -> None:
+    """Raise `InvalidPredicateError` for a condition on another column than those of the partitioning."""
+    for condition in conditions:
+        others = {path[0] for path in columns_of(condition.predicate)} - set(partition_columns)
+        if others:
+            raise InvalidPredicateError(
+                f"the predicate names {', '.join(sorted(others))}; files can be chosen by partition columns"
+                f" alone: {list(partition_columns)}"
+            )
+
+
+def in_partitions(layout: TableLayout, files: pa.Table, conditions: Sequence[RowCondition]) -> pa.Table:
+    """Return the files of partitions that meet all conditions, which name partition columns alone."""
+    if not conditions or not files.num_rows:
+        return files
+    tasks = file_tasks(files)
+    numbers: dict[tuple[tuple[str, str | None], ...], int] = {}
+    examples: list[FileTask] = []
+    of_files = np.empty(len(tasks), np.int64)
+    for place, task in enumerate(tasks):
+        key = tuple(sorted(task.partition_values.items()))
+        if key not in numbers:
+            numbers[key] = len(examples)
+            examples.append(task)
+        of_files[place] = numbers[key]
+    batch = _partition_rows(layout, examples)
+    for condition in conditions:
+        batch = condition.select(batch)
+    chosen = numbers_of(batch.column(FILE_COLUMN))
+    return files.filter(booleans(np.isin(of_files, chosen)))
+
+
+def _partition_rows(layout: TableLayout, tasks: Sequence[FileTask]) -> pa.RecordBatch:
+    """One row for each partition: its values, and its number under `FILE_COLUMN`."""
+    fields = layout.partition_fields
+    types = [layout.arrow_schema.field(each.name).type for each in fields]
+    arrays = [
+        pa.array([layout.partition_value(task, each) for task in tasks], of_type)
+        for each, of_type in zip(fields, types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(
+        [*arrays, integers(np.arange(len(tasks)))], names=[*(each.name for each in fields), FILE_COLUMN]
+    )
