@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.scan.compatibility import TableShape as TableShape, incompatibility as incompatibility
     from deltaarrow.scan.count import count_rows as count_rows
+    from deltaarrow.scan.dropped_columns import files_with_dropped_columns as files_with_dropped_columns
     from deltaarrow.scan.explain import Explanation as Explanation, explain_scan as explain_scan
     from deltaarrow.scan.feed_tasks import (
         commit_tasks as commit_tasks,

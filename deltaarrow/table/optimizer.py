@@ -1,5 +1,6 @@
 """`TableOptimizer`: what `DeltaTable.optimize` gives, with the names and arguments of ``deltalake``."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -19,7 +20,7 @@ __all__ = ["TableOptimizer"]
 
 @dataclass(frozen=True)
 class TableOptimizer:
-    """Rewrites files of a table without changing a row.
+    """Rewrites files of a table without a change of rows.
 
     Args:
         table: the table, which moves to the version that is made.
@@ -132,21 +133,122 @@ class TableOptimizer:
         >>> metrics["numFilesAdded"], metrics["numFilesRemoved"], table.version()
         (1, 3, 3)
         """
+        selection = self._selection(partition_filters, predicate)
         interval = min_commit_interval
-        snapshot = self.table.snapshot
-        options = optimize.CompactionOptions(
-            conditions=table_conditions(snapshot, partition_filters, predicate),
-            predicate=predicate,
-            target_size=target_size,
-            min_file_size=min_file_size,
-            max_deleted_rows_ratio=max_deleted_rows_ratio,
+        options = optimize.RewritingOptions(
             max_concurrent_tasks=max_concurrent_tasks,
             min_commit_interval=interval.total_seconds() if isinstance(interval, timedelta) else interval,
             writer_properties=writer_properties,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
         )
-        compaction = optimize.Compaction(snapshot, options, commit_properties, post_commithook_properties)
+        rules = optimize.CompactionRules(
+            target_size=target_size,
+            min_file_size=min_file_size,
+            max_deleted_rows_ratio=max_deleted_rows_ratio,
+        )
+        plan = optimize.plan_compaction(self.table.snapshot, selection, rules)
         if dry_run:
-            return compaction.plan
-        metrics = compaction.run(progress or (lambda done, total: None))
+            return plan
+        return self._rewrite(plan, "OPTIMIZE", optimize.compaction_parameters(selection), options, progress)
+
+    @overload
+    def purge(
+        self,
+        partition_filters: Filters | None = ...,
+        *,
+        predicate: str | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def purge(
+        self,
+        partition_filters: Filters | None = ...,
+        *,
+        predicate: str | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def purge(
+        self,
+        partition_filters: Filters | None = None,
+        *,
+        predicate: str | None = None,
+        max_concurrent_tasks: int | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Rewrite the files that hold deleted rows, or columns that were dropped from the table.
+
+        Spark's ``REORG TABLE ... APPLY (PURGE)``. Afterwards no file of the open version holds what was
+        deleted. Older versions still need the old files, which `DeltaTable.vacuum` deletes once they are out
+        of the retention.
+
+        Args:
+            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            predicate: SQL text on partition columns.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether checkpoints are written.
+            progress: as for `compact`.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            metrics as those of `compact`; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            CorruptDataFileError: the footer of a file cannot be read.
+            InvalidPredicateError: as for `compact`, and so are the other errors.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder, vectors = tempfile.mkdtemp(), {"delta.enableDeletionVectors": "true"}
+        >>> _ = write_deltalake(folder, pa.table({"id": range(100)}), configuration=vectors)
+        >>> table = DeltaTable(folder)
+        >>> _ = table.delete("id = 7")
+        >>> table.optimize.purge()["numDeletionVectorsRemoved"]
+        1
+        """
+        selection = self._selection(partition_filters, predicate)
+        options = optimize.RewritingOptions(
+            max_concurrent_tasks=max_concurrent_tasks,
+            writer_properties=writer_properties,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        plan = optimize.plan_purge(self.table.snapshot, selection)
+        if dry_run:
+            return plan
+        return self._rewrite(plan, "REORG", optimize.purge_parameters(selection), options, progress)
+
+    def _selection(self, partition_filters: Filters | None, predicate: str | None) -> optimize.Selection:
+        conditions = table_conditions(self.table.snapshot, partition_filters, predicate)
+        return optimize.Selection(conditions, predicate)
+
+    def _rewrite(
+        self,
+        plan: OptimizePlan,
+        operation: str,
+        parameters: Mapping[str, Any],
+        options: optimize.RewritingOptions,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        rewriting = optimize.Rewriting(self.table.snapshot, plan, operation, parameters, options)
+        metrics = rewriting.run(progress or (lambda done, total: None))
         self.table.follow_commit()
         return metrics

@@ -1,4 +1,4 @@
-"""OPTIMIZE: the same rows in fewer, fuller files, without deletion vectors."""
+"""Files of a table rewritten without a change of rows: compaction and purging."""
 
 from typing import TYPE_CHECKING
 
@@ -6,10 +6,20 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.operations.optimize.compaction import (
-        Compaction as Compaction,
-        CompactionOptions as CompactionOptions,
-        Progress as Progress,
+        CompactionRules as CompactionRules,
+        compaction_parameters as compaction_parameters,
+        plan_compaction as plan_compaction,
     )
     from deltaarrow.operations.optimize.plan import OptimizePlan as OptimizePlan
+    from deltaarrow.operations.optimize.purge import (
+        plan_purge as plan_purge,
+        purge_parameters as purge_parameters,
+    )
+    from deltaarrow.operations.optimize.rewriting import (
+        Progress as Progress,
+        Rewriting as Rewriting,
+        RewritingOptions as RewritingOptions,
+    )
+    from deltaarrow.operations.optimize.selection import Selection as Selection
 
 __getattr__ = lazy_package(__name__)

@@ -1,6 +1,7 @@
 """The partitions that an OPTIMIZE is for: conditions decided on partition values, without opening a file."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -8,23 +9,64 @@ import pyarrow as pa
 from deltaarrow.columnar.arrays import booleans, integers, numbers_of
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import columns_of
-from deltaarrow.scan import FILE_COLUMN, FileTask, RowCondition, TableLayout, file_tasks
+from deltaarrow.operations.dml.operation import predicates_parameter
+from deltaarrow.operations.row_id_assignment import tracking_of
+from deltaarrow.scan import (
+    FILE_COLUMN,
+    ROW_TRACKING_COLUMNS,
+    FileTask,
+    RowCondition,
+    ScanPlan,
+    TableLayout,
+    ensure_distinct_files,
+    ensure_recorded,
+    file_tasks,
+    table_layout,
+)
+from deltaarrow.snapshot import Snapshot
 
-__all__ = ["ensure_on_partitions", "in_partitions"]
+__all__ = ["Selection", "plan_files"]
 
 
-def ensure_on_partitions(conditions: Sequence[RowCondition], partition_columns: Sequence[str]) -> None:
-    """Raise `InvalidPredicateError` for a condition on another column than those of the partitioning."""
-    for condition in conditions:
-        others = {path[0] for path in columns_of(condition.predicate)} - set(partition_columns)
-        if others:
-            raise InvalidPredicateError(
-                f"the predicate names {', '.join(sorted(others))}; files can be chosen by partition columns"
-                f" alone: {list(partition_columns)}"
-            )
+@dataclass(frozen=True)
+class Selection:
+    """Which partitions are meant: those that meet all `conditions`; `predicate` is their SQL text."""
+
+    conditions: tuple[RowCondition, ...] = ()
+    predicate: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The conditions as history spells them."""
+        return predicates_parameter(self.predicate)
 
 
-def in_partitions(layout: TableLayout, files: pa.Table, conditions: Sequence[RowCondition]) -> pa.Table:
+def plan_files(snapshot: Snapshot, selection: Selection) -> ScanPlan:
+    """Plan to read all columns, row ids among them, of the files of chosen partitions.
+
+    Raises `InvalidPredicateError` for a condition that is not on partition columns.
+    """
+    tracking = tracking_of(snapshot)
+    layout = table_layout(snapshot, tracking)
+    for condition in selection.conditions:
+        _ensure_on_partitions(condition, snapshot.partition_columns)
+    files = _in_partitions(layout, snapshot.files(), selection.conditions)
+    if tracking is not None:
+        ensure_recorded(files, ROW_TRACKING_COLUMNS)
+    ensure_distinct_files(snapshot.store, files)
+    return ScanPlan(layout, snapshot.version, tuple(snapshot.schema.names), files)
+
+
+def _ensure_on_partitions(condition: RowCondition, partition_columns: Sequence[str]) -> None:
+    others = {path[0] for path in columns_of(condition.predicate)} - set(partition_columns)
+    if others:
+        raise InvalidPredicateError(
+            f"the predicate names {', '.join(sorted(others))}; files can be chosen by partition columns"
+            f" alone: {list(partition_columns)}"
+        )
+
+
+def _in_partitions(layout: TableLayout, files: pa.Table, conditions: Sequence[RowCondition]) -> pa.Table:
     """Return the files of partitions that meet all conditions, which name partition columns alone."""
     if not conditions or not files.num_rows:
         return files

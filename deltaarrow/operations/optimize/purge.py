@@ -1,0 +1,37 @@
+"""Purging: what is deleted, and columns that were dropped, leave the data files.
+
+As in Spark's ``REORG TABLE ... APPLY (PURGE)``, files with deleted rows are rewritten, and files that hold a
+column which the table no longer has. The latter only their footers tell, which are read for it.
+"""
+
+from deltaarrow.operations.optimize.bins import has_too_many_deleted_rows, pack
+from deltaarrow.operations.optimize.compaction import target_size_of
+from deltaarrow.operations.optimize.plan import OptimizePlan
+from deltaarrow.operations.optimize.selection import Selection, plan_files
+from deltaarrow.scan import files_with_dropped_columns
+from deltaarrow.snapshot import Snapshot
+
+__all__ = ["plan_purge", "purge_parameters"]
+
+
+def plan_purge(snapshot: Snapshot, selection: Selection) -> OptimizePlan:
+    """Plan to purge the files of chosen partitions.
+
+    Raises `InvalidPredicateError` for a condition that is not on partition columns, and
+    `CorruptDataFileError` for a file whose footer cannot be read.
+    """
+    planned = plan_files(snapshot, selection)
+    whole = [task for task in planned.tasks if not has_too_many_deleted_rows(task, 0)]
+    stale = {task.path for task in files_with_dropped_columns(planned.layout, whole)}
+    bins = pack(
+        planned.tasks,
+        target_size_of(snapshot, None),
+        is_candidate=lambda task: has_too_many_deleted_rows(task, 0) or task.path in stale,
+        is_worth_alone=lambda task: True,
+    )
+    return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
+
+
+def purge_parameters(selection: Selection) -> dict[str, object]:
+    """Return the parameters that history shows, as Spark has them."""
+    return {"predicate": selection.text, "applyPurge": True}

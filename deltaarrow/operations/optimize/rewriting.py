@@ -1,0 +1,198 @@
+"""Files rewritten without a change of rows: tasks copy them, and a commit puts the new files in their place.
+
+The commit says that no data changes (``dataChange`` is false). Rows that another writer deletes meanwhile by
+deletion vectors are deleted in the new files too: see `deltaarrow.transaction.relocation`.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deltaarrow.columnar.arrays import integers
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.mark_or_rewrite import hidden_columns_of
+from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
+from deltaarrow.operations.optimize.plan import OptimizePlan
+from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBin
+from deltaarrow.operations.target import WriteTarget
+from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.write import WritePlan, WriterProperties
+
+__all__ = ["Progress", "Rewriting", "RewritingOptions"]
+
+_NEVER_FULL = 1 << 62
+"""One bin becomes one file, however well its rows compress."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many bytes of old files are rewritten, and how many there are in all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewritingOptions:
+    """How files are rewritten and committed.
+
+    Args:
+        max_concurrent_tasks: how many bins are rewritten at once; as many as there are processors if None.
+        min_commit_interval: seconds after which the bins that are done are committed, while others are still
+            rewritten; one commit at the end if None.
+        writer_properties: how Parquet is written.
+        commit_properties: what else goes into the commits.
+        hook_properties: what happens after each commit.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+
+    max_concurrent_tasks: int | None = None
+    min_commit_interval: float | None = None
+    writer_properties: WriterProperties | None = None
+    commit_properties: CommitProperties | None = None
+    hook_properties: PostCommitHookProperties | None = None
+
+    def __post_init__(self) -> None:
+        threads, interval = self.max_concurrent_tasks, self.min_commit_interval
+        if threads is not None and (type(threads) is not int or threads < 1):
+            raise ValueError(f"max_concurrent_tasks must be a whole number of at least 1, not {threads!r}")
+        if interval is not None and interval < 0:
+            raise ValueError(f"min_commit_interval must not be negative, not {interval!r}")
+
+
+@dataclass
+class Rewriting:
+    """A plan on its way to a commit.
+
+    Args:
+        snapshot: the version that the plan is for.
+        plan: which files are rewritten together.
+        operation: what history shows.
+        parameters: the parameters of the operation, for history.
+        options: how.
+        clock: the time of new files and of commits.
+    """
+
+    snapshot: Snapshot
+    plan: OptimizePlan
+    operation: str
+    parameters: Mapping[str, Any]
+    options: RewritingOptions
+    clock: Clock = system_clock
+    _transaction: OptimisticTransaction = field(init=False)
+    _staged: list[RewrittenBin] = field(default_factory=list, init=False)
+    _committed: list[RewrittenBin] = field(default_factory=list, init=False)
+
+    def _begin(self) -> OptimisticTransaction:
+        options = self.options
+        transaction = begin_transaction(
+            self.snapshot,
+            self.operation,
+            options.commit_properties,
+            options.hook_properties,
+            clock=self.clock,
+        )
+        transaction.parameters = self.parameters
+        return transaction
+
+    @cached_property
+    def _write_plan(self) -> WritePlan:
+        target = WriteTarget.existing(self.snapshot)
+        plan = target.plan(self.snapshot.store, _NEVER_FULL, self.options.writer_properties)
+        hidden = hidden_columns_of(self.snapshot, self.plan.scan.layout)
+        return replace(plan.without_rules(), data_change=False, hidden_columns=hidden)
+
+    @property
+    def tasks(self) -> Iterator[RewriteTask]:
+        """What is to be done, one task for each bin."""
+        for each in self.plan.bins:
+            yield RewriteTask(self.plan.scan.layout, tuple(self.plan.tasks(each)), each, self._write_plan)
+
+    def run(self, progress: Progress = lambda done, total: None) -> dict[str, Any]:
+        """Rewrite the files, commit, and return the metrics by the names that ``deltalake`` has for them.
+
+        Nothing is committed where there is nothing to rewrite.
+
+        Raises what reading and writing raise, and the exceptions of commits: `ConcurrentDeleteReadException`
+        when another writer has removed or rewritten one of the files meanwhile. What was not committed is
+        deleted again.
+        """
+        interval = self.options.min_commit_interval
+        done, last_commit = 0, time.monotonic()
+        # A table that cannot be written to is refused before there is a file.
+        self._transaction = self._begin()
+        try:
+            for each, rewritten in self._rewritten():
+                self._stage(rewritten)
+                done += each.size
+                progress(done, self.plan.num_bytes)
+                if interval is not None and time.monotonic() - last_commit >= interval:
+                    self._commit()
+                    last_commit = time.monotonic()
+            self._commit()
+        except BaseException:
+            self._transaction.abort()
+            raise
+        return self._metrics()
+
+    def _rewritten(self) -> Iterator[tuple[Bin, RewrittenBin]]:
+        """Yield each bin once it is rewritten.
+
+        When this ends early, the files of bins that are done, or just being rewritten, are staged, so that
+        they go when the transaction is given up.
+        """
+        threads = self.options.max_concurrent_tasks or os.cpu_count() or 1
+        with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-optimize") as pool:
+            running = {pool.submit(task.run, self.clock): task.bin for task in self.tasks}
+            try:
+                for future in as_completed(running):
+                    rewritten = future.result()
+                    yield running.pop(future), rewritten
+            except BaseException:
+                for future in running:
+                    future.cancel()
+                for future in running:
+                    if not future.cancelled() and future.exception() is None:
+                        self._stage(future.result())
+                raise
+
+    def _stage(self, rewritten: RewrittenBin) -> None:
+        places = integers(rewritten.places)
+        self._transaction.relocate(self.plan.scan.files.take(places), rewritten.counts, rewritten.added)
+        self._staged.append(rewritten)
+
+    def _commit(self) -> None:
+        """Commit what is staged, and begin anew for what is still to come."""
+        if not self._staged:
+            return
+        added, removed = self._sizes(self._staged)
+        self._transaction.metrics.update(history_metrics(added, removed, self._vectors(self._staged)))
+        self._transaction.commit()
+        self._committed += self._staged
+        self._staged, self._transaction = [], self._begin()
+
+    def _sizes(self, bins: Sequence[RewrittenBin]) -> tuple[list[int], list[int]]:
+        tasks = self.plan.scan.tasks
+        added = [each.added.size for each in bins if each.added is not None]
+        return added, [tasks[place].size for each in bins for place in each.places]
+
+    def _vectors(self, bins: Sequence[RewrittenBin]) -> int:
+        tasks = self.plan.scan.tasks
+        return sum(tasks[place].deletion_vector is not None for each in bins for place in each.places)
+
+    def _metrics(self) -> dict[str, Any]:
+        added, removed = self._sizes(self._committed)
+        return caller_metrics(
+            added,
+            removed,
+            partitions=self.plan.num_partitions,
+            bins=len(self.plan.bins),
+            considered=self.plan.considered,
+            vectors_removed=self._vectors(self._committed),
+            keeps_order=True,
+        )
