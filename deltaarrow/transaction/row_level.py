@@ -13,8 +13,8 @@ commit, it must have found the same rows. That takes two conditions:
 
 The later transaction then deletes its rows from the file as the earlier commit left it: see
 `deltaarrow.transaction.staged`. Rows that it only relocates are deleted from their new file: see
-`deltaarrow.transaction.relocation`. Other files that a transaction reads whole, removes whole or rewrites are not
-handled by row: they conflict with every commit that deletes a row from them.
+`deltaarrow.transaction.relocation`. Other files that a transaction reads whole, removes whole or rewrites are
+not handled by row: they conflict with every commit that deletes a row from them.
 """
 
 from collections.abc import Mapping
