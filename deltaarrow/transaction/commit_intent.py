@@ -22,8 +22,8 @@ class CommitIntent:
 
     `removed_rows` maps a path to the positions of the rows that the transaction deletes. They are not in
     `actions`, because the deletion vectors depend on the version that the commit follows. `vectors` reads
-    deletion vectors. `relocated` holds the paths of files whose rows stand, in order, in added files: rows that
-    others delete from the old files are deleted from the new ones.
+    deletion vectors. `relocated` holds the paths of files whose rows stand, in order, in added files: a row
+    that another commit deletes from an old file is deleted from the new one.
     """
 
     snapshot: Snapshot
