@@ -15,7 +15,14 @@ import duckdb
 import pyarrow as pa
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 from typer.core import TyperGroup
 
@@ -27,7 +34,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app", "demo", "detail", "explain", "files", "history", "query", "verify"]
+__all__ = ["app", "demo", "detail", "explain", "files", "history", "optimize", "query", "verify"]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -209,6 +216,48 @@ def verify(
         console.print(Text(f"version {report.version}: {verdict}; checked: {counts or 'nothing'}"))
     if not report.ok:
         raise typer.Exit(1)
+
+
+@app.command()
+def optimize(
+    path: TablePath,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
+    ] = None,
+    target_size: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Of the new files, about; default: as in Spark, 1 GiB."),
+    ] = None,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Rewrite files with deleted rows or dropped columns instead.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rewritten.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rewrite small files, and files with many deleted rows, as fewer and larger ones."""
+    if purge and target_size is not None:
+        raise typer.BadParameter("--purge keeps the table's own size of files", param_hint="--target-size")
+    optimizer = _open(path, None, storage_option).optimize
+    given: dict[str, Any] = (
+        {"predicate": where} if purge else {"predicate": where, "target_size": target_size}
+    )
+    run = optimizer.purge if purge else optimizer.compact
+    if dry_run:
+        plan = run(**given, dry_run=True)
+        found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}
+    else:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        screen = Console(stderr=True)
+        with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+            rewritten = bar.add_task("rewritten", total=None)
+            found = run(
+                **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
+            )
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
 
 
 @app.command()

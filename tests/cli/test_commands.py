@@ -183,3 +183,23 @@ def test_wrong_usage_is_exit_code_2(arguments):
 
 def test_version_is_the_release():
     assert run("--version").stdout.strip().count(".") >= 2
+
+
+def test_optimize_compacts(path):
+    planned = json.loads(run("optimize", path, "--dry-run", "--json").stdout)
+    assert (planned["files"], planned["newFiles"]) == (2, 1)
+    assert len(json.loads(run("files", path, "--json").stdout)) == 2
+    assert json.loads(run("optimize", path, "--json").stdout)["numFilesRemoved"] == 2
+    assert len(json.loads(run("files", path, "--json").stdout)) == 1
+    assert "numFilesRemoved" in run("optimize", path).stdout
+    assert json.loads(run("history", path, "--json").stdout)[0]["operation"] == "OPTIMIZE"
+
+
+def test_optimize_purges(path):
+    assert json.loads(run("optimize", path, "--purge", "--json").stdout)["numFilesRemoved"] == 0
+    assert run("optimize", path, "--purge", "--target-size", "5").exit_code == 2
+
+
+def test_optimize_refuses_a_condition_on_data_columns(path):
+    refused = run("optimize", path, "--where", "id = 1")
+    assert (refused.exit_code, "partition columns" in refused.stderr) == (1, True)
