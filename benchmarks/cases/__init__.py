@@ -7,6 +7,7 @@ from benchmarks.cases import (
     arrow_dataset,
     checkpoint,
     commit,
+    compaction,
     constraints,
     dml,
     scan,
@@ -31,5 +32,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "checkpoint": checkpoint.cases,
     "dml": dml.cases,
     "dml_selectivity": dml.selectivity_cases,
+    "maintenance": compaction.cases,
     "spark_source": spark_source.cases,
 }

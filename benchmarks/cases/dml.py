@@ -16,7 +16,17 @@ from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, short
 from benchmarks.data_lineitem import MERGED, VECTORS, write_lineitem_table
 from benchmarks.queries import read_query
 
-__all__ = ["cases", "selectivity_cases"]
+__all__ = [
+    "Change",
+    "both_engines",
+    "cases",
+    "changing_engine",
+    "describe_rows",
+    "lineitem_dataset",
+    "linked_table",
+    "selectivity_cases",
+    "written_files",
+]
 
 _FILES = 15
 _ROWS_PER_FILE = 400_000
@@ -32,10 +42,10 @@ Change = Callable[[Any, Any], object]
 def cases(scale: Scale) -> list[Case]:
     """Return the cases of single operations at a scale."""
     rows = scale.written_rows
-    dataset = _dataset(rows, _FILES, rows // 60)
+    dataset = lineitem_dataset(rows, _FILES, rows // 60)
     name = f"rows_{short(rows)}_files_{_FILES}"
     found = [
-        Case(f"{name}_{what}", dataset, _both(change), _describe_rows, _written)
+        Case(f"{name}_{what}", dataset, both_engines(change), describe_rows, written_files)
         for what, change in {
             "delete_scattered_1_percent": partial(_delete, predicate=_scattered(1)),
             "update_scattered_1_percent": partial(_update, predicate=_scattered(1)),
@@ -45,14 +55,14 @@ def cases(scale: Scale) -> list[Case]:
     ]
     for count in scale.merged_rows:
         files = max(_FILES, count * 10 // _ROWS_PER_FILE)
-        streamed = _engine(_ours, VECTORS, partial(_merge, memory_limit="1GB"), is_streamed=True)
+        streamed = changing_engine(_ours, VECTORS, partial(_merge, memory_limit="1GB"), is_streamed=True)
         found.append(
             Case(
                 f"merge_{short(count)}_into_{short(count * 10)}_memory_limit_1gb",
-                _dataset(count * 10, files, count),
+                lineitem_dataset(count * 10, files, count),
                 {OURS: streamed},
-                _describe_rows,
-                _written,
+                describe_rows,
+                written_files,
             )
         )
     return found
@@ -61,23 +71,26 @@ def cases(scale: Scale) -> list[Case]:
 def selectivity_cases(scale: Scale) -> list[Case]:
     """Return deletions of increasing shares of rows, by deletion vectors or by rewriting files."""
     rows = scale.written_rows
-    dataset = _dataset(rows, _FILES, rows // 60)
+    dataset = lineitem_dataset(rows, _FILES, rows // 60)
     return [
         Case(
             f"rows_{short(rows)}_files_{_FILES}_delete_{percent:g}_percent".replace(".", "_"),
             dataset,
             {
-                OURS: _engine(_ours, VECTORS, partial(_delete, predicate=_scattered(percent))),
-                "deltaarrow, rewriting": _engine(_ours, "", partial(_delete, predicate=_scattered(percent))),
+                OURS: changing_engine(_ours, VECTORS, partial(_delete, predicate=_scattered(percent))),
+                "deltaarrow, rewriting": changing_engine(
+                    _ours, "", partial(_delete, predicate=_scattered(percent))
+                ),
             },
-            _describe_rows,
+            describe_rows,
             _written_and_read,
         )
         for percent in scale.deleted_percents
     ]
 
 
-def _dataset(rows: int, files: int, source_rows: int) -> Dataset:
+def lineitem_dataset(rows: int, files: int, source_rows: int) -> Dataset:
+    """A table of so many rows and files, and the rows that are merged into it."""
     return Dataset(
         f"lineitem_table_{short(rows)}_merge_{short(source_rows)}",
         partial(write_lineitem_table, rows=rows, files=files, source_rows=source_rows),
@@ -124,11 +137,17 @@ def _merge(table: Any, source: Any, **options: Any) -> None:
 # --- engines ---------------------------------------------------------------------------------------
 
 
-def _both(change: Change) -> dict[str, Engine]:
-    return {OURS: _engine(_ours, VECTORS, change), "deltalake": _engine(_deltalake, "", change)}
+def both_engines(change: Change) -> dict[str, Engine]:
+    """Ours, on a table that may have deletion vectors, and deltalake on the same files."""
+    return {
+        OURS: changing_engine(_ours, VECTORS, change),
+        "deltalake": changing_engine(_deltalake, "", change),
+    }
 
 
-def _engine(load: Callable[[], Any], log: str, change: Change, *, is_streamed: bool = False) -> Engine:
+def changing_engine(
+    load: Callable[[], Any], log: str, change: Change, *, is_streamed: bool = False
+) -> Engine:
     """The library that `load` imports, on tables with the log below folder `log`."""
 
     def run(data: Path, scratch: Path) -> Iterator[Any]:
@@ -137,7 +156,7 @@ def _engine(load: Callable[[], Any], log: str, change: Change, *, is_streamed: b
         library = load()
         held = None if is_streamed else pa.ipc.open_stream(pa.OSFile(str(data / MERGED))).read_all()
         for number in itertools.count():
-            folder = _linked(data, scratch / str(number), log)
+            folder = linked_table(data, scratch / str(number), log)
             source = pa.ipc.open_stream(pa.OSFile(str(data / MERGED))) if held is None else held
             yield READY
             change(library.DeltaTable(folder), source)
@@ -146,10 +165,10 @@ def _engine(load: Callable[[], Any], log: str, change: Change, *, is_streamed: b
     return run
 
 
-def _linked(data: Path, folder: Path, log: str) -> Path:
+def linked_table(data: Path, folder: Path, log: str) -> Path:
     """Create a table in `folder` from links; no engine writes to an existing file."""
     shutil.copytree(data / log / "_delta_log", folder / "_delta_log", copy_function=os.link)
-    for file in data.glob("*.parquet"):
+    for file in (*data.glob("*.parquet"), *data.glob("*.bin")):
         os.link(file, folder / file.name)
     return folder
 
@@ -173,7 +192,7 @@ def _deltalake() -> Any:
 # --- answers ---------------------------------------------------------------------------------------
 
 
-def _describe_rows(folder: Path) -> dict[str, str]:
+def describe_rows(folder: Path) -> dict[str, str]:
     """The number of rows, and a hash of them that does not depend on their order."""
     import duckdb
     from deltalake import DeltaTable
@@ -185,7 +204,7 @@ def _describe_rows(folder: Path) -> dict[str, str]:
     return {"rows": str(rows), "hashes": str(hashes)}
 
 
-def _written(folder: Path) -> Mapping[str, float]:
+def written_files(folder: Path) -> Mapping[str, float]:
     """The sizes of written files: all files of the table that are not links."""
     found = [file.stat() for file in folder.rglob("*") if file.is_file()]
     sizes = [each.st_size for each in found if each.st_nlink == 1]
@@ -203,7 +222,7 @@ def _written_and_read(folder: Path) -> Mapping[str, float]:
 
     con = duckdb.connect()
     register(con, "lineitem", DeltaTable(folder))
-    found = dict(_written(folder))
+    found = dict(written_files(folder))
     for heading, name in _READ.items():
         query = read_query(name)
         seconds = []
