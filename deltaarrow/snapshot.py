@@ -7,19 +7,20 @@ leaves out files that cannot hold a matching row.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
 
+import deltaarrow.expressions as expressions
+import deltaarrow.live_files as live_files
 import deltaarrow.spark_sql as spark_sql
+import deltaarrow.statistics as statistics
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.display.notebook import html_table
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import CorruptLogError, TableNotFoundError
-from deltaarrow.expressions import And, Predicate
 from deltaarrow.features import ensure_readable, is_supported, properties
-from deltaarrow.live_files import LiveFiles
 from deltaarrow.log import (
     CommitTimes,
     LogSegment,
@@ -40,8 +41,11 @@ from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
-from deltaarrow.statistics import matching_rows
 from deltaarrow.storage import Store
+
+if TYPE_CHECKING:
+    from deltaarrow.expressions import Predicate
+    from deltaarrow.live_files import LiveFiles
 
 __all__ = ["Snapshot"]
 
@@ -225,8 +229,8 @@ class Snapshot:
         return replace(said, transactions=self.transactions, domains=self.domains)
 
     @cached_property
-    def _live_files(self) -> LiveFiles:
-        return LiveFiles(self._state, self.schema, self.mapping_mode, self.partition_columns)
+    def _live_files(self) -> "LiveFiles":
+        return live_files.LiveFiles(self._state, self.schema, self.mapping_mode, self.partition_columns)
 
     @cached_property
     def physical_schema(self) -> Schema:
@@ -250,7 +254,7 @@ class Snapshot:
         """List the commits of the log with their times."""
         return CommitTimes.load(self.store, self.configuration)
 
-    def files(self, predicate: Predicate | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    def files(self, predicate: "Predicate | None" = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the live files, one per row, as a table of `deltaarrow.actions.FILE_SCHEMA`.
 
         With a `predicate`, files that provably hold no matching row are left out; the others may hold some.
@@ -258,21 +262,21 @@ class Snapshot:
         """
         return self._live_files.table(None if predicate is None else self._derived(predicate), columns)
 
-    def may_match(self, files: pa.Table, predicate: Predicate) -> np.ndarray:
+    def may_match(self, files: pa.Table, predicate: "Predicate") -> np.ndarray:
         """Return a mask of the files, of this version or not, that may hold a row matching a predicate.
 
         `files` must have the columns ``partition_values`` and ``stats`` of `FILE_SCHEMA`.
         """
-        return matching_rows(
+        return statistics.matching_rows(
             files, self._derived(predicate), self.schema, self.mapping_mode, self.partition_columns
         )
 
-    def _derived(self, predicate: Predicate) -> Predicate:
+    def _derived(self, predicate: "Predicate") -> "Predicate":
         """The predicate, with the conditions on generated columns that follow from it."""
         if not is_supported(self.protocol, "generatedColumns"):
             return predicate
         derived = spark_sql.derived_predicate(predicate, self.schema, self.partition_columns)
-        return And((predicate, derived))
+        return expressions.And((predicate, derived))
 
     def totals(self) -> tuple[int, int]:
         """Return the number of live files and their total bytes.

@@ -8,6 +8,11 @@ bounds. Those of a checkpoint stay in the process-wide cache. `deltaarrow.statis
 them, and the wanted columns are read only for the remaining rows.
 """
 
-from deltaarrow.live_files.file_list import LiveFiles
+from typing import TYPE_CHECKING
 
-__all__ = ["LiveFiles"]
+from deltaarrow.runtime.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from deltaarrow.live_files.file_list import LiveFiles as LiveFiles
+
+__getattr__ = lazy_package(__name__)

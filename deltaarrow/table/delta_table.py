@@ -17,7 +17,6 @@ import deltaarrow.scan as scan
 import deltaarrow.verify as verification
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.expressions import Filters
 from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
+    from deltaarrow.expressions import Filters
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.merger import TableMerger
@@ -331,9 +331,9 @@ class DeltaTable:
 
     def partitions(
         self,
-        partition_filters: Filters | None = None,
+        partition_filters: "Filters | None" = None,
         *,
-        file_pruning_predicate: str | Filters | None = None,
+        file_pruning_predicate: "str | Filters | None" = None,
     ) -> list[dict[str, str | None]]:
         """Return the distinct partition values, spelled as in the log.
 
@@ -360,9 +360,9 @@ class DeltaTable:
 
     def file_uris(
         self,
-        partition_filters: Filters | None = None,
+        partition_filters: "Filters | None" = None,
         *,
-        file_pruning_predicate: str | Filters | None = None,
+        file_pruning_predicate: "str | Filters | None" = None,
     ) -> list[str]:
         """Return the locations of the data files that may hold matching rows.
 
@@ -401,12 +401,12 @@ class DeltaTable:
 
     def to_pyarrow_dataset(
         self,
-        partitions: Filters | None = None,
+        partitions: "Filters | None" = None,
         filesystem: None = None,
         parquet_read_options: None = None,
         schema: None = None,
         as_large_types: bool = False,
-        file_pruning_predicate: str | Filters | None = None,
+        file_pruning_predicate: "str | Filters | None" = None,
     ) -> "DeltaDataset":
         """Return the table as a `pyarrow.dataset.Dataset`, pinned to the open version.
 
@@ -440,7 +440,7 @@ class DeltaTable:
 
     def to_pyarrow_table(
         self,
-        partitions: Filters | None = None,
+        partitions: "Filters | None" = None,
         columns: list[str] | None = None,
         filesystem: None = None,
         filters: "str | Filters | pc.Expression | None" = None,
@@ -476,7 +476,7 @@ class DeltaTable:
 
     def to_pandas(
         self,
-        partitions: Filters | None = None,
+        partitions: "Filters | None" = None,
         columns: list[str] | None = None,
         filesystem: None = None,
         filters: "str | Filters | pc.Expression | None" = None,
@@ -512,7 +512,7 @@ class DeltaTable:
         filters: "str | Filters | pc.Expression | None" = None,
         columns: list[str] | None = None,
         *,
-        partitions: Filters | None = None,
+        partitions: "Filters | None" = None,
     ) -> "scan.Explanation":
         """Return which files `to_pyarrow_table` reads for these arguments, and why it skips the others.
 
@@ -538,7 +538,7 @@ class DeltaTable:
         starting_timestamp: str | datetime | None = None,
         ending_timestamp: str | datetime | None = None,
         columns: list[str] | None = None,
-        predicate: str | Filters | None = None,
+        predicate: "str | Filters | None" = None,
         allow_out_of_range: bool = False,
     ) -> pa.RecordBatchReader:
         """Return the change data feed of a range of versions: the changed rows, as a stream.

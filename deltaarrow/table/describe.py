@@ -5,15 +5,17 @@ form of Spark's ``DESCRIBE DETAIL``.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 import deltaarrow.operations as operations
-from deltaarrow.expressions import Predicate
+import deltaarrow.statistics as file_statistics
 from deltaarrow.schema import Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.statistics import parse_statistics
+
+if TYPE_CHECKING:
+    from deltaarrow.expressions import Predicate
 
 __all__ = [
     "Metadata",
@@ -104,7 +106,7 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     """
     files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
     data = Schema([f for f in snapshot.schema.fields if f.name not in snapshot.partition_columns])
-    statistics = parse_statistics(files.column("stats"), data, snapshot.mapping_mode)
+    statistics = file_statistics.parse_statistics(files.column("stats"), data, snapshot.mapping_mode)
     columns: dict[str, Any] = {
         "path": files.column("path"),
         "size_bytes": files.column("size"),
@@ -157,7 +159,7 @@ def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.Chun
     return {column: pc.map_lookup(values, physical[column], "first") for column in snapshot.partition_columns}
 
 
-def list_partitions(snapshot: Snapshot, predicate: Predicate | None = None) -> list[dict[str, str | None]]:
+def list_partitions(snapshot: Snapshot, predicate: "Predicate | None" = None) -> list[dict[str, str | None]]:
     """Return the distinct partition values of files that may match, spelled as in the log."""
     files = snapshot.files(predicate, ["partition_values"])
     columns = _partition_columns(snapshot, files)
