@@ -4,9 +4,10 @@ The commit says that no data changes (``dataChange`` is false). Rows that anothe
 deletion vectors are deleted in the new files too: see `deltaarrow.transaction.relocation`.
 """
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -84,21 +85,22 @@ class Rewriting:
     parameters: Mapping[str, Any]
     options: RewritingOptions
     clock: Clock = system_clock
-    _transaction: OptimisticTransaction = field(init=False)
+    _transaction: OptimisticTransaction | None = field(default=None, init=False)
     _staged: list[RewrittenBin] = field(default_factory=list, init=False)
     _committed: list[RewrittenBin] = field(default_factory=list, init=False)
 
-    def _begin(self) -> OptimisticTransaction:
-        options = self.options
-        transaction = begin_transaction(
-            self.snapshot,
-            self.operation,
-            options.commit_properties,
-            options.hook_properties,
-            clock=self.clock,
-        )
-        transaction.parameters = self.parameters
-        return transaction
+    def _open(self) -> OptimisticTransaction:
+        """Return the transaction to stage in; another one after each commit."""
+        if self._transaction is None:
+            given = self.options.commit_properties
+            if given is not None and self._committed:
+                # The progress of applications is in the first commit.
+                given = replace(given, app_transactions=None)
+            self._transaction = begin_transaction(
+                self.snapshot, self.operation, given, self.options.hook_properties, clock=self.clock
+            )
+            self._transaction.parameters = self.parameters
+        return self._transaction
 
     @cached_property
     def _write_plan(self) -> WritePlan:
@@ -124,23 +126,25 @@ class Rewriting:
         """
         interval = self.options.min_commit_interval
         done, last_commit = 0, time.monotonic()
-        # A table that cannot be written to is refused before there is a file.
-        self._transaction = self._begin()
         try:
-            for each, rewritten in self._rewritten():
-                self._stage(rewritten)
-                done += each.size
-                progress(done, self.plan.num_bytes)
-                if interval is not None and time.monotonic() - last_commit >= interval:
-                    self._commit()
-                    last_commit = time.monotonic()
+            # A table that cannot be written to is refused before there is a file.
+            self._open()
+            with contextlib.closing(self._rewritten()) as bins:
+                for each, rewritten in bins:
+                    self._stage(rewritten)
+                    done += each.size
+                    progress(done, self.plan.num_bytes)
+                    if interval is not None and time.monotonic() - last_commit >= interval:
+                        self._commit()
+                        last_commit = time.monotonic()
             self._commit()
         except BaseException:
-            self._transaction.abort()
+            if self._transaction is not None:
+                self._transaction.abort()
             raise
         return self._metrics()
 
-    def _rewritten(self) -> Iterator[tuple[Bin, RewrittenBin]]:
+    def _rewritten(self) -> Generator[tuple[Bin, RewrittenBin], None, None]:
         """Yield each bin once it is rewritten.
 
         When this ends early, the files of bins that are done, or just being rewritten, are staged, so that
@@ -163,18 +167,19 @@ class Rewriting:
 
     def _stage(self, rewritten: RewrittenBin) -> None:
         places = integers(rewritten.places)
-        self._transaction.relocate(self.plan.scan.files.take(places), rewritten.counts, rewritten.added)
+        self._open().relocate(self.plan.scan.files.take(places), rewritten.counts, rewritten.added)
         self._staged.append(rewritten)
 
     def _commit(self) -> None:
-        """Commit what is staged, and begin anew for what is still to come."""
+        """Commit what is staged."""
         if not self._staged:
             return
-        added, removed = self._sizes(self._staged)
-        self._transaction.metrics.update(history_metrics(added, removed, self._vectors(self._staged)))
-        self._transaction.commit()
-        self._committed += self._staged
-        self._staged, self._transaction = [], self._begin()
+        staged, self._staged = self._staged, []
+        transaction, self._transaction = self._open(), None
+        added, removed = self._sizes(staged)
+        transaction.metrics.update(history_metrics(added, removed, self._vectors(staged)))
+        transaction.commit()
+        self._committed += staged
 
     def _sizes(self, bins: Sequence[RewrittenBin]) -> tuple[list[int], list[int]]:
         tasks = self.plan.scan.tasks

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow.operations.optimize.rewrite_task as rewrite_task
-from deltaarrow import CommitProperties, DeltaTable, WriterProperties, write_deltalake
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltaarrow.errors import CommitFailedError, ConcurrentDeleteReadException, InvalidPredicateError
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.many_features import changed_table
 from tests.support.optimizing import rewriting
@@ -244,6 +244,17 @@ def test_every_interval_has_a_commit(tmp_path):
     assert sorted(ids(table)) == list(range(6))
 
 
+def test_an_application_is_recorded_once(tmp_path):
+    for number in range(6):
+        write_deltalake(tmp_path, rows([number], p=number % 3), mode="append", partition_by=["p"])
+    table = DeltaTable(tmp_path)
+    given = CommitProperties(app_transactions=[Transaction("maintenance", 7)])
+    table.optimize.compact(min_commit_interval=0, commit_properties=given)
+    assert (len(table.file_uris()), table.transaction_version("maintenance")) == (3, 7)
+    with pytest.raises(CommitFailedError, match="maintenance"):
+        table.optimize.compact(commit_properties=given)
+
+
 def test_progress_is_told_in_bytes(tmp_path):
     for number in range(4):
         write_deltalake(tmp_path, rows([number], p=number % 2), mode="append", partition_by=["p"])
@@ -314,6 +325,44 @@ def test_nothing_is_left_when_a_bin_fails(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="the disk is full"):
         table.optimize.compact()
     assert (data_files(tmp_path), DeltaTable(tmp_path).version()) == (before, 7)
+
+
+@pytest.mark.parametrize("interval", [None, 0])
+def test_nothing_is_left_when_the_caller_stops_it(tmp_path, interval):
+    for number in range(8):
+        write_deltalake(tmp_path, rows([number], p=number % 4), mode="append", partition_by=["p"])
+    table = DeltaTable(tmp_path)
+    told = []
+
+    def stop(done, total):
+        told.append(done)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        table.optimize.compact(progress=stop, min_commit_interval=interval)
+    after = DeltaTable(tmp_path)
+    assert sorted(ids(after)) == list(range(8))
+    versions = [DeltaTable(tmp_path, version=version) for version in range(after.version() + 1)]
+    assert data_files(tmp_path) == {
+        uri.removeprefix(f"{tmp_path}/") for version in versions for uri in version.file_uris()
+    }
+
+
+def test_nothing_is_left_after_a_conflict(tmp_path):
+    for number in range(8):
+        write_deltalake(tmp_path, rows([number], p=number % 4), mode="append", partition_by=["p"])
+    table = DeltaTable(tmp_path)
+    before = data_files(tmp_path)
+
+    def interfere(done, total):
+        if DeltaTable(tmp_path).version() == 7:
+            DeltaTable(tmp_path).delete()
+
+    with pytest.raises(ConcurrentDeleteReadException):
+        table.optimize.compact(progress=interfere, min_commit_interval=0, max_concurrent_tasks=4)
+    assert data_files(tmp_path) == before
+    assert DeltaTable(tmp_path).count() == 0
 
 
 def test_tasks_travel(tmp_path):
