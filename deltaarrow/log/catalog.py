@@ -26,7 +26,7 @@ from deltaarrow.log.names import (
     parse_log_file,
     staged_version,
 )
-from deltaarrow.storage import FileEntry, Output, Store
+from deltaarrow.storage import FileEntry, FileStatus, FolderListing, Output, Store
 
 if TYPE_CHECKING:
     import fsspec
@@ -220,6 +220,14 @@ class CatalogStore:
         """Yield all files below `folder`."""
         return self._store.list_recursive(folder)
 
+    def walk(self) -> Iterator[FolderListing]:
+        """Yield what is in each folder."""
+        return self._store.walk()
+
+    def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
+        """Return the status of each name."""
+        return self._store.statuses(names)
+
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`."""
         return self._store.read_range(name, offset, length)
@@ -272,6 +280,14 @@ class CatalogStore:
         self._refuse(name, data)
 
     def delete(self, name: str) -> None:
+        """Refuse."""
+        self._refuse(name)
+
+    def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
+        """Refuse."""
+        self._refuse(", ".join(names))
+
+    def delete_folder(self, name: str) -> bool:
         """Refuse."""
         self._refuse(name)
 

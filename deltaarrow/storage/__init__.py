@@ -5,10 +5,12 @@ from deltaarrow.storage.fsspec_store import FsspecStore
 from deltaarrow.storage.local import LocalStore
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
-from deltaarrow.storage.store import FileEntry, Output, Store
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, Store
 
 __all__ = [
     "FileEntry",
+    "FileStatus",
+    "FolderListing",
     "FsspecStore",
     "LocalStore",
     "Output",

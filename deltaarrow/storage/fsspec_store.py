@@ -11,7 +11,7 @@ import errno
 import functools
 import io
 import os
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted
@@ -21,8 +21,8 @@ from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
-from deltaarrow.storage.s3_writing import S3Output, put_object_if_absent, refuses_second_put
-from deltaarrow.storage.store import FileEntry, Output, ensure_range
+from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent, refuses_second_put
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
 
 if TYPE_CHECKING:
     import fsspec
@@ -181,6 +181,36 @@ class FsspecStore:
                 if base and not base.endswith("/"):
                     yield self._entry(prefix + base, info)
 
+    def walk(self) -> Iterator[FolderListing]:
+        """Yield what is in each folder, with statuses, from one listing of everything."""
+        listings = {"": FolderListing("", [], [], [], [])}
+        for entry in self.list_recursive():
+            folder, _, base = entry.name.rpartition("/")
+            if entry.name.startswith("/") or ".." in folder.split("/") or base == "..":
+                continue  # an object store takes them for names of their own, and a table means other files
+            listing = _listing_of(folder, listings)
+            listing.files.append(base)
+            if listing.statuses is not None:
+                listing.statuses.append(FileStatus(entry.size, entry.modified_ms, None))
+        pending = [""]
+        while pending:
+            listing = listings.pop(pending.pop())
+            yield listing
+            prefix = f"{listing.folder}/" if listing.folder else ""
+            pending += [prefix + base for base in listing.folders]
+
+    def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
+        """Return the status of each file; a folder, which an object store has not, is none."""
+        return [self._status(name) for name in names]
+
+    def _status(self, name: str) -> FileStatus | None:
+        try:
+            info = self._info(name)
+        except FileNotFoundError:
+            return None
+        entry = self._entry(name, info)
+        return FileStatus(entry.size, entry.modified_ms, None)
+
     def _list(self, path: str) -> list[dict[str, Any]]:
         filesystem = self.fsspec_filesystem()
         filesystem.invalidate_cache(path)
@@ -287,6 +317,27 @@ class FsspecStore:
         with contextlib.suppress(FileNotFoundError), self.reaching():
             self.fsspec_filesystem().rm_file(path)
 
+    def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
+        """Delete files, on S3 a thousand with a request; return why some could not be."""
+        self._ensure_writable()
+        failures: dict[str, Exception] = {}
+        paths: dict[str, str] = {}
+        for name in names:
+            try:
+                if self.protocol == "s3":
+                    paths[self.arrow_path(name)] = name
+                else:
+                    self.delete(name)
+            except (OSError, StorageError) as error:
+                failures[name] = error
+        with self.reaching():
+            refused = delete_objects(self.fsspec_filesystem(), list(paths))
+        return failures | {paths[p]: StorageError(f"{self.uri}: {why}") for p, why in refused.items()}
+
+    def delete_folder(self, name: str) -> bool:
+        """Return False: an object store has no folders."""
+        return False
+
     def open_output(self, name: str) -> Output:
         """Return a stream that becomes a new file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
@@ -392,6 +443,16 @@ def _is_of_transport(error: BaseException) -> bool:
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     return not isinstance(error, DeltaError | PermissionError) and type(error).__module__ != "builtins"
+
+
+def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListing:
+    """The listing of a folder, entered with the folders above it if it is a new one."""
+    listing = listings.get(folder)
+    if listing is None:
+        listing = listings[folder] = FolderListing(folder, [], [], [], [])
+        above, _, base = folder.rpartition("/")
+        _listing_of(above, listings).folders.append(base)
+    return listing
 
 
 def _normalise(uri: str) -> str:

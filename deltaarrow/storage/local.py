@@ -10,13 +10,13 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from deltaarrow.errors import StorageError
+from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.storage.failures import naming_failures, storage_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
-from deltaarrow.storage.store import FileEntry, Output, ensure_range
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
 
 if TYPE_CHECKING:
     import pyarrow.fs
@@ -91,6 +91,33 @@ class LocalStore:
                 elif (status := _file_status(entry)) is not None:
                     yield _file_entry(prefix + entry.name, status)
 
+    def walk(self) -> Iterator[FolderListing]:
+        """Yield what is in each folder; the status of a file is for `statuses`."""
+        pending = [""]
+        while pending:
+            name = pending.pop()
+            listing = FolderListing(name, [], None, [], [])
+            path = self.location(name)
+            try:
+                with naming_failures(path), os.scandir(path) as entries:
+                    for entry in entries:
+                        if entry.is_file(follow_symlinks=False):
+                            listing.files.append(entry.name)
+                        elif entry.is_dir(follow_symlinks=False):
+                            listing.folders.append(entry.name)
+                        elif entry.is_symlink() and not os.path.isdir(entry.path):
+                            listing.files.append(entry.name)
+                        else:
+                            listing.others.append(entry.name)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            yield listing
+            pending += [_prefix(name) + base for base in listing.folders]
+
+    def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
+        """Return what ``lstat`` tells; the identity is that of the file that a link leads to."""
+        return [_link_status(self.location(name)) for name in names]
+
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         path = self.location(name)
@@ -144,6 +171,30 @@ class LocalStore:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), naming_failures(path):
             os.unlink(path)
         _remove_checksum(path)
+
+    def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
+        """Delete files one by one; return why some could not be."""
+        failures: dict[str, Exception] = {}
+        for name in names:
+            try:
+                self.delete(name)
+            except (OSError, StorageError) as error:
+                failures[name] = error
+        return failures
+
+    def delete_folder(self, name: str) -> bool:
+        """Delete the folder if it is empty."""
+        path = self.location(name)
+        try:
+            with naming_failures(path):
+                os.rmdir(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except StorageSystemError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise
+        return True
 
     def open_output(self, name: str) -> Output:
         """Return a stream that becomes the new file `name`; `FileExistsError` at its end if it exists."""
@@ -361,6 +412,20 @@ def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:
         if error.errno in _NO_SUCH_FILE:
             return None
         raise
+
+
+def _link_status(path: str) -> FileStatus | None:
+    """The status of a name, with the identity of what it leads to; None where nothing is there."""
+    try:
+        found = os.lstat(path)
+        target = os.stat(path) if stat.S_ISLNK(found.st_mode) else found
+    except OSError as error:
+        if error.errno not in _NO_SUCH_FILE:
+            raise storage_failure(error, path) from error
+        if not os.path.islink(path):
+            return None
+        target = found = os.lstat(path)
+    return FileStatus(found.st_size, found.st_mtime_ns // 1_000_000, (target.st_dev, target.st_ino))
 
 
 def _file_entry(name: str, status: os.stat_result) -> FileEntry:

@@ -1,4 +1,4 @@
-"""Writes to S3: conditional puts, the proof that a server honours them, and streamed uploads.
+"""Writes to S3: conditional puts, the proof that a server honours them, streamed uploads, bulk deletions.
 
 S3 puts an object only if it is absent when the request says ``If-None-Match: *``. A server that does not
 know the condition ignores it silently, and two writers would overwrite each other's commits. So no server is
@@ -8,7 +8,7 @@ trusted untested: a test object is put twice, and the second put must fail.
 import contextlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from deltaarrow.storage.store import Output
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["S3Output", "put_object_if_absent", "refuses_second_put"]
+__all__ = ["S3Output", "delete_objects", "put_object_if_absent", "refuses_second_put"]
 
 _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
 _PAUSE_SECONDS = 0.05
+_MOST_DELETED = 1000
+"""The objects that one request may delete."""
 _MARK = "deltaarrow-upload"
 """The object metadata that identifies the upload."""
 
@@ -68,6 +70,22 @@ def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> 
     finally:
         filesystem.rm_file(path)
     return False
+
+
+def delete_objects(filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:
+    """Delete objects of one bucket; return what the server says of those that it has not deleted.
+
+    Keys go into the request as they are: s3fs would take ``*``, ``?`` and ``[`` in them for patterns.
+    """
+    failures: dict[str, str] = {}
+    for start in range(0, len(paths), _MOST_DELETED):
+        parts = [filesystem.split_path(path) for path in paths[start : start + _MOST_DELETED]]
+        bucket = parts[0][0]
+        objects = [{"Key": key} for _, key, _ in parts]
+        request = {"Bucket": bucket, "Delete": {"Objects": objects, "Quiet": True}, **filesystem.req_kw}
+        for error in filesystem.call_s3("delete_objects", **request).get("Errors", ()):
+            failures[f"{bucket}/{error['Key']}"] = f"{error.get('Code')}: {error.get('Message')}"
+    return failures
 
 
 class S3Output(Output):

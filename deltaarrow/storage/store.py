@@ -6,7 +6,7 @@ exclusion between writers rests: put-if-absent creates a file only if it is abse
 
 import abc
 import contextlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-__all__ = ["FileEntry", "Output", "Store", "ensure_range"]
+__all__ = ["FileEntry", "FileStatus", "FolderListing", "Output", "Store", "ensure_range"]
 
 
 class FileEntry(NamedTuple):
@@ -28,6 +28,32 @@ class FileEntry(NamedTuple):
     """Size in bytes."""
     modified_ms: int
     """Milliseconds since the Unix epoch."""
+
+
+class FileStatus(NamedTuple):
+    """What a store tells of one name; a link is not followed."""
+
+    size: int
+    """In bytes."""
+    modified_ms: int
+    """Milliseconds since the Unix epoch."""
+    identity: Hashable | None
+    """Equal for two names of one file, whatever links lead to it; None where a file has one name."""
+
+
+class FolderListing(NamedTuple):
+    """What is directly in a folder, by base names."""
+
+    folder: str
+    """The name by which the store takes it; empty for the root."""
+    files: list[str]
+    """Files, and links that lead to no folder."""
+    statuses: list[FileStatus] | None
+    """Those of `files`, by position; None where they have not come with the names."""
+    folders: list[str]
+    """Folders that are entered next, but for those that a caller takes out of the list."""
+    others: list[str]
+    """Links to folders, which are never followed, and what is neither file nor folder."""
 
 
 class Store(Protocol):
@@ -57,6 +83,12 @@ class Store(Protocol):
 
     def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
         """Yield all files below `folder`, in no order. Links to folders are not followed."""
+
+    def walk(self) -> Iterator[FolderListing]:
+        """Yield what is in each folder below the root, a folder before those in it."""
+
+    def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
+        """Return the status of each name, file or folder; None where nothing is there."""
 
     def read(self, name: str) -> bytes:
         """Return the whole file; `FileNotFoundError` if there is none."""
@@ -91,6 +123,12 @@ class Store(Protocol):
 
     def delete(self, name: str) -> None:
         """Delete the file; nothing happens if it is absent."""
+
+    def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
+        """Delete files in few requests; return why some could not be. An absent one counts as deleted."""
+
+    def delete_folder(self, name: str) -> bool:
+        """Delete a folder if it is empty; tell whether it was. Object stores have no folders to delete."""
 
     def open_output(self, name: str) -> "Output":
         """Return a stream whose bytes become the new file `name` when it ends without an error."""
