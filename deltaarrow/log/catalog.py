@@ -224,6 +224,10 @@ class CatalogStore:
         """Yield what is in each folder."""
         return self._store.walk()
 
+    def real_folder(self, name: str) -> str | None:
+        """Return the name by which `walk` finds a folder."""
+        return self._store.real_folder(name)
+
     def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
         """Return the status of each name."""
         return self._store.statuses(names)

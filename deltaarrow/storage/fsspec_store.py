@@ -183,7 +183,7 @@ class FsspecStore:
 
     def walk(self) -> Iterator[FolderListing]:
         """Yield what is in each folder, with statuses, from one listing of everything."""
-        listings = {"": FolderListing("", [], [], [], [])}
+        listings = {"": FolderListing("", [], [], [], [], [])}
         for entry in self.list_recursive():
             folder, _, base = entry.name.rpartition("/")
             if entry.name.startswith("/") or ".." in folder.split("/") or base == "..":
@@ -198,6 +198,17 @@ class FsspecStore:
             yield listing
             prefix = f"{listing.folder}/" if listing.folder else ""
             pending += [prefix + base for base in listing.folders]
+
+    def real_folder(self, name: str) -> str | None:
+        """Return the name of the folder relative to the root."""
+        try:
+            location = self.location(name)
+        except StorageError:
+            return None
+        if location == self.uri:
+            return ""
+        prefix = f"{self.uri}/"
+        return location.removeprefix(prefix) if location.startswith(prefix) else None
 
     def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
         """Return the status of each file; a folder, which an object store has not, is none."""
@@ -449,7 +460,7 @@ def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListin
     """The listing of a folder, entered with the folders above it if it is a new one."""
     listing = listings.get(folder)
     if listing is None:
-        listing = listings[folder] = FolderListing(folder, [], [], [], [])
+        listing = listings[folder] = FolderListing(folder, [], [], [], [], [])
         above, _, base = folder.rpartition("/")
         _listing_of(above, listings).folders.append(base)
     return listing

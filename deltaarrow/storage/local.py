@@ -96,7 +96,7 @@ class LocalStore:
         pending = [""]
         while pending:
             name = pending.pop()
-            listing = FolderListing(name, [], None, [], [])
+            listing = FolderListing(name, [], None, [], [], [])
             path = self.location(name)
             try:
                 with naming_failures(path), os.scandir(path) as entries:
@@ -107,12 +107,25 @@ class LocalStore:
                             listing.folders.append(entry.name)
                         elif entry.is_symlink() and not os.path.isdir(entry.path):
                             listing.files.append(entry.name)
+                            listing.links.append(entry.name)
                         else:
                             listing.others.append(entry.name)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             yield listing
             pending += [_prefix(name) + base for base in listing.folders]
+
+    def real_folder(self, name: str) -> str | None:
+        """Return the folder that a name leads to, links followed, relative to the root."""
+        try:
+            path = self.location(name)
+        except StorageError:
+            return None
+        root, real = os.path.realpath(self.uri), os.path.realpath(path)
+        if real == root:
+            return ""
+        prefix = os.path.join(root, "")
+        return real.removeprefix(prefix) if real.startswith(prefix) else None
 
     def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
         """Return what ``lstat`` tells; the identity is that of the file that a link leads to."""

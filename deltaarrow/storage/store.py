@@ -50,6 +50,8 @@ class FolderListing(NamedTuple):
     """Files, and links that lead to no folder."""
     statuses: list[FileStatus] | None
     """Those of `files`, by position; None where they have not come with the names."""
+    links: list[str]
+    """Those of `files` that are links."""
     folders: list[str]
     """Folders that are entered next, but for those that a caller takes out of the list."""
     others: list[str]
@@ -86,6 +88,12 @@ class Store(Protocol):
 
     def walk(self) -> Iterator[FolderListing]:
         """Yield what is in each folder below the root, a folder before those in it."""
+
+    def real_folder(self, name: str) -> str | None:
+        """Return the name by which `walk` finds a folder, which may be absolute or behind a link.
+
+        None where it is not below the root.
+        """
 
     def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
         """Return the status of each name, file or folder; None where nothing is there."""

@@ -103,6 +103,17 @@ def test_s3_deletes_a_thousand_objects_with_a_request_and_names_those_it_keeps()
     assert server.requests == [1000, 1000, 1]
 
 
+def test_a_folder_has_the_name_by_which_it_is_listed(place: Place) -> None:
+    put_all(place)
+    store = place.store
+    assert store.real_folder("") == store.real_folder(store.uri) == ""
+    assert store.real_folder("p=1") == store.real_folder(store.location("p=1")) == "p=1"
+    assert store.real_folder("p=1/../p=2") == "p=2"
+    assert store.real_folder(f"{store.uri}-elsewhere/p=1") is None
+    assert store.real_folder("../p=1") is None
+    assert store.real_folder("other://bucket/t") is None
+
+
 # --- the local file system --------------------------------------------------------------------------
 
 
@@ -116,7 +127,7 @@ def test_links_to_folders_are_not_entered_and_links_to_files_are_files(tmp_path)
     (root / "broken").symlink_to(tmp_path / "nothing")
     os.mkfifo(root / "pipe")
     (listing,) = LocalStore(str(root)).walk()
-    assert sorted(listing.files) == ["broken", "file"]
+    assert sorted(listing.files) == sorted(listing.links) == ["broken", "file"]
     assert sorted(listing.others) == ["folder", "pipe"]
     file, broken = LocalStore(str(root)).statuses(["file", "broken"])
     there = (tmp_path / "elsewhere" / "f").stat()
@@ -124,6 +135,20 @@ def test_links_to_folders_are_not_entered_and_links_to_files_are_files(tmp_path)
     assert broken is not None
     assert LocalStore(str(root)).delete_all(["file"]) == {}
     assert (tmp_path / "elsewhere" / "f").exists()
+
+
+def test_links_to_a_folder_are_resolved(tmp_path) -> None:
+    (tmp_path / "t" / "real").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "t" / "inside").symlink_to(tmp_path / "t" / "real")
+    (tmp_path / "t" / "outside").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    for root in ("t", "link"):
+        store = open_store(tmp_path / root)
+        assert store.real_folder("inside/x") == "real/x"
+        assert store.real_folder("outside/x") is None
+        assert store.real_folder(str(tmp_path / "t" / "real")) == "real"
+        assert store.real_folder(str(tmp_path / "link" / "real")) == "real"
 
 
 def test_only_an_empty_folder_is_deleted(tmp_path) -> None:
