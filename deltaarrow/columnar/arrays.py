@@ -15,11 +15,13 @@ import pyarrow as pa
 __all__ = [
     "array_of",
     "booleans",
+    "empty_table",
     "in_order",
     "integers",
     "numbers_of",
     "raw_numbers",
     "repeated_text",
+    "scalar_of",
     "texts",
     "truths",
     "validity",
@@ -59,6 +61,25 @@ def array_of(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
         kind = "f" if types.is_floating(data_type) else "u" if types.is_unsigned_integer(data_type) else "i"
         data = np.array(numbers, f"{kind}{data_type.bit_width // 8}").tobytes()
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])
+
+
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """Return a table without rows.
+
+    >>> empty_table(pa.schema([("id", pa.int64())])).num_rows
+    0
+    """
+    # A NULL sliced away: of every type, nested ones too.
+    return pa.Table.from_arrays([pa.nulls(1, field.type).slice(1) for field in schema], schema=schema)
+
+
+def scalar_of(value: Any, data_type: pa.DataType) -> pa.Scalar:
+    """Return a Python value in Arrow; what `array_of` takes.
+
+    >>> scalar_of(7, pa.int64())
+    <pyarrow.Int64Scalar: 7>
+    """
+    return array_of([value], data_type)[0]
 
 
 def _number(value: Any, data_type: pa.DataType) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.columnar.arrays import in_order
+from deltaarrow.columnar.arrays import in_order, numbers_of
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
@@ -23,10 +23,20 @@ from deltaarrow.log.state import LogState
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FileSources", "OpenSources", "Source", "list_files", "list_tombstones"]
+__all__ = [
+    "FileSources",
+    "OpenSources",
+    "Source",
+    "list_files",
+    "list_tombstones",
+    "stream_files",
+]
 
 _MOST_ORDERED = 1 << 16
 """Sorting a million file actions takes half a second and doubles their memory."""
+
+_ROWS_A_BATCH = 1 << 15
+"""Enough that what is looked up in each batch is not prepared too often; 5 MB with long paths."""
 
 Source = tuple[str, CheckpointFiles | None]
 """A SELECT, and the part of the checkpoint that it reads; None for the commits."""
@@ -178,6 +188,43 @@ def list_files(state: LogState, columns: Sequence[str] | None = None) -> pa.Tabl
 def list_tombstones(state: LogState) -> pa.Table:
     """Return the removed files that the log of a version still lists, as a table of `REMOVE_SCHEMA`."""
     return state.through_cleanup(lambda state: _listed(state, RemoveFile.KEY, REMOVE_SCHEMA.names))
+
+
+def stream_files(state: LogState, action: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the live files (`add`) or the tombstones (`remove`) of a version, a part at a time, in no order.
+
+    What has been yielded counts once the last part has: `CorruptLogError` is raised before it ends where an
+    action lacks a field, or the version checksum counts other live files. For a query of
+    `LogState.through_cleanup`.
+    """
+    files, size = 0, 0
+    for table in _streamed(state, action, columns):
+        files += len(table)
+        if action == AddFile.KEY and "size" in columns:
+            size += int(numbers_of(table.column("size")).sum())
+        yield table
+    if action == AddFile.KEY:
+        state.ensure_totals(files, size if "size" in columns else None)
+
+
+def _streamed(state: LogState, action: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    tail, parts = state.file_actions
+    recent = [*(tail.adds if action == AddFile.KEY else tail.removes)]
+    for start in range(0, len(recent), _ROWS_A_BATCH):
+        yield state.recent_table(action, recent[start : start + _ROWS_A_BATCH], columns)
+    with FileSources(state).open(action) as sources:
+        schema = pa.schema([sources.schema.field(name) for name in columns])
+        for files in parts if any(files.holds(action) for files in parts) else ():
+            if (sql := sources.select(files, columns)) is None:
+                continue
+            for batch in sources.cursor.sql(sql).to_arrow_reader(_ROWS_A_BATCH):
+                table = pa.Table.from_batches([batch])
+                if not is_complete(table, action):
+                    state.blame_checkpoint(action)
+                    raise CorruptLogError(
+                        f"a file action of {state.store.uri} lacks a field that it must have"
+                    )
+                yield table if table.schema.equals(schema) else table.cast(schema)
 
 
 def _listed(state: LogState, action: str, columns: Sequence[str]) -> pa.Table:

@@ -10,7 +10,8 @@ name                                                                    kind
 ``00000000000000000010.checkpoint.0000000001.0000000003.parquet``       `MULTI_PART_CHECKPOINT`
 ``00000000000000000010.checkpoint.80a083e8-7026-….parquet`` (``.json``)  `UUID_CHECKPOINT`
 ``00000000000000000010.crc``                                            `VERSION_CHECKSUM`
-``_last_checkpoint``, ``_sidecars/…``, ``.…crc``, anything else         not a log file: None
+``_last_checkpoint``, ``_last_vacuum_info``, ``_sidecars/…``, ``.…crc``  not a log file: None
+anything else                                                           not a log file: None
 ======================================================================  ===========================
 """
 
@@ -22,6 +23,7 @@ from deltaarrow.storage import FileEntry
 
 __all__ = [
     "LAST_CHECKPOINT",
+    "LAST_VACUUM_INFO",
     "LOG_FOLDER",
     "SIDECAR_FOLDER",
     "STAGED_FOLDER",
@@ -43,6 +45,7 @@ LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
 STAGED_FOLDER = f"{LOG_FOLDER}/_staged_commits"
 LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
+LAST_VACUUM_INFO = f"{LOG_FOLDER}/_last_vacuum_info"
 
 
 class LogFileKind(Enum):

@@ -218,10 +218,14 @@ class LogState:
 
     def ensure_counted(self, files: pa.Table) -> None:
         """Raise `CorruptLogError` unless the version checksum agrees with `files`, all live files."""
+        has_sizes = "size" in files.column_names
+        size = int(numbers_of(files.column("size")).sum()) if has_sizes else None
+        self.ensure_totals(files.num_rows, size)
+
+    def ensure_totals(self, files: int, size: int | None = None) -> None:
+        """Raise `CorruptLogError` unless the version checksum counts so many live files, and bytes in them."""
         if (said := self.held_checksum) is not None:
-            has_sizes = "size" in files.column_names
-            size = int(numbers_of(files.column("size")).sum()) if has_sizes else None
-            ensure_counted(said, self.segment, files.num_rows, size)
+            ensure_counted(said, self.segment, files, size)
 
     def through_cleanup(self, query: Callable[["LogState"], pa.Table]) -> pa.Table:
         """Run a query; repeat it from a new listing of the log if the checkpoint was deleted or rewritten.

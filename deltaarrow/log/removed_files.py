@@ -1,0 +1,103 @@
+"""What commits say of files that leave a table: removed files, their deletion vectors, change data files.
+
+Few lines of a commit are about them, so the others are not parsed. The tombstones of a version
+(`deltaarrow.log.file_sources`) are those that a checkpoint has kept; the commits have all of them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+
+from deltaarrow.actions.arrow import build_array
+from deltaarrow.columnar.arrays import empty_table
+from deltaarrow.errors import CorruptLogError
+from deltaarrow.log.commits import parse_commit, read_commit
+from deltaarrow.log.names import LogFile
+from deltaarrow.storage import Store, decode_path
+
+__all__ = ["NAMED_SCHEMA", "named_files", "read_named_files", "removed_before"]
+
+NAMED_SCHEMA = pa.schema(
+    [
+        ("action", pa.string()),
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("deletion_timestamp", pa.int64()),
+        ("deletion_vector", pa.struct([("storage_type", pa.string()), ("path_or_inline_dv", pa.string())])),
+    ]
+)
+"""A file action a row: its kind, and of its fields those that say which files it is about."""
+
+_LEAVING = ("remove", "cdc")
+_FILE_ACTIONS = ("add", "remove", "cdc")
+
+
+class _Removed(NamedTuple):
+    version: int
+    files: pa.Table
+
+
+def removed_before(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> _Removed | None:
+    """Return what left the table in commits, ascending, and the last version of which nothing is missing.
+
+    A commit with a tombstone that is not older than the cut-off ends it: its files are for a later VACUUM.
+    None where that is the first commit already.
+    """
+    found, last = [], None
+    for commit in commits:
+        table = named_files(_read_lines(store, commit.name, _LEAVING), commit.name, _LEAVING)
+        times = table.column("deletion_timestamp").to_pylist()
+        if any(time is not None and time >= cutoff_ms for time in times):
+            break
+        found.append(table)
+        last = commit.version
+    return None if last is None else _Removed(last, pa.concat_tables(found).combine_chunks())
+
+
+def read_named_files(store: Store, names: Sequence[str]) -> pa.Table:
+    """Return all files that commits name in any action, a table of `NAMED_SCHEMA`."""
+    tables = [named_files(read_commit(store, name), name, _FILE_ACTIONS) for name in names]
+    return pa.concat_tables([empty_table(NAMED_SCHEMA), *tables])
+
+
+def _read_lines(store: Store, name: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
+    """Read those actions of a commit that may be of some kinds."""
+    try:
+        data = store.read(name)
+    except FileNotFoundError as error:
+        raise CorruptLogError(f"{name} was listed and is gone; the log was cleaned up meanwhile") from error
+    lines = data.split(b"\n")
+    wanted = [f'"{kind}"'.encode() for kind in kinds]
+    some = [line for line in lines if any(word in line for word in wanted)]
+    try:
+        actions = [orjson.loads(line) for line in some]
+    except orjson.JSONDecodeError:
+        # One action over several lines, or a broken file, which is named.
+        return parse_commit(data, name)
+    if not all(isinstance(action, dict) for action in actions):
+        return parse_commit(data, name)
+    return actions
+
+
+def named_files(actions: Iterable[dict[str, Any]], name: str, kinds: Sequence[str]) -> pa.Table:
+    """Return the files in actions of some kinds; `name` is that of the commit, for errors."""
+    try:
+        rows = list(_rows(actions, kinds))
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in NAMED_SCHEMA]
+        arrays = [
+            build_array(values, field.type) for values, field in zip(columns, NAMED_SCHEMA, strict=True)
+        ]
+    except (KeyError, TypeError, OverflowError, AttributeError) as error:
+        raise CorruptLogError(f"{name} holds an ill-formed file action: {error!r}") from error
+    return pa.Table.from_arrays(arrays, schema=NAMED_SCHEMA)
+
+
+def _rows(actions: Iterable[dict[str, Any]], kinds: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    for action in actions:
+        for kind in kinds:
+            if (body := action.get(kind)) is not None:
+                vector = body.get("deletionVector")
+                path = decode_path(body["path"])
+                yield kind, path, body.get("size"), body.get("deletionTimestamp"), vector
