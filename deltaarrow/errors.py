@@ -27,6 +27,7 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── ConcurrentWriteException         other writers were first at every attempt
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
+    ├── VacuumError                   a VACUUM would delete too much, or cannot find all that is to go
     ├── CommitStateUnknownError       it is unknown whether the commit was made
     ├── StorageError                  a store cannot do what was requested
     │   └── StorageSystemError        the operating system fails (also an OSError)
@@ -65,6 +66,7 @@ __all__ = [
     "StorageSystemError",
     "TableNotFoundError",
     "UnsupportedFeatureError",
+    "VacuumError",
     "VersionExistsError",
     "VersionNotFoundError",
 ]
@@ -139,6 +141,10 @@ class InvalidCommitMetadataError(DeltaError, ValueError):
 
 class InvalidTablePropertyError(DeltaError):
     """A table property in the ``delta.`` namespace is unknown or has an impossible value."""
+
+
+class VacuumError(DeltaError):
+    """A VACUUM would delete files too early, or its source of names does not have all that is to go."""
 
 
 class CommitFailedError(DeltaError):

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.planned_write import WriteResult as WriteResult
     from deltaarrow.operations.transaction import begin_transaction as begin_transaction
+    from deltaarrow.operations.vacuum import VacuumOptions as VacuumOptions, vacuum_files as vacuum_files
     from deltaarrow.operations.write import (
         find_table as find_table,
         stage_write as stage_write,

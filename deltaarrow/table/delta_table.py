@@ -5,7 +5,7 @@ pyarrow objects.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
@@ -874,6 +874,148 @@ class DeltaTable:
     def cleanup_metadata(self) -> None:
         """Delete log files older than ``delta.logRetentionDuration`` that no newer version needs."""
         operations.cleanup_metadata(self._store)
+
+    def vacuum(
+        self,
+        retention_hours: float | None = None,
+        dry_run: bool = True,
+        enforce_retention_duration: bool = True,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        full: bool = False,
+        keep_versions: Sequence[int] | None = None,
+        *,
+        lite: bool = False,
+        inventory: Any = None,
+        parallelism: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[str]:
+        """Delete files that no version within the retention needs, or only say which.
+
+        The newest version counts, whichever is open. A file stays if it is live there, if a tombstone within
+        the retention names it, or a version of `keep_versions` has it; so do the files of deletion vectors
+        beside such files. The log, hidden names, files of other tables in the folder, files outside of it
+        and what is behind a link always stay. The log is read once more just before files are deleted.
+
+        How files are found:
+
+        - by default the log is asked, as far as it reaches: files that it says were removed before the
+          retention. Nothing is listed.
+        - `lite` does the same, and refuses a log that was cleaned up too far to tell of all of them.
+        - `full` lists the storage, and finds every file older than the retention that nobody needs. It
+          deletes empty folders too, unless they were made within the last hour.
+        - `inventory` does that with a list of yours.
+
+        Args:
+            retention_hours: how long removed files stay; ``delta.deletedFileRetentionDuration`` if None.
+            dry_run: whether files are only listed.
+            enforce_retention_duration: whether a retention that is shorter than the property is refused.
+            commit_properties: what else goes into the commits.
+            post_commithook_properties: whether checkpoints are written.
+            full: list the storage.
+            keep_versions: versions whose files stay.
+            lite: go by the log, and only if it tells all.
+            inventory: an Arrow table with the columns ``path`` (absolute), ``length``, ``isDir`` and
+                ``modificationTime`` (milliseconds since the epoch).
+            parallelism: in how many threads files are deleted; 8 if None.
+            progress: told how many files are deleted, and of how many.
+
+        Returns:
+            The files, by their names in the folder of the table; those that could not be deleted are not
+            among them, and are logged as warnings.
+
+        Raises:
+            VacuumError: the retention is too short, or the log does not tell enough for `lite`.
+            SchemaMismatchError: the inventory lacks a column.
+            VersionNotFoundError: a version to keep is not there.
+            UnsupportedFeatureError: the table has a feature that is not supported, or a catalog manages it.
+            ValueError: a number means nothing, or two ways to find files are given.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> for number in range(3):
+        ...     _ = write_deltalake(folder, pa.table({"id": [number]}), mode="overwrite")
+        >>> table = DeltaTable(folder)
+        >>> table.vacuum()
+        []
+        >>> len(table.vacuum(0, dry_run=False, enforce_retention_duration=False))
+        2
+        >>> [commit["operation"] for commit in table.history(2)]
+        ['VACUUM END', 'VACUUM START']
+        """
+        options = operations.VacuumOptions(
+            retention_hours=retention_hours,
+            dry_run=dry_run,
+            enforce_retention_duration=enforce_retention_duration,
+            full=full,
+            keep_versions=keep_versions,
+            lite=lite,
+            inventory=inventory,
+            parallelism=parallelism,
+        )
+        outcome = operations.vacuum_files(
+            self._snapshot,
+            options,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+            progress=progress,
+        )
+        if not dry_run:
+            self.follow_commit()
+        return outcome.paths
+
+    def vacuum_report(
+        self,
+        retention_hours: float | None = None,
+        dry_run: bool = True,
+        enforce_retention_duration: bool = True,
+        *,
+        full: bool = False,
+        keep_versions: Sequence[int] | None = None,
+        lite: bool = False,
+        inventory: Any = None,
+    ) -> pa.Table:
+        """Do what `vacuum` does, and return for each file why it goes or stays.
+
+        With `full` the files are all those in storage, the log and hidden ones included; otherwise those that
+        were removed from the table. Empty folders that go have a slash at the end.
+
+        Args:
+            retention_hours: as for `vacuum`, and so are all others.
+            dry_run: whether nothing is deleted.
+            enforce_retention_duration: whether a retention that is shorter than the property is refused.
+            full: list the storage.
+            keep_versions: versions whose files stay.
+            lite: go by the log, and only if it tells all.
+            inventory: an Arrow table of paths.
+
+        Returns:
+            The columns ``path``, ``size``, ``modification_time``, ``is_deleted`` (whether it goes),
+            ``reason`` and ``error`` (why it could not be deleted), sorted by path.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> for number in range(2):
+        ...     _ = write_deltalake(folder, pa.table({"id": [number]}), mode="overwrite")
+        >>> report = DeltaTable(folder).vacuum_report(full=True)
+        >>> sorted(set(report.column("reason").to_pylist()))
+        ['live', 'log', 'tombstone within retention']
+        """
+        options = operations.VacuumOptions(
+            retention_hours=retention_hours,
+            dry_run=dry_run,
+            enforce_retention_duration=enforce_retention_duration,
+            full=full,
+            keep_versions=keep_versions,
+            lite=lite,
+            inventory=inventory,
+        )
+        outcome = operations.vacuum_files(self._snapshot, options, with_kept=True)
+        if not dry_run:
+            self.follow_commit()
+        return outcome.report()
 
 
 def _refuse_arguments(arguments: Mapping[str, Any]) -> None:

@@ -1,0 +1,110 @@
+"""Which files are needed: of the newest version, of tombstones within the retention, of versions to keep.
+
+The log is read a part at a time and held against the candidates, so that a table of any number of files takes
+little memory. The list of live files must be the whole list: it is held against the version checksum.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.actions import AddFile, RemoveFile
+from deltaarrow.columnar.arrays import empty_table, scalar_of
+from deltaarrow.log import LogState
+from deltaarrow.log.file_sources import stream_files
+from deltaarrow.operations.vacuum.candidates import whole
+from deltaarrow.operations.vacuum.names import file_names
+from deltaarrow.operations.vacuum.reasons import Reason
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
+
+__all__ = ["OF_TOMBSTONES", "Needed", "expired_tombstones", "find_needed", "retained_tombstones"]
+
+_NAMES = pa.schema([("name", pa.string()), ("is_candidate", pa.bool_())])
+_OF_ADDS = ("path", "size", "deletion_vector")
+OF_TOMBSTONES = ("path", "size", "deletion_timestamp", "deletion_vector")
+"""The columns of tombstones here."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What is needed of some candidates.
+
+    Attributes:
+        reasons: the candidates by reason; those of a reason that comes first stay for it.
+        others: names of needed files that are no candidates.
+    """
+
+    reasons: list[tuple[Reason, pa.Array]] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+
+
+def find_needed(
+    snapshot: Snapshot,
+    candidates: pa.Array,
+    cutoff_ms: int,
+    kept: Sequence[Snapshot] = (),
+    *,
+    with_others: bool = False,
+) -> Needed:
+    """Find which candidates the newest version, younger tombstones and the versions to keep need.
+
+    `candidates` are names as a listing has them; `with_others` asks for the names of needed files too that
+    are none of them.
+
+    Raises `CorruptLogError` where the list of files of a version is not whole, and
+    `CorruptDeletionVectorError` for a vector whose file has no name.
+    """
+    found = Needed()
+
+    def take(reason: Reason, state: LogState, read: Callable[[LogState], Iterable[pa.Table]]) -> None:
+        names = state.through_cleanup(
+            lambda state: _held_against(candidates, _names(state.store, read(state)), with_others)
+        )
+        is_candidate, column = names.column("is_candidate"), names.column("name")
+        found.reasons.append((reason, whole(column.filter(is_candidate))))
+        found.others.extend(column.filter(pc.invert(is_candidate)).to_pylist())
+
+    take(Reason.LIVE, snapshot.state, _live_files)
+    take(Reason.RETAINED, snapshot.state, lambda state: retained_tombstones(state, cutoff_ms))
+    for version in kept:
+        take(Reason.KEPT_VERSION, version.state, _live_files)
+    return found
+
+
+def _live_files(state: LogState) -> Iterator[pa.Table]:
+    return stream_files(state, AddFile.KEY, _OF_ADDS)
+
+
+def retained_tombstones(state: LogState, cutoff_ms: int) -> Iterator[pa.Table]:
+    """Yield the tombstones that are not older than the cut-off, in milliseconds since the epoch."""
+    for table in stream_files(state, RemoveFile.KEY, OF_TOMBSTONES):
+        yield table.filter(pc.greater_equal(_times(table), scalar_of(cutoff_ms, pa.int64())))
+
+
+def expired_tombstones(state: LogState, cutoff_ms: int) -> Iterator[pa.Table]:
+    """Yield the others; a tombstone without a time is one of them."""
+    for table in stream_files(state, RemoveFile.KEY, OF_TOMBSTONES):
+        yield table.filter(pc.less(_times(table), scalar_of(cutoff_ms, pa.int64())))
+
+
+def _times(tombstones: pa.Table) -> pa.ChunkedArray:
+    return pc.fill_null(tombstones.column("deletion_timestamp"), scalar_of(0, pa.int64()))
+
+
+def _names(store: Store, actions: Iterable[pa.Table]) -> Iterator[pa.Array]:
+    for table in actions:
+        yield from file_names(store, table)
+
+
+def _held_against(candidates: pa.Array, names: Iterable[pa.Array], with_others: bool) -> pa.Table:
+    """Return needed names, with whether they are candidates; without those outside the table."""
+    parts = []
+    for array in names:
+        inside = array.drop_null()
+        is_candidate = pc.is_in(inside, value_set=candidates)
+        part = pa.Table.from_arrays([inside, is_candidate], schema=_NAMES)
+        parts.append(part if with_others else part.filter(is_candidate))
+    return pa.concat_tables([empty_table(_NAMES), *parts])
