@@ -20,6 +20,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -34,7 +35,7 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app", "demo", "detail", "explain", "files", "history", "optimize", "query", "verify"]
+__all__ = ["app", "demo", "detail", "explain", "files", "history", "optimize", "query", "vacuum", "verify"]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -247,9 +248,7 @@ def optimize(
         plan = run(**given, dry_run=True)
         found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}
     else:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-        screen = Console(stderr=True)
-        with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        with _bar(DownloadColumn()) as bar:
             rewritten = bar.add_task("rewritten", total=None)
             found = run(
                 **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
@@ -258,6 +257,70 @@ def optimize(
         print_json(found)
     else:
         print_mapping(Console(), found)
+
+
+@app.command()
+def vacuum(
+    path: TablePath,
+    retention_hours: Annotated[
+        float | None,
+        typer.Option(min=0, help="How long removed files stay; what the table says if not given."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only list what would be deleted.")] = True,
+    full: Annotated[bool, typer.Option("--full", help="List the storage, not only the log.")] = False,
+    lite: Annotated[
+        bool, typer.Option("--lite", help="Go by the log, and refuse if it does not tell all.")
+    ] = False,
+    keep_version: Annotated[
+        list[int] | None, typer.Option(min=0, metavar="VERSION", help="Keep its files; may be repeated.")
+    ] = None,
+    enforce_retention: Annotated[
+        bool, typer.Option(help="Refuse a retention that is shorter than the table's.")
+    ] = True,
+    parallelism: Annotated[int | None, typer.Option(min=1, help="Threads that delete.")] = None,
+    report: Annotated[bool, typer.Option("--report", help="Print why each file goes or stays.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete files that no version within the retention needs; lists them unless --no-dry-run is given."""
+    table = _open(path, None, storage_option)
+    options: dict[str, Any] = {"full": full, "lite": lite, "keep_versions": keep_version}
+    if report:
+        _print_report(table.vacuum_report(retention_hours, dry_run, enforce_retention, **options), as_json)
+        return
+    with _bar(MofNCompleteColumn()) as progress:
+        task = progress.add_task("files deleted", total=None, visible=not dry_run)
+        gone = table.vacuum(
+            retention_hours,
+            dry_run,
+            enforce_retention,
+            **options,
+            parallelism=parallelism,
+            progress=lambda deleted, of: progress.update(task, completed=deleted, total=of),
+        )
+    if as_json:
+        print_json({"dry_run": dry_run, "files": gone})
+        return
+    console = Console()
+    for name in gone if dry_run else ():
+        console.print(Text(printable(name)), soft_wrap=True)
+    console.print(Text(f"{len(gone)} files {'would be' if dry_run else 'were'} deleted"))
+
+
+def _print_report(found: pa.Table, as_json: bool) -> None:
+    rows = rows_of(found)
+    if as_json:
+        print_json(rows)
+        return
+    columns = ["path", "size", "modification_time", "is_deleted", "reason"]
+    print_rows(Console(), rows, [*columns, "error"] if any(row["error"] for row in rows) else columns)
+
+
+def _bar(count: ProgressColumn) -> Progress:
+    """A bar on the terminal that is gone when the work is done; none where the output goes elsewhere."""
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+    screen = Console(stderr=True)
+    return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
 
 
 @app.command()
@@ -271,10 +334,8 @@ def demo(
     """Write a table, change its rows, travel in time and query it with DuckDB and Polars."""
     target = path or str(Path(tempfile.mkdtemp(prefix="deltaarrow-demo-")) / "orders")
     console = Console()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     steps = []
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+    with _bar(MofNCompleteColumn()) as progress:
         written = progress.add_task("rows written", total=rows)
         for step in run_demo(target, rows, lambda count: progress.advance(written, count)):
             result = [] if step.result is None else step.result.to_pylist()
