@@ -185,12 +185,14 @@ def write_log_of_checkpoint(
     *,
     sidecars: int = 0,
     has_struct_statistics: bool = False,
+    tombstones: int = 0,
 ) -> None:
     """Write a checkpoint of `adds` files and `commits` after it: 8 adds, 2 removes in each.
 
     `policy` is the kind of checkpoint that the table asks for when the next one is written. The one that is
     there is classic, or one of V2 whose adds are in so many `sidecars`. With `has_struct_statistics` it has
-    statistics and partition values as columns too, beside the text.
+    statistics and partition values as columns too, beside the text. It has so many `tombstones` as well, of
+    files that were removed before any retention.
     """
     builder = _builder(folder)
     if policy == "classic":
@@ -200,6 +202,9 @@ def write_log_of_checkpoint(
     builder.commit()
     days = [number * DAYS // adds for number in range(adds)]
     head = [action for action in builder.commits[0] if "commitInfo" not in action]
+    first = adds + commits * 8
+    removed = (_add(number, number % DAYS) for number in range(first, first + tombstones))
+    head += [builder.remove(add) for add in removed]
     version = 100
     actions = _adds(range(adds), days, has_struct_statistics=has_struct_statistics)
     _write_checkpoint(builder.log, version, head, actions, sidecars)

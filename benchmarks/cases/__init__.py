@@ -15,6 +15,7 @@ from benchmarks.cases import (
     spark_source,
     start_up,
     tpch,
+    vacuum,
     write,
 )
 
@@ -32,6 +33,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "checkpoint": checkpoint.cases,
     "dml": dml.cases,
     "dml_selectivity": dml.selectivity_cases,
-    "maintenance": compaction.cases,
+    "maintenance": lambda scale: [*compaction.cases(scale), *vacuum.cases(scale)],
     "spark_source": spark_source.cases,
 }
