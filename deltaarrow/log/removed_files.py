@@ -17,7 +17,7 @@ from deltaarrow.log.commits import parse_commit, read_commit
 from deltaarrow.log.names import LogFile
 from deltaarrow.storage import Store, decode_path
 
-__all__ = ["NAMED_SCHEMA", "named_files", "read_named_files", "removed_before"]
+__all__ = ["NAMED_SCHEMA", "read_named_files", "read_removed_files", "removed_before"]
 
 NAMED_SCHEMA = pa.schema(
     [
@@ -47,7 +47,7 @@ def removed_before(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> 
     """
     found, last = [], None
     for commit in commits:
-        table = named_files(_read_lines(store, commit.name, _LEAVING), commit.name, _LEAVING)
+        table = read_removed_files(store, commit.name)
         times = table.column("deletion_timestamp").to_pylist()
         if any(time is not None and time >= cutoff_ms for time in times):
             break
@@ -56,9 +56,14 @@ def removed_before(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> 
     return None if last is None else _Removed(last, pa.concat_tables(found).combine_chunks())
 
 
+def read_removed_files(store: Store, name: str) -> pa.Table:
+    """Return the files that left the table in a commit, a table of `NAMED_SCHEMA`."""
+    return _named_files(_read_lines(store, name, _LEAVING), name, _LEAVING)
+
+
 def read_named_files(store: Store, names: Sequence[str]) -> pa.Table:
     """Return all files that commits name in any action, a table of `NAMED_SCHEMA`."""
-    tables = [named_files(read_commit(store, name), name, _FILE_ACTIONS) for name in names]
+    tables = [_named_files(read_commit(store, name), name, _FILE_ACTIONS) for name in names]
     return pa.concat_tables([empty_table(NAMED_SCHEMA), *tables])
 
 
@@ -81,7 +86,7 @@ def _read_lines(store: Store, name: str, kinds: Sequence[str]) -> list[dict[str,
     return actions
 
 
-def named_files(actions: Iterable[dict[str, Any]], name: str, kinds: Sequence[str]) -> pa.Table:
+def _named_files(actions: Iterable[dict[str, Any]], name: str, kinds: Sequence[str]) -> pa.Table:
     """Return the files in actions of some kinds; `name` is that of the commit, for errors."""
     try:
         rows = list(_rows(actions, kinds))

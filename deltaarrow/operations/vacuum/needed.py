@@ -14,6 +14,7 @@ from deltaarrow.actions import AddFile, RemoveFile
 from deltaarrow.columnar.arrays import empty_table, scalar_of
 from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import stream_files
+from deltaarrow.log.removed_files import read_removed_files
 from deltaarrow.operations.vacuum.candidates import whole
 from deltaarrow.operations.vacuum.names import file_names
 from deltaarrow.operations.vacuum.reasons import Reason
@@ -48,11 +49,13 @@ def find_needed(
     kept: Sequence[Snapshot] = (),
     *,
     with_others: bool = False,
+    asks_commits: bool = False,
 ) -> Needed:
     """Find which candidates the newest version, younger tombstones and the versions to keep need.
 
     `candidates` are names as a listing has them; `with_others` asks for the names of needed files too that
-    are none of them.
+    are none of them. `asks_commits` says that a checkpoint may have dropped tombstones which are not older
+    than the cut-off, so that the commits are asked for them.
 
     Raises `CorruptLogError` where the list of files of a version is not whole, and
     `CorruptDeletionVectorError` for a vector whose file has no name.
@@ -69,6 +72,8 @@ def find_needed(
 
     take(Reason.LIVE, snapshot.state, _live_files)
     take(Reason.RETAINED, snapshot.state, lambda state: retained_tombstones(state, cutoff_ms))
+    if asks_commits:
+        take(Reason.RETAINED, snapshot.state, lambda state: _removed_since(snapshot, cutoff_ms))
     for version in kept:
         take(Reason.KEPT_VERSION, version.state, _live_files)
     return found
@@ -82,6 +87,15 @@ def retained_tombstones(state: LogState, cutoff_ms: int) -> Iterator[pa.Table]:
     """Yield the tombstones that are not older than the cut-off, in milliseconds since the epoch."""
     for table in stream_files(state, RemoveFile.KEY, OF_TOMBSTONES):
         yield table.filter(pc.greater_equal(_times(table), scalar_of(cutoff_ms, pa.int64())))
+
+
+def _removed_since(snapshot: Snapshot, cutoff_ms: int) -> Iterator[pa.Table]:
+    """Yield what the commits after the cut-off have removed."""
+    times = snapshot.commit_times()
+    first = times.version_since(cutoff_ms)
+    for commit in times.commits:
+        if first is not None and commit.version >= first:
+            yield read_removed_files(snapshot.store, commit.name)
 
 
 def expired_tombstones(state: LogState, cutoff_ms: int) -> Iterator[pa.Table]:

@@ -17,7 +17,7 @@ from deltaarrow.operations.vacuum.inventory import candidates_of_inventory
 from deltaarrow.operations.vacuum.listing import list_candidates
 from deltaarrow.operations.vacuum.names import file_names
 from deltaarrow.operations.vacuum.needed import Needed, expired_tombstones, find_needed
-from deltaarrow.operations.vacuum.options import VacuumOptions
+from deltaarrow.operations.vacuum.options import VacuumOptions, default_retention_ms
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -58,7 +58,16 @@ def plan_vacuum(
             _mark_expired(snapshot, decision, paths, cutoff_ms)
     if not candidates.is_listing:
         mark_guarded(store, decision, has_absolute=candidates.has_absolute)
-    needed = find_needed(snapshot, paths, cutoff_ms, kept, with_others=candidates.is_listing)
+    needed = find_needed(
+        snapshot,
+        paths,
+        cutoff_ms,
+        kept,
+        with_others=candidates.is_listing,
+        # Checkpoints keep tombstones as long as the property says.
+        asks_commits=options.retention_ms(snapshot.configuration)
+        > default_retention_ms(snapshot.configuration),
+    )
     for reason, names in reversed(needed.reasons):
         decision.mark_named(names, reason)
     if options.by_storage:

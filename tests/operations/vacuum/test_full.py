@@ -1,14 +1,17 @@
 """A full VACUUM: every file of the folder goes that is old, not hidden and needed by nobody."""
 
 import os
+import time
 
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.operations import create_checkpoint
+from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
-from tests.support.vacuum import DAY_MS, append, overwrite, put, reasons, stored, vacuum
+from tests.support.vacuum import DAY_MS, HOUR_MS, append, overwrite, put, reasons, stored, vacuum
 
 ROWS = pa.table({"id": [1, 2, 3], "_p": ["a b", "c", "c"]})
 
@@ -167,6 +170,23 @@ def test_files_of_another_folder_are_never_touched(tmp_path):
     assert reasons(clone.path, 0)[f"{source.path}/0.parquet"] == "outside the table"
     assert vacuum(clone.path, 0, dry_run=False) == []
     assert stored(source.path) == {"0.parquet", "1.parquet"}
+
+
+@pytest.mark.parametrize("way", [{"full": True}, {}])
+def test_a_longer_retention_holds_for_tombstones_that_a_checkpoint_has_dropped(tmp_path, way):
+    settings = {"delta.deletedFileRetentionDuration": "interval 1 hours"}
+    settings |= {"delta.enableDeletionVectors": "true"}
+    write_deltalake(tmp_path, pa.table({"id": range(4)}), configuration=settings)
+    DeltaTable(tmp_path).delete("id = 1")
+    overwrite(tmp_path, 2)
+    later = 3 * HOUR_MS
+    create_checkpoint(open_store(tmp_path), 2, clock=lambda: time.time_ns() // 1_000_000 + later)
+    assert DeltaTable(tmp_path).snapshot.tombstones().num_rows == 0
+    for name in stored(tmp_path):
+        os.utime(tmp_path / name, (0, 0))
+    assert vacuum(tmp_path, 100, later_ms=later, dry_run=False, **way) == []
+    assert DeltaTable(tmp_path, version=1).to_pyarrow_table().num_rows == 3
+    assert len(vacuum(tmp_path, later_ms=later, **way)) == 2
 
 
 # --- links ------------------------------------------------------------------------------------------
