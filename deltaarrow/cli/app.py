@@ -304,7 +304,7 @@ def vacuum(
     console = Console()
     for name in gone if dry_run else ():
         console.print(Text(printable(name)), soft_wrap=True)
-    console.print(Text(f"{len(gone)} files {'would be' if dry_run else 'were'} deleted"))
+    console.print(Text(f"files that {'would be' if dry_run else 'were'} deleted: {len(gone)}"))
 
 
 def _print_report(found: pa.Table, as_json: bool) -> None:
