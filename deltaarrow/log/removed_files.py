@@ -5,6 +5,7 @@ Few lines of a commit are about them, so the others are not parsed. The tombston
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import orjson
@@ -32,6 +33,7 @@ NAMED_SCHEMA = pa.schema(
 
 _LEAVING = ("remove", "cdc")
 _FILE_ACTIONS = ("add", "remove", "cdc")
+_REQUESTS = 16
 
 
 class _Removed(NamedTuple):
@@ -46,14 +48,25 @@ def removed_before(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> 
     None where that is the first commit already.
     """
     found, last = [], None
-    for commit in commits:
-        table = read_removed_files(store, commit.name)
+    for commit, table in zip(commits, _read_in_turn(store, commits), strict=False):
         times = table.column("deletion_timestamp").to_pylist()
         if any(time is not None and time >= cutoff_ms for time in times):
             break
         found.append(table)
         last = commit.version
     return None if last is None else _Removed(last, pa.concat_tables(found).combine_chunks())
+
+
+def _read_in_turn(store: Store, commits: Sequence[LogFile]) -> Iterator[pa.Table]:
+    """Read what left the table in each commit, several at a time where the store is remote."""
+    names = [commit.name for commit in commits]
+    if store.is_local:
+        yield from (read_removed_files(store, name) for name in names)
+        return
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        for start in range(0, len(names), _REQUESTS):
+            some = names[start : start + _REQUESTS]
+            yield from pool.map(lambda name: read_removed_files(store, name), some)
 
 
 def read_removed_files(store: Store, name: str) -> pa.Table:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError, VacuumError
 from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.log.last_vacuum import write_last_vacuum
@@ -118,14 +118,20 @@ def _carry_out(
         raise
     deleted = len(paths) - len(failures) + len(folders)
     history.end(is_whole=not failures, deleted=deleted, folders=num_folders)
-    stayed = tuple(folder for folder in outcome.folders if folder in folders or folder in failures)
-    return replace(outcome, folders=stayed, failures=failures)
+    told = tuple(folder for folder in outcome.folders if folder in folders or folder in failures)
+    return replace(outcome, folders=told, failures=failures)
 
 
 def _named_since(snapshot: Snapshot) -> pa.Array:
-    """The names of all files in commits after a version."""
+    """The names of all files in commits after a version; ``VACUUM START`` is one of these commits."""
     store, first = snapshot.store, snapshot.version + 1
     commits = [file for file in list_log(store, first) if file.kind is LogFileKind.COMMIT]
+    versions = [commit.version for commit in commits]
+    if not versions or versions != [*range(first, versions[-1] + 1)]:
+        raise VacuumError(
+            f"commits of {store.uri} from version {first} on are gone, and nobody can tell which files they"
+            " name; nothing was deleted, begin again"
+        )
     named = read_named_files(store, [commit.name for commit in commits])
     names = [each.drop_null() for each in file_names(store, named)]
     return pa.concat_arrays([build_array([], pa.string()), *names])
@@ -137,11 +143,17 @@ def _delete(store: Store, paths: Sequence[str], threads: int, progress: Progress
     failures: dict[str, str] = {}
     done = 0
     with ThreadPoolExecutor(min(threads, max(1, len(parts)))) as pool:
-        for part, failed in zip(parts, pool.map(lambda some: _delete_some(store, some), parts), strict=True):
-            failures |= failed
-            done += len(part)
-            if progress is not None:
-                progress(done, len(paths))
+        try:
+            deletions = pool.map(lambda some: _delete_some(store, some), parts)
+            for part, failed in zip(parts, deletions, strict=True):
+                failures |= failed
+                done += len(part)
+                if progress is not None:
+                    progress(done, len(paths))
+        except BaseException:
+            # Whoever interrupts it does not wait for all the others.
+            pool.shutdown(cancel_futures=True)
+            raise
     for path, why in failures.items():
         _LOGGER.warning("%s of %s could not be deleted: %s", path, redacted(store.uri), why)
     return failures

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
-from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
+from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError, VacuumError
 from deltaarrow.operations import VacuumOptions, vacuum_files
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import LocalStore, open_store
@@ -190,6 +190,33 @@ def test_a_file_that_is_being_written_is_younger_than_no_retention_at_all(tmp_pa
     moment = os.stat(tmp_path / "being-written.parquet").st_mtime_ns // 1_000_000
     assert "being-written.parquet" not in vacuum_files(table.snapshot, options, clock=lambda: moment).paths
     assert "being-written.parquet" in vacuum_files(table.snapshot, options, clock=lambda: moment + 1).paths
+
+
+def test_commits_that_are_gone_before_they_were_looked_at_end_it(tmp_path):
+    three(tmp_path)
+    before = stored(tmp_path)
+
+    def meddle() -> None:
+        append(tmp_path, 7)
+        os.unlink(tmp_path / "_delta_log" / f"{3:020d}.json")
+
+    store = Meddling(tmp_path, meddle)
+    with pytest.raises(VacuumError, match="from version 3 on are gone"):
+        vacuum(store, 0, dry_run=False)
+    assert store.deleted == [] and before < stored(tmp_path)
+
+
+def test_an_interrupt_does_not_wait_for_all_files(tmp_path):
+    overwrite(tmp_path, 1)
+    put(tmp_path, *(f"sub/{number}" for number in range(6000)))
+
+    def interrupt(deleted: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        DeltaTable(tmp_path).vacuum(dry_run=False, full=True, parallelism=1, progress=interrupt)
+    assert len(stored(tmp_path)) > 2000
+    assert DeltaTable(tmp_path).to_pyarrow_table().num_rows == 1
 
 
 def test_an_end_that_cannot_be_committed_is_a_warning(tmp_path, caplog):
