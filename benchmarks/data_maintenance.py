@@ -8,7 +8,7 @@ _FOLDERS = 100
 
 
 def write_folder_of_files(folder: Path, files: int) -> None:
-    """Write so many empty files, of which every other one is live; the rest is named by no commit."""
+    """Write so many empty files, of which every tenth is named by no commit; the others are live."""
     import os
 
     import pyarrow as pa
@@ -24,7 +24,7 @@ def write_folder_of_files(folder: Path, files: int) -> None:
         name = f"f{number % _FOLDERS}/part-{number:08d}.parquet"
         (folder / name).touch()
         os.utime(folder / name, (EPOCH_MS / 1000, EPOCH_MS / 1000))
-        if number % 2:
+        if number % 10:
             action = {"path": name, "partitionValues": {}, "size": 0, "modificationTime": EPOCH_MS}
             adds.append({"add": action | {"dataChange": True}})
     builder.commit(adds)

@@ -26,7 +26,7 @@ def cases(scale: Scale) -> list[Case]:
     write = partial(write_log_of_checkpoint, adds=adds, commits=_COMMITS, tombstones=adds // 10)
     by_log = Dataset(shape, write)
     files = scale.small_files * 100
-    folder = Dataset(f"files_{short(files)}", partial(write_folder_of_files, files=files))
+    folder = Dataset(f"files_{short(files)}_unneeded_10_percent", partial(write_folder_of_files, files=files))
     whole = adds >= 1_000_000
     limits = (Target(plus=3, of="cold"), Target(plus=300e6, of="peak")) if whole else ()
     listing = (Target("deltalake", 0.5),) if whole else ()
