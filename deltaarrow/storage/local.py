@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deltaarrow.errors import StorageError, StorageSystemError
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.storage.failures import naming_failures, storage_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
@@ -129,7 +130,8 @@ class LocalStore:
 
     def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
         """Return what ``lstat`` tells; the identity is that of the file that a link leads to."""
-        return [_link_status(self.location(name)) for name in names]
+        with gc_paused():
+            return [_link_status(self.location(name)) for name in names]
 
     def read(self, name: str) -> bytes:
         """Return the whole file."""
