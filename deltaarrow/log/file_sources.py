@@ -35,9 +35,6 @@ __all__ = [
 _MOST_ORDERED = 1 << 16
 """Sorting a million file actions takes half a second and doubles their memory."""
 
-_ROWS_A_BATCH = 1 << 15
-"""Enough that what is looked up in each batch is not prepared too often; 5 MB with long paths."""
-
 Source = tuple[str, CheckpointFiles | None]
 """A SELECT, and the part of the checkpoint that it reads; None for the commits."""
 
@@ -209,15 +206,16 @@ def stream_files(state: LogState, action: str, columns: Sequence[str]) -> Iterat
 
 def _streamed(state: LogState, action: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     tail, parts = state.file_actions
+    rows = state.limits.streamed_rows
     recent = [*(tail.adds if action == AddFile.KEY else tail.removes)]
-    for start in range(0, len(recent), _ROWS_A_BATCH):
-        yield state.recent_table(action, recent[start : start + _ROWS_A_BATCH], columns)
+    for start in range(0, len(recent), rows):
+        yield state.recent_table(action, recent[start : start + rows], columns)
     with FileSources(state).open(action) as sources:
         schema = pa.schema([sources.schema.field(name) for name in columns])
         for files in parts if any(files.holds(action) for files in parts) else ():
             if (sql := sources.select(files, columns)) is None:
                 continue
-            for batch in sources.cursor.sql(sql).to_arrow_reader(_ROWS_A_BATCH):
+            for batch in sources.cursor.sql(sql).to_arrow_reader(rows):
                 table = pa.Table.from_batches([batch])
                 if not is_complete(table, action):
                     state.blame_checkpoint(action)

@@ -32,5 +32,8 @@ class LogLimits:
     rows_at_once: int = 1 << 14
     """Rows of partition values read at once; of a whole row group of 100,000 rows Arrow keeps 12 MB more."""
 
+    streamed_rows: int = 1 << 15
+    """File actions read at a time where no list is needed: 5 MB with long paths."""
+
 
 DEFAULT_LIMITS = LogLimits()

@@ -223,7 +223,7 @@ class LogState:
         self.ensure_totals(files.num_rows, size)
 
     def ensure_totals(self, files: int, size: int | None = None) -> None:
-        """Raise `CorruptLogError` unless the version checksum counts so many live files, and bytes in them."""
+        """Raise `CorruptLogError` unless the version checksum counts so many live files and bytes."""
         if (said := self.held_checksum) is not None:
             ensure_counted(said, self.segment, files, size)
 

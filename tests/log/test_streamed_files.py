@@ -5,11 +5,11 @@ import json
 import pyarrow as pa
 import pytest
 
-import deltaarrow.log.file_sources as file_sources
 from deltaarrow import DeltaTable
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay
 from deltaarrow.log.file_sources import list_files, list_tombstones, stream_files
+from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.removed_files import read_named_files, read_removed_files
 from deltaarrow.storage import open_store
 from tests.support.tables import TableBuilder
@@ -36,11 +36,10 @@ def rows(tables) -> list:
 
 @pytest.mark.parametrize("batch", [1, 4, 1 << 15])
 @pytest.mark.parametrize("kind", [None, "classic", "v2-json", "v2-parquet"])
-def test_the_parts_are_the_list(tmp_path, monkeypatch, kind, batch):
-    monkeypatch.setattr(file_sources, "_ROWS_A_BATCH", batch)
+def test_the_parts_are_the_list(tmp_path, kind, batch):
     table = table_of(tmp_path, kind)
     store = open_store(table.path)
-    state = replay(store, list_segment(store))
+    state = replay(store, list_segment(store), limits=LogLimits(streamed_rows=batch))
     live = [*stream_files(state, "add", COLUMNS)]
     assert rows(live) == rows([list_files(state, COLUMNS)])
     assert sum(map(len, live)) == 9
