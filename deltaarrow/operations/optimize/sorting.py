@@ -1,0 +1,260 @@
+"""An external sort of rows by keys: sorted runs, in memory while it suffices, else in files.
+
+Rows are Arrow batches of any type and come back bit by bit as they were: nothing converts them. Each run is
+sorted by key, so any range of keys is one slice of it, and a part of the result is put together from these
+slices. Rows with the same key keep their order.
+"""
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+
+from deltaarrow.columnar.arrays import integers
+from deltaarrow.errors import MemoryLimitError
+
+__all__ = ["Part", "RowSorter", "SortLimits"]
+
+_LARGEST_RUN = 256 << 20
+_SPILLED_ROWS = 8192
+_BATCH_ROWS = 65_536
+_LEEWAY = 0.15
+"""Files are smaller or larger by this share of their rows if that makes their bounds narrower."""
+
+_EXACT_KEYS = 1 << 20
+"""Up to this many keys are looked at to divide the rows; of more, every so manieth."""
+
+
+@dataclass(frozen=True)
+class SortLimits:
+    """How many bytes of rows a sort may hold in memory, and how many in temporary files (None: any)."""
+
+    memory: int = 512 << 20
+    disk: int | None = None
+
+
+class _Slice(NamedTuple):
+    run: int
+    start: int
+    stop: int
+
+
+class Part(NamedTuple):
+    """Consecutive rows of the result, as slices of runs in the order of the runs."""
+
+    slices: tuple[_Slice, ...]
+    num_rows: int
+
+
+@dataclass
+class _Run:
+    """Rows sorted by their keys: a batch in memory, or a file that also has its keys beside it."""
+
+    keys: np.ndarray
+    batch: pa.RecordBatch | None
+    path: Path | None = None
+
+    def spill(self, path: Path) -> int:
+        """Move the rows to a file; return its size in bytes."""
+        assert self.batch is not None
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, self.batch.schema) as writer:
+            writer.write_table(pa.Table.from_batches([self.batch]), max_chunksize=_SPILLED_ROWS)
+        keys = path.with_suffix(".npy")
+        np.save(keys, self.keys)
+        self.keys = np.load(keys, mmap_mode="r")
+        self.batch, self.path = None, path
+        return path.stat().st_size + keys.stat().st_size
+
+    def read(self, start: int, stop: int) -> list[pa.RecordBatch]:
+        if self.batch is not None:
+            return [self.batch.slice(start, stop - start)]
+        found = []
+        # Not mapped into memory: the pages would count as memory of the process.
+        with pa.OSFile(str(self.path)) as source, pa.ipc.open_file(source) as reader:
+            for number in range(start // _SPILLED_ROWS, -(-stop // _SPILLED_ROWS)):
+                first = number * _SPILLED_ROWS
+                batch = reader.get_batch(number)
+                begin = max(start - first, 0)
+                found.append(batch.slice(begin, min(stop - first, batch.num_rows) - begin))
+        return found
+
+
+class RowSorter:
+    """Sorts rows inside a ``with`` block: `add` all of them, then `read` the parts that `parts` names.
+
+    Reading is safe in several threads. Files go when the block ends.
+    """
+
+    def __init__(self, limits: SortLimits) -> None:
+        self._limits = limits
+        self._run_bytes = max(1, min(limits.memory // 8, _LARGEST_RUN))
+        self._pending: list[tuple[pa.RecordBatch, np.ndarray]] = []
+        self._pending_bytes = self._held_bytes = self._spilled_bytes = self._bytes = 0
+        self._runs: list[_Run] = []
+        self._folder: Path | None = None
+
+    def __enter__(self) -> Self:
+        """Begin; there is no file before rows go beyond the limit."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Delete the files."""
+        self._runs, self._pending = [], []
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are, once all are added."""
+        return sum(len(run.keys) for run in self._runs)
+
+    def add(self, batch: pa.RecordBatch, keys: np.ndarray) -> None:
+        """Add rows with their keys, 64-bit unsigned integers.
+
+        Raises `MemoryLimitError` if the rows do not go into the files that the limits allow.
+        """
+        if not batch.num_rows:
+            return
+        self._pending.append((batch, keys))
+        self._pending_bytes += batch.nbytes
+        if self._pending_bytes >= self._run_bytes:
+            self._end_run()
+
+    def _end_run(self) -> None:
+        keys = np.concatenate([each for _, each in self._pending])
+        order = np.argsort(keys, kind="stable")
+        rows = pa.Table.from_batches([batch for batch, _ in self._pending]).combine_chunks()
+        self._pending, self._pending_bytes = [], 0
+        batch = _one_batch(rows.take(integers(order)))
+        self._runs.append(_Run(keys[order], batch))
+        self._held_bytes += batch.nbytes
+        self._bytes += batch.nbytes
+        if self._held_bytes > self._limits.memory // 2:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="deltaarrow-sort-"))
+        for number, run in enumerate(self._runs):
+            if run.batch is not None:
+                self._spilled_bytes += run.spill(self._folder / f"{number}.arrow")
+        self._held_bytes = 0
+        if self._limits.disk is not None and self._spilled_bytes > self._limits.disk:
+            raise MemoryLimitError(
+                f"sorting needs more than the {self._limits.disk} bytes of temporary files that"
+                " max_temp_directory_size allows; give a larger one, or more memory"
+            )
+
+    def parts(self, files: int, readers: int) -> list[list[Part]]:
+        """Divide all rows by their keys into so many files of about as many rows.
+
+        Args:
+            files: how many files; there are fewer if there are fewer rows or keys.
+            readers: how many parts are read at once, for which there has to be memory.
+
+        Returns:
+            the parts of each file in their order.
+        """
+        if self._pending:
+            self._end_run()
+        total = self.num_rows
+        if not total:
+            return []
+        row_bytes = self._bytes / total
+        rows_of_file = -(-total // files)
+        most = min(rows_of_file, max(1, int(self._limits.memory / 12 / readers / max(row_bytes, 1))))
+        keys = self._some_keys()
+        file_edges = _file_edges(keys, files)
+        edges = np.union1d(file_edges, _part_edges(keys, files * -(-rows_of_file // most)))
+        segments: list[list[Part]] = [[] for _ in range(len(file_edges) + 1)]
+        for first_key, part in self._cut(edges, most):
+            segments[np.searchsorted(file_edges, first_key, side="right")].append(part)
+        divided = (_divided(segment, rows_of_file) for segment in segments if segment)
+        return list(itertools.chain.from_iterable(divided))
+
+    def _some_keys(self) -> np.ndarray:
+        """Return all keys in order, or every so manieth."""
+        step = -(-self.num_rows // _EXACT_KEYS)
+        return np.sort(np.concatenate([run.keys[step // 2 :: step] for run in self._runs]))
+
+    def _cut(self, edges: np.ndarray, most: int) -> Iterator[tuple[np.uint64, Part]]:
+        """Yield the rows between edges, with the edge before them.
+
+        Rows with one key are cut into parts of `most` rows.
+        """
+        places = [[0, *np.searchsorted(run.keys, edges).tolist(), len(run.keys)] for run in self._runs]
+        for number, first_key in enumerate([np.uint64(0), *edges]):
+            bounds = ((run, at[number], at[number + 1]) for run, at in enumerate(places))
+            slices = tuple(_Slice(*each) for each in bounds if each[1] < each[2])
+            rows = sum(each.stop - each.start for each in slices)
+            if rows > most * 1.5 and self._have_one_key(slices):
+                for each in slices:
+                    for start in range(each.start, each.stop, most):
+                        stop = min(start + most, each.stop)
+                        yield first_key, Part((_Slice(each.run, start, stop),), stop - start)
+            elif rows:
+                yield first_key, Part(slices, rows)
+
+    def _have_one_key(self, slices: Sequence[_Slice]) -> bool:
+        keys = [self._runs[each.run].keys[[each.start, each.stop - 1]] for each in slices]
+        return len(np.unique(np.concatenate(keys))) == 1
+
+    def read(self, part: Part) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part in their order."""
+        batches = list(
+            itertools.chain.from_iterable(
+                self._runs[each.run].read(each.start, each.stop) for each in part.slices
+            )
+        )
+        rows = pa.Table.from_batches(batches)
+        if len(part.slices) > 1:
+            keys = np.concatenate([self._runs[each.run].keys[each.start : each.stop] for each in part.slices])
+            rows = rows.combine_chunks().take(integers(np.argsort(keys, kind="stable")))
+        yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _file_edges(keys: np.ndarray, files: int) -> np.ndarray:
+    """Return the keys at which files begin, except the first one.
+
+    A file begins where the curve enters as large a part of space as may be found near the right number of
+    rows. A few rows of another part would widen its bounds by far.
+    """
+    edges = []
+    for number in range(1, files):
+        low, high = (int(keys[int((number + way) * (len(keys) - 1) / files)]) for way in (-_LEEWAY, _LEEWAY))
+        bit = max(0, (low ^ high).bit_length() - 1)
+        edges.append(high >> bit << bit)
+    return np.unique(np.array(edges, np.uint64))
+
+
+def _part_edges(keys: np.ndarray, count: int) -> np.ndarray:
+    """Return the keys at which parts begin, except the first one.
+
+    A key with the rows of several parts has a part of its own, which need not be sorted.
+    """
+    edges, times = np.unique(keys[np.arange(1, count) * len(keys) // count], return_counts=True)
+    after = edges[(times > 1) & (edges < np.iinfo(np.uint64).max)] + np.uint64(1)
+    return np.union1d(edges, after)
+
+
+def _divided(parts: Sequence[Part], rows_of_file: int) -> list[list[Part]]:
+    """Divide parts among as many files as their rows need: more than one where many rows have one key."""
+    rows = np.array([part.num_rows for part in parts])
+    files = max(1, round(int(rows.sum()) / rows_of_file))
+    numbers = (np.cumsum(rows) - rows / 2) * files // rows.sum()
+    found = [[part for part, at in zip(parts, numbers, strict=True) if at == file] for file in range(files)]
+    return [each for each in found if each]
+
+
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    (batch,) = rows.combine_chunks().to_batches()
+    return batch
