@@ -1,6 +1,6 @@
 """Private DuckDB databases for the engine's computations, and quoting of SQL text for them."""
 
-from deltaarrow.compute.database import set_memory_limit
+from deltaarrow.compute.database import memory_bytes, set_memory_limit
 from deltaarrow.compute.files import files_cursor, prepare_files
 from deltaarrow.compute.quoting import quote_file, quote_identifier, quote_literal
 from deltaarrow.compute.sandbox import (
@@ -14,6 +14,7 @@ __all__ = [
     "expression_limits",
     "files_cursor",
     "limited_cursor",
+    "memory_bytes",
     "prepare_files",
     "quote_file",
     "quote_identifier",

@@ -18,7 +18,15 @@ from deltaarrow.runtime.fork_safety import Lock, before_forks, keep_in_children
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SPILL_FILE", "connect", "ensure_memory_limit", "pooled_cursor", "prepare", "set_memory_limit"]
+__all__ = [
+    "SPILL_FILE",
+    "connect",
+    "ensure_memory_limit",
+    "memory_bytes",
+    "pooled_cursor",
+    "prepare",
+    "set_memory_limit",
+]
 
 _CAPACITY = 8
 """The most databases kept; each file system with different options needs its own."""
@@ -29,6 +37,7 @@ SPILL_FILE = "duckdb_temp_"
 _DEFAULT_MEMORY_LIMIT = "50%"
 _LIMIT = r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+|%)\s*"
 _DUCKDB_PART = 0.75
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 class _Pool:
@@ -169,7 +178,31 @@ def ensure_memory_limit(limit: str) -> None:
     try:
         duckdb.connect(":memory:", config={"memory_limit": limit}).close()
     except duckdb.Error as error:
-        raise ValueError(f"not a memory limit: {limit!r}; give a size such as '4GB' or '50%'") from error
+        raise _not_a_limit(limit) from error
+
+
+def memory_bytes(limit: str) -> int:
+    """Return about how many bytes a limit means; a percentage is of the machine's or container's memory.
+
+    Raises `ValueError` for a limit that DuckDB does not understand.
+
+    >>> memory_bytes("512MiB")
+    536870912
+    """
+    import duckdb
+
+    try:
+        with duckdb.connect(":memory:", config={"memory_limit": limit}) as connection:
+            ((shown,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    except duckdb.Error as error:
+        raise _not_a_limit(limit) from error
+    # DuckDB prints sizes with one decimal place: 1.5 GiB.
+    number, unit = shown.split()
+    return int(float(number) * 1024 ** _UNITS.index(unit))
+
+
+def _not_a_limit(limit: str) -> ValueError:
+    return ValueError(f"not a memory limit: {limit!r}; give a size such as '4GB' or '50%'")
 
 
 def _spill_folder() -> str:
