@@ -1,11 +1,12 @@
 """`TableOptimizer`: what `DeltaTable.optimize` gives, with the names and arguments of ``deltalake``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import deltaarrow.operations.optimize as optimize
+from deltaarrow.compute import memory_bytes
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
 from deltaarrow.table.conditions import table_conditions
@@ -134,13 +135,12 @@ class TableOptimizer:
         (1, 3, 3)
         """
         selection = self._selection(partition_filters, predicate)
-        interval = min_commit_interval
-        options = optimize.RewritingOptions(
-            max_concurrent_tasks=max_concurrent_tasks,
-            min_commit_interval=interval.total_seconds() if isinstance(interval, timedelta) else interval,
-            writer_properties=writer_properties,
-            commit_properties=commit_properties,
-            hook_properties=post_commithook_properties,
+        options = _options(
+            max_concurrent_tasks,
+            min_commit_interval,
+            writer_properties,
+            commit_properties,
+            post_commithook_properties,
         )
         rules = optimize.CompactionRules(
             target_size=target_size,
@@ -151,6 +151,123 @@ class TableOptimizer:
         if dry_run:
             return plan
         return self._rewrite(plan, "OPTIMIZE", optimize.compaction_parameters(selection), options, progress)
+
+    @overload
+    def z_order(
+        self,
+        columns: Sequence[str],
+        partition_filters: Filters | None = ...,
+        target_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        *,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        predicate: str | None = ...,
+        memory_limit: str | None = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def z_order(
+        self,
+        columns: Sequence[str],
+        partition_filters: Filters | None = ...,
+        target_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        *,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        predicate: str | None = ...,
+        memory_limit: str | None = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def z_order(
+        self,
+        columns: Sequence[str],
+        partition_filters: Filters | None = None,
+        target_size: int | None = None,
+        max_concurrent_tasks: int | None = None,
+        max_spill_size: int | None = None,
+        max_temp_directory_size: int | None = None,
+        min_commit_interval: int | timedelta | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        *,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        predicate: str | None = None,
+        memory_limit: str | None = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Lay the rows of each partition out along the Z-order curve through columns.
+
+        Afterwards each file has a small range of values of each column, so that queries with conditions on
+        any of them open few files. Rows keep their ids; deletion vectors are folded in. A partition that was
+        laid out by the same columns and for the same size before, and has not changed since, is left alone.
+
+        Args:
+            columns: names of columns in Spark's notation, fields of structs too (``"a.b"``).
+            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            target_size: bytes of old files that become one new file, about. The property
+                ``delta.targetFileSize`` if None, or else 1 GiB, as in Spark.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
+                512 MiB if None.
+            max_temp_directory_size: bytes of temporary files at most; as many as it takes if None.
+            min_commit_interval: seconds, or a `timedelta`, after which finished partitions are committed
+                while others are still written. One commit at the end if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commits.
+            post_commithook_properties: whether checkpoints are written.
+            predicate: SQL text on partition columns, as in ``OPTIMIZE table WHERE ... ZORDER BY ...``.
+            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            progress: is told how many bytes of old files are rewritten, and how many there are.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            SchemaMismatchError: a column does not exist, is a partition column, has a type without order or
+                no statistics; or the table has clustering columns.
+            ConcurrentDeleteReadException: another writer has removed one of the files, or rows of it.
+            MemoryLimitError: the rows need more temporary files than may be.
+            InvalidPredicateError: as for `compact`, and so are the other errors.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder, ids = tempfile.mkdtemp(), range(1000)
+        >>> rows = pa.table({"id": ids, "shop": [id * 7 % 100 for id in ids]})
+        >>> _ = write_deltalake(folder, rows)
+        >>> DeltaTable(folder).optimize.z_order(["id", "shop"])["numFilesAdded"]
+        1
+        """
+        selection = self._selection(partition_filters, predicate)
+        options = _options(
+            max_concurrent_tasks,
+            min_commit_interval,
+            writer_properties,
+            commit_properties,
+            post_commithook_properties,
+        )
+        limits = _limits(max_spill_size, max_temp_directory_size, memory_limit)
+        order = optimize.ZOrder.by(self.table.snapshot, columns, target_size)
+        plan = order.plan(selection)
+        if dry_run:
+            return plan
+        parameters = optimize.z_order_parameters(selection, order)
+        return self._rewrite(plan, "OPTIMIZE", parameters, options, progress, order.sorting(limits))
 
     @overload
     def purge(
@@ -225,11 +342,8 @@ class TableOptimizer:
         1
         """
         selection = self._selection(partition_filters, predicate)
-        options = optimize.RewritingOptions(
-            max_concurrent_tasks=max_concurrent_tasks,
-            writer_properties=writer_properties,
-            commit_properties=commit_properties,
-            hook_properties=post_commithook_properties,
+        options = _options(
+            max_concurrent_tasks, None, writer_properties, commit_properties, post_commithook_properties
         )
         plan = optimize.plan_purge(self.table.snapshot, selection)
         if dry_run:
@@ -247,8 +361,42 @@ class TableOptimizer:
         parameters: Mapping[str, Any],
         options: optimize.RewritingOptions,
         progress: Progress | None,
+        sorting: optimize.Sorting | None = None,
     ) -> dict[str, Any]:
-        rewriting = optimize.Rewriting(self.table.snapshot, plan, operation, parameters, options)
+        rewriting = optimize.Rewriting(
+            self.table.snapshot, plan, operation, parameters, options, sorting=sorting
+        )
         metrics = rewriting.run(progress or (lambda done, total: None))
         self.table.follow_commit()
         return metrics
+
+
+def _options(
+    max_concurrent_tasks: int | None,
+    min_commit_interval: int | timedelta | None,
+    writer_properties: "WriterProperties | None",
+    commit_properties: "CommitProperties | None",
+    hook_properties: "PostCommitHookProperties | None",
+) -> optimize.RewritingOptions:
+    interval = min_commit_interval
+    return optimize.RewritingOptions(
+        max_concurrent_tasks=max_concurrent_tasks,
+        min_commit_interval=interval.total_seconds() if isinstance(interval, timedelta) else interval,
+        writer_properties=writer_properties,
+        commit_properties=commit_properties,
+        hook_properties=hook_properties,
+    )
+
+
+def _limits(
+    max_spill_size: int | None, max_temp_directory_size: int | None, memory_limit: str | None
+) -> optimize.SortLimits:
+    sizes = {"max_spill_size": max_spill_size, "max_temp_directory_size": max_temp_directory_size}
+    for name, size in sizes.items():
+        if size is not None and (type(size) is not int or size < 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, not {size!r}")
+    memory = [] if max_spill_size is None else [max_spill_size]
+    if memory_limit is not None:
+        memory.append(memory_bytes(memory_limit))
+    default = optimize.SortLimits()
+    return optimize.SortLimits(min(memory, default=default.memory), max_temp_directory_size)

@@ -260,6 +260,19 @@ class OptimisticTransaction:
         if added is not None:
             self._staged.written.append(decode_path(added.path))
 
+    def rewrite(self, files: pa.Table, added: Sequence[AddFile]) -> None:
+        """Put files that were written for this transaction in the place of live ones; no row changes.
+
+        The commit conflicts with another that removes one of the old files, or deletes rows of it.
+
+        Args:
+            files: the old files, as rows of `Snapshot.files` with all columns.
+            added: the new files, with the live rows in any order.
+        """
+        removes = self.remove_files(files, data_change=False)
+        self.read.files.update(each.path for each in removes)
+        self.add_files(added)
+
     def set_metadata(self, metadata: Metadata) -> None:
         """Stage new metadata, in place of any that is staged already.
 

@@ -1,4 +1,4 @@
-"""Files of a table rewritten without a change of rows: compaction and purging."""
+"""Files of a table rewritten without a change of rows: compaction, purging and z-order."""
 
 from typing import TYPE_CHECKING
 
@@ -21,5 +21,11 @@ if TYPE_CHECKING:
         RewritingOptions as RewritingOptions,
     )
     from deltaarrow.operations.optimize.selection import Selection as Selection
+    from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
+    from deltaarrow.operations.optimize.sorting import SortLimits as SortLimits
+    from deltaarrow.operations.optimize.z_order import (
+        ZOrder as ZOrder,
+        z_order_parameters as z_order_parameters,
+    )
 
 __getattr__ = lazy_package(__name__)

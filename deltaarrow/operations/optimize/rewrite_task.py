@@ -20,14 +20,15 @@ __all__ = ["RewriteTask", "RewrittenBin"]
 
 @dataclass(frozen=True)
 class RewrittenBin:
-    """The new file of a bin, and the places of its old files in their order there, with their live rows.
+    """The new files of a bin, and the places of its old files.
 
-    There is no new file where no row was live.
+    Where rows kept their order, there is one new file, or none if no row was live; `counts` has the live rows
+    of the old files, in the order that these have in the new file. Else `counts` is None.
     """
 
-    added: AddFile | None
+    added: tuple[AddFile, ...]
     places: tuple[int, ...]
-    counts: tuple[int, ...]
+    counts: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class RewriteTask:
         # Files without a live row yield no batch.
         order = [*counts, *(number for number in range(len(self.tasks)) if number not in counts)]
         return RewrittenBin(
-            added[0] if added else None,
+            tuple(added),
             tuple(self.bin.places[number] for number in order),
             tuple(counts.get(number, 0) for number in order),
         )

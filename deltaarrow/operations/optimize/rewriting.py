@@ -1,7 +1,8 @@
 """Files rewritten without a change of rows: tasks copy them, and a commit puts the new files in their place.
 
 The commit says that no data changes (``dataChange`` is false). Rows that another writer deletes meanwhile by
-deletion vectors are deleted in the new files too: see `deltaarrow.transaction.relocation`.
+deletion vectors are deleted in the new files too, if rows kept their order: see
+`deltaarrow.transaction.relocation`. If they are laid out anew, such a deletion is a conflict.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBin
+from deltaarrow.operations.optimize.sort_task import Sorting, SortTask
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -77,6 +79,7 @@ class Rewriting:
         parameters: the parameters of the operation, for history.
         options: how.
         clock: the time of new files and of commits.
+        sorting: how rows are laid out; they keep their order if None.
     """
 
     snapshot: Snapshot
@@ -85,6 +88,7 @@ class Rewriting:
     parameters: Mapping[str, Any]
     options: RewritingOptions
     clock: Clock = system_clock
+    sorting: Sorting | None = None
     _transaction: OptimisticTransaction | None = field(default=None, init=False)
     _staged: list[RewrittenBin] = field(default_factory=list, init=False)
     _committed: list[RewrittenBin] = field(default_factory=list, init=False)
@@ -110,10 +114,21 @@ class Rewriting:
         return replace(plan.without_rules(), data_change=False, hidden_columns=hidden)
 
     @property
-    def tasks(self) -> Iterator[RewriteTask]:
+    def tasks(self) -> Iterator[RewriteTask | SortTask]:
         """What is to be done, one task for each bin."""
+        layout, at_once = self.plan.scan.layout, min(self._threads, max(1, len(self.plan.bins)))
         for each in self.plan.bins:
-            yield RewriteTask(self.plan.scan.layout, tuple(self.plan.tasks(each)), each, self._write_plan)
+            tasks = tuple(self.plan.tasks(each))
+            if self.sorting is None:
+                yield RewriteTask(layout, tasks, each, self._write_plan)
+            else:
+                sorting = self.sorting.shared_by(at_once)
+                threads = max(1, self._threads // at_once)
+                yield SortTask(layout, tasks, each, self._write_plan, sorting, threads)
+
+    @property
+    def _threads(self) -> int:
+        return self.options.max_concurrent_tasks or os.cpu_count() or 1
 
     def run(self, progress: Progress = lambda done, total: None) -> dict[str, Any]:
         """Rewrite the files, commit, and return the metrics by the names that ``deltalake`` has for them.
@@ -150,8 +165,7 @@ class Rewriting:
         When this ends early, the files of bins that are done, or just being rewritten, are staged, so that
         they go when the transaction is given up.
         """
-        threads = self.options.max_concurrent_tasks or os.cpu_count() or 1
-        with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-optimize") as pool:
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="deltaarrow-optimize") as pool:
             running = {pool.submit(task.run, self.clock): task.bin for task in self.tasks}
             try:
                 for future in as_completed(running):
@@ -166,8 +180,11 @@ class Rewriting:
                 raise
 
     def _stage(self, rewritten: RewrittenBin) -> None:
-        places = integers(rewritten.places)
-        self._open().relocate(self.plan.scan.files.take(places), rewritten.counts, rewritten.added)
+        files, added = self.plan.scan.files.take(integers(rewritten.places)), rewritten.added
+        if rewritten.counts is None:
+            self._open().rewrite(files, added)
+        else:
+            self._open().relocate(files, rewritten.counts, added[0] if added else None)
         self._staged.append(rewritten)
 
     def _commit(self) -> None:
@@ -183,7 +200,7 @@ class Rewriting:
 
     def _sizes(self, bins: Sequence[RewrittenBin]) -> tuple[list[int], list[int]]:
         tasks = self.plan.scan.tasks
-        added = [each.added.size for each in bins if each.added is not None]
+        added = [file.size for each in bins for file in each.added]
         return added, [tasks[place].size for each in bins for place in each.places]
 
     def _vectors(self, bins: Sequence[RewrittenBin]) -> int:
@@ -199,5 +216,5 @@ class Rewriting:
             bins=len(self.plan.bins),
             considered=self.plan.considered,
             vectors_removed=self._vectors(self._committed),
-            keeps_order=True,
+            keeps_order=self.sorting is None,
         )
