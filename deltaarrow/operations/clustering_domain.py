@@ -1,7 +1,7 @@
 """The clustering columns of a table: chapter "Clustered Table" of the protocol.
 
-The domain ``delta.clustering`` stores them as paths of physical names; the rules are delta-spark's. This
-package writes rows in no particular order; Spark's OPTIMIZE clusters them.
+The domain ``delta.clustering`` stores them as paths of physical names; the rules are delta-spark's. Writes
+leave rows in the order in which they come; `deltaarrow.operations.optimize` clusters them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -420,7 +420,7 @@ class TableAlterer:
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Set the clustering columns; chapter *Clustered Table*. Spark's OPTIMIZE orders rows by them.
+        """Set the clustering columns; chapter *Clustered Table*. `DeltaTable.optimize` lays rows out by them.
 
         Args:
             columns: up to four columns; a field of a struct is named with dots, such as ``address.city``.

@@ -178,7 +178,7 @@ class DeltaTable:
             configuration: table properties by name; a property whose value is None is left out.
             storage_options: see `DeltaTable`.
             commit_properties: metadata and options of the commit.
-            cluster_by: up to four clustering columns, by which Spark's OPTIMIZE orders rows. Write a field of
+            cluster_by: up to four clustering columns, by which `optimize` lays rows out. Write a field of
                 a struct with dots, such as ``address.city``. Excludes `partition_by`.
 
         Raises:
@@ -838,7 +838,7 @@ class DeltaTable:
 
     @property
     def optimize(self) -> "TableOptimizer":
-        """Rewriting of files without a change of rows: compaction."""
+        """Rewriting of files without a change of rows: compaction, purging, z-order and clustering."""
         optimizer: TableOptimizer = _load("TableOptimizer")(self)
         return optimizer
 

@@ -1,16 +1,15 @@
 """`TableOptimizer`: what `DeltaTable.optimize` gives, with the names and arguments of ``deltalake``."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import deltaarrow.operations as operations
 import deltaarrow.operations.optimize as optimize
-from deltaarrow.compute import memory_bytes
+from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
-from deltaarrow.table.conditions import table_conditions
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.rewriter import TableRewriter, rewriting_options, sort_limits
 
 if TYPE_CHECKING:
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties
@@ -19,15 +18,140 @@ if TYPE_CHECKING:
 __all__ = ["TableOptimizer"]
 
 
-@dataclass(frozen=True)
-class TableOptimizer:
+class TableOptimizer(TableRewriter):
     """Rewrites files of a table without a change of rows.
 
     Args:
         table: the table, which moves to the version that is made.
     """
 
-    table: StatementTarget
+    @overload
+    def __call__(
+        self,
+        *,
+        predicate: str | None = ...,
+        target_size: int | None = ...,
+        min_cube_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        memory_limit: str | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def __call__(
+        self,
+        *,
+        predicate: str | None = ...,
+        target_size: int | None = ...,
+        min_cube_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        memory_limit: str | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def __call__(
+        self,
+        *,
+        predicate: str | None = None,
+        target_size: int | None = None,
+        min_cube_size: int | None = None,
+        max_concurrent_tasks: int | None = None,
+        max_spill_size: int | None = None,
+        max_temp_directory_size: int | None = None,
+        memory_limit: str | None = None,
+        min_commit_interval: int | timedelta | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Do what Spark's ``OPTIMIZE`` does: cluster the table if it has clustering columns, else compact it.
+
+        Rows of a clustered table are laid out along the Hilbert curve through its clustering columns, so that
+        each new file has a small range of each column. As in Spark, new files are laid out together with all
+        cubes that are smaller than `min_cube_size`, and files clustered by other columns are left alone.
+
+        Args:
+            predicate: SQL text on partition columns, which clustered tables do not have.
+            target_size: bytes of old files that become one new file, about. The property
+                ``delta.targetFileSize`` if None, or else 1 GiB, as in Spark.
+            min_cube_size: files that were clustered together, and have so many bytes, are left alone. 100 GiB
+                if None, as in Spark. With less, fewer bytes are written where a large table grows slowly.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
+            max_temp_directory_size: bytes of temporary files at most.
+            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
+                others are still written. One commit at the end if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commits.
+            post_commithook_properties: whether checkpoints are written.
+            progress: is told how many bytes of old files are rewritten, and how many there are.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            InvalidPredicateError: there is a predicate and the table is clustered, or the predicate names
+                another column than partition columns.
+            ConcurrentDeleteReadException: another writer has removed one of the files, or, in a clustered
+                table, rows of it.
+            ValueError: a size or a number is out of its range.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> rows = pa.table({"id": range(100), "shop": [id % 7 for id in range(100)]})
+        >>> _ = write_deltalake(folder, rows, cluster_by=["id", "shop"])
+        >>> table = DeltaTable(folder)
+        >>> table.optimize()["numFilesRemoved"], table.optimize()["numFilesRemoved"]
+        (1, 0)
+        """
+        if not operations.clustering_columns(self.table.snapshot):
+            if dry_run:
+                return self.compact(target_size=target_size, predicate=predicate, dry_run=True)
+            return self.compact(
+                target_size=target_size,
+                max_concurrent_tasks=max_concurrent_tasks,
+                min_commit_interval=min_commit_interval,
+                writer_properties=writer_properties,
+                commit_properties=commit_properties,
+                post_commithook_properties=post_commithook_properties,
+                predicate=predicate,
+                progress=progress,
+            )
+        if predicate is not None:
+            raise InvalidPredicateError(
+                f"the table is clustered and has no partitions to choose by {predicate!r}; leave it out"
+            )
+        clustering = optimize.Clustering.of(
+            self.table.snapshot, target_size=target_size, min_cube_size=min_cube_size
+        )
+        options = rewriting_options(
+            max_concurrent_tasks,
+            min_commit_interval,
+            writer_properties,
+            commit_properties,
+            post_commithook_properties,
+        )
+        limits = sort_limits(max_spill_size, max_temp_directory_size, memory_limit)
+        return self._cluster(clustering, options, limits, progress, dry_run=dry_run)
 
     @overload
     def compact(
@@ -135,7 +259,7 @@ class TableOptimizer:
         (1, 3, 3)
         """
         selection = self._selection(partition_filters, predicate)
-        options = _options(
+        options = rewriting_options(
             max_concurrent_tasks,
             min_commit_interval,
             writer_properties,
@@ -151,6 +275,111 @@ class TableOptimizer:
         if dry_run:
             return plan
         return self._rewrite(plan, "OPTIMIZE", optimize.compaction_parameters(selection), options, progress)
+
+    @overload
+    def full(
+        self,
+        *,
+        target_size: int | None = ...,
+        min_cube_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        memory_limit: str | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def full(
+        self,
+        *,
+        target_size: int | None = ...,
+        min_cube_size: int | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        max_spill_size: int | None = ...,
+        max_temp_directory_size: int | None = ...,
+        memory_limit: str | None = ...,
+        min_commit_interval: int | timedelta | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def full(
+        self,
+        *,
+        target_size: int | None = None,
+        min_cube_size: int | None = None,
+        max_concurrent_tasks: int | None = None,
+        max_spill_size: int | None = None,
+        max_temp_directory_size: int | None = None,
+        memory_limit: str | None = None,
+        min_commit_interval: int | timedelta | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Do what Spark's ``OPTIMIZE ... FULL`` does: cluster also what other columns have clustered before.
+
+        Call it once after `TableAlterer.cluster_by`. Cubes of today's columns are treated as when the object
+        is called.
+
+        Args:
+            target_size: bytes of old files that become one new file, about.
+            min_cube_size: files that were clustered together by today's columns, and have so many bytes, are
+                left alone; 100 GiB if None.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
+            max_temp_directory_size: bytes of temporary files at most.
+            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
+                others are still written. One commit at the end if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commits.
+            post_commithook_properties: whether checkpoints are written.
+            progress: is told how many bytes of old files are rewritten, and how many there are.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            SchemaMismatchError: the table has no clustering columns.
+            ConcurrentDeleteReadException: another writer has removed one of the files, or rows of it.
+            ValueError: a size or a number is out of its range.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> rows = pa.table({"id": range(100), "shop": [id % 7 for id in range(100)]})
+        >>> _ = write_deltalake(folder, rows, cluster_by=["id"])
+        >>> table = DeltaTable(folder)
+        >>> _ = table.optimize()
+        >>> _ = table.alter.cluster_by(["shop"])
+        >>> table.optimize()["numFilesRemoved"], table.optimize.full()["numFilesRemoved"]
+        (0, 1)
+        """
+        clustering = optimize.Clustering.of(
+            self.table.snapshot, is_full=True, target_size=target_size, min_cube_size=min_cube_size
+        )
+        options = rewriting_options(
+            max_concurrent_tasks,
+            min_commit_interval,
+            writer_properties,
+            commit_properties,
+            post_commithook_properties,
+        )
+        limits = sort_limits(max_spill_size, max_temp_directory_size, memory_limit)
+        return self._cluster(clustering, options, limits, progress, dry_run=dry_run)
 
     @overload
     def z_order(
@@ -254,14 +483,14 @@ class TableOptimizer:
         1
         """
         selection = self._selection(partition_filters, predicate)
-        options = _options(
+        options = rewriting_options(
             max_concurrent_tasks,
             min_commit_interval,
             writer_properties,
             commit_properties,
             post_commithook_properties,
         )
-        limits = _limits(max_spill_size, max_temp_directory_size, memory_limit)
+        limits = sort_limits(max_spill_size, max_temp_directory_size, memory_limit)
         order = optimize.ZOrder.by(self.table.snapshot, columns, target_size)
         plan = order.plan(selection)
         if dry_run:
@@ -342,61 +571,10 @@ class TableOptimizer:
         1
         """
         selection = self._selection(partition_filters, predicate)
-        options = _options(
+        options = rewriting_options(
             max_concurrent_tasks, None, writer_properties, commit_properties, post_commithook_properties
         )
         plan = optimize.plan_purge(self.table.snapshot, selection)
         if dry_run:
             return plan
         return self._rewrite(plan, "REORG", optimize.purge_parameters(selection), options, progress)
-
-    def _selection(self, partition_filters: Filters | None, predicate: str | None) -> optimize.Selection:
-        conditions = table_conditions(self.table.snapshot, partition_filters, predicate)
-        return optimize.Selection(conditions, predicate)
-
-    def _rewrite(
-        self,
-        plan: OptimizePlan,
-        operation: str,
-        parameters: Mapping[str, Any],
-        options: optimize.RewritingOptions,
-        progress: Progress | None,
-        sorting: optimize.Sorting | None = None,
-    ) -> dict[str, Any]:
-        rewriting = optimize.Rewriting(
-            self.table.snapshot, plan, operation, parameters, options, sorting=sorting
-        )
-        metrics = rewriting.run(progress or (lambda done, total: None))
-        self.table.follow_commit()
-        return metrics
-
-
-def _options(
-    max_concurrent_tasks: int | None,
-    min_commit_interval: int | timedelta | None,
-    writer_properties: "WriterProperties | None",
-    commit_properties: "CommitProperties | None",
-    hook_properties: "PostCommitHookProperties | None",
-) -> optimize.RewritingOptions:
-    interval = min_commit_interval
-    return optimize.RewritingOptions(
-        max_concurrent_tasks=max_concurrent_tasks,
-        min_commit_interval=interval.total_seconds() if isinstance(interval, timedelta) else interval,
-        writer_properties=writer_properties,
-        commit_properties=commit_properties,
-        hook_properties=hook_properties,
-    )
-
-
-def _limits(
-    max_spill_size: int | None, max_temp_directory_size: int | None, memory_limit: str | None
-) -> optimize.SortLimits:
-    sizes = {"max_spill_size": max_spill_size, "max_temp_directory_size": max_temp_directory_size}
-    for name, size in sizes.items():
-        if size is not None and (type(size) is not int or size < 1):
-            raise ValueError(f"{name} must be a whole number of at least 1, not {size!r}")
-    memory = [] if max_spill_size is None else [max_spill_size]
-    if memory_limit is not None:
-        memory.append(memory_bytes(memory_limit))
-    default = optimize.SortLimits()
-    return optimize.SortLimits(min(memory, default=default.memory), max_temp_directory_size)

@@ -80,7 +80,7 @@ def write_deltalake(
         options: the options of Spark's writer, in place of these arguments: `replaceWhere`,
             `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion` and
             `userMetadata`.
-        cluster_by: up to four clustering columns of a new table, by which Spark's OPTIMIZE orders rows. For
+        cluster_by: up to four clustering columns of a new table, by which `optimize` lays rows out. For
             an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
             without `cluster_by` turns clustering off. Excludes `partition_by`.
 

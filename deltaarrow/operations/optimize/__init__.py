@@ -1,10 +1,14 @@
-"""Files of a table rewritten without a change of rows: compaction, purging and z-order."""
+"""Files of a table rewritten without a change of rows: compaction, purging, z-order and clustering."""
 
 from typing import TYPE_CHECKING
 
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from deltaarrow.operations.optimize.clustering import (
+        Clustering as Clustering,
+        clustering_parameters as clustering_parameters,
+    )
     from deltaarrow.operations.optimize.compaction import (
         CompactionRules as CompactionRules,
         compaction_parameters as compaction_parameters,

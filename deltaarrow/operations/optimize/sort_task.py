@@ -21,7 +21,14 @@ from deltaarrow.scan import BatchReader, FileTask, TableLayout
 from deltaarrow.storage import decode_path
 from deltaarrow.write import WritePlan, write_files
 
-__all__ = ["SortTask", "Sorting"]
+__all__ = ["SortTask", "Sorting", "live_size"]
+
+
+def live_size(task: FileTask) -> float:
+    """Return the bytes of a file times the part of its rows that is not deleted."""
+    if task.deletion_vector is None or not task.num_records:
+        return task.size
+    return task.size * max(0.0, 1 - task.deletion_vector.cardinality / task.num_records)
 
 
 @dataclass(frozen=True)
@@ -88,12 +95,7 @@ class SortTask:
 
     @property
     def _num_files(self) -> int:
-        live = 0.0
-        for task in self.tasks:
-            vector = task.deletion_vector
-            rows = task.num_records if vector is not None else None
-            live += task.size * (1 - vector.cardinality / rows if vector is not None and rows else 1)
-        return max(1, round(live / self.sorting.target_size))
+        return max(1, round(sum(map(live_size, self.tasks)) / self.sorting.target_size))
 
     def _written(self, sorter: RowSorter, files: Sequence[Sequence[Part]], clock: Clock) -> list[AddFile]:
         tags = {**(self.write_plan.file_tags or {}), **self.sorting.new_tags()}

@@ -1,0 +1,97 @@
+"""`TableRewriter`: what all methods of `deltaarrow.table.optimizer.TableOptimizer` share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import deltaarrow.operations.optimize as optimize
+from deltaarrow.compute import memory_bytes
+from deltaarrow.expressions import Filters
+from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.table.conditions import table_conditions
+from deltaarrow.table.target import StatementTarget
+
+if TYPE_CHECKING:
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+    from deltaarrow.write import WriterProperties
+
+__all__ = ["TableRewriter", "rewriting_options", "sort_limits"]
+
+
+@dataclass(frozen=True)
+class TableRewriter:
+    """Carries out plans to rewrite files of a table, which moves to the version that is made."""
+
+    table: StatementTarget
+
+    def _cluster(
+        self,
+        clustering: optimize.Clustering,
+        options: optimize.RewritingOptions,
+        limits: optimize.SortLimits,
+        progress: Progress | None,
+        *,
+        dry_run: bool,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Cluster the table and return the metrics, or the plan for it."""
+        plan = clustering.plan()
+        if dry_run:
+            return plan
+        parameters = optimize.clustering_parameters(clustering)
+        return self._rewrite(plan, "OPTIMIZE", parameters, options, progress, clustering.sorting(limits))
+
+    def _selection(self, partition_filters: Filters | None, predicate: str | None) -> optimize.Selection:
+        """Return which partitions are meant."""
+        conditions = table_conditions(self.table.snapshot, partition_filters, predicate)
+        return optimize.Selection(conditions, predicate)
+
+    def _rewrite(
+        self,
+        plan: OptimizePlan,
+        operation: str,
+        parameters: Mapping[str, Any],
+        options: optimize.RewritingOptions,
+        progress: Progress | None,
+        sorting: optimize.Sorting | None = None,
+    ) -> dict[str, Any]:
+        """Carry out a plan, move the table to the new version and return the metrics."""
+        rewriting = optimize.Rewriting(
+            self.table.snapshot, plan, operation, parameters, options, sorting=sorting
+        )
+        metrics = rewriting.run(progress or (lambda done, total: None))
+        self.table.follow_commit()
+        return metrics
+
+
+def rewriting_options(
+    max_concurrent_tasks: int | None,
+    min_commit_interval: int | timedelta | None,
+    writer_properties: "WriterProperties | None",
+    commit_properties: "CommitProperties | None",
+    hook_properties: "PostCommitHookProperties | None",
+) -> optimize.RewritingOptions:
+    """Return how files are rewritten and committed."""
+    interval = min_commit_interval
+    return optimize.RewritingOptions(
+        max_concurrent_tasks=max_concurrent_tasks,
+        min_commit_interval=interval.total_seconds() if isinstance(interval, timedelta) else interval,
+        writer_properties=writer_properties,
+        commit_properties=commit_properties,
+        hook_properties=hook_properties,
+    )
+
+
+def sort_limits(
+    max_spill_size: int | None, max_temp_directory_size: int | None, memory_limit: str | None
+) -> optimize.SortLimits:
+    """Return what a sort may take; `ValueError` for a size that is none."""
+    sizes = {"max_spill_size": max_spill_size, "max_temp_directory_size": max_temp_directory_size}
+    for name, size in sizes.items():
+        if size is not None and (type(size) is not int or size < 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, not {size!r}")
+    memory = [] if max_spill_size is None else [max_spill_size]
+    if memory_limit is not None:
+        memory.append(memory_bytes(memory_limit))
+    default = optimize.SortLimits()
+    return optimize.SortLimits(min(memory, default=default.memory), max_temp_directory_size)

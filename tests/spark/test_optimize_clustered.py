@@ -1,0 +1,135 @@
+"""Clustering beside Spark: each goes on with the files of the other, and history says the same."""
+
+import shutil
+
+import pytest
+
+from deltaarrow import DeltaTable
+from deltaarrow.errors import DeltaError
+from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
+from tests.support.rows import assert_same_rows
+from tests.support.spark import delta_table, spark_rows, spark_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+PROPERTIES = (
+    "'delta.enableDeletionVectors' = 'true', 'delta.enableRowTracking' = 'true',"
+    " 'delta.columnMapping.mode' = 'name', 'delta.checkpointPolicy' = 'v2'"
+)
+COLUMNS = "id BIGINT, s STRUCT<x: INT, `y.z`: STRING>, d DATE"
+
+
+def insert(spark, path, first):
+    struct = "named_struct('x', CAST(id * 7919 % 400 AS INT), 'y.z', CAST(id AS STRING))"
+    values = f"id, IF(id % 9 = 0, NULL, {struct}), DATE_ADD(DATE'2020-01-01', CAST(id AS INT))"
+    spark.sql(f"INSERT INTO {delta_table(path)} SELECT {values} FROM range({first}, {first + 100}, 1, 1)")
+
+
+def make(spark, path, columns):
+    spark.sql(
+        f"CREATE TABLE {delta_table(path)} ({COLUMNS}) USING delta CLUSTER BY ({columns})"
+        f" TBLPROPERTIES ({PROPERTIES})"
+    )
+    for first in range(0, 300, 100):
+        insert(spark, path, first)
+    spark.sql(f"DELETE FROM {delta_table(path)} WHERE id % 11 = 3")
+
+
+def newest(path):
+    table = DeltaTable(path)
+    return table.version(), table.history(1)[0]
+
+
+def marks(path):
+    """The provider and the tags of each live file; the id of a cube is only known to be there."""
+    found = []
+    for row in DeltaTable(path).snapshot.files().to_pylist(maps_as_pydicts="strict"):
+        tags = row["tags"] or {}
+        found.append((row["clustering_provider"], {**tags, "ZCUBE_ID": "ZCUBE_ID" in tags}))
+    return sorted(found, key=str)
+
+
+def optimize_both(spark, theirs, ours, *, full=False):
+    """Optimize two tables that are alike, one by Spark and one here, and compare what is said of it."""
+    spark.sql(f"OPTIMIZE {delta_table(theirs)}{' FULL' if full else ''}").collect()
+    table = DeltaTable(ours)
+    (table.optimize.full if full else table.optimize)()
+    (version, commit), (spark_version, spark_commit) = newest(ours), newest(theirs)
+    assert version == spark_version
+    for key in ("operation", "operationParameters", "isolationLevel", "isBlindAppend", "tags"):
+        assert commit.get(key) == spark_commit.get(key), key
+    wanted = spark_commit.get("operationMetrics", {})
+    assert commit.get("operationMetrics", {}).keys() == wanted.keys()
+    for key in ("numAddedFiles", "numRemovedFiles", "numDeletionVectorsRemoved"):
+        assert commit["operationMetrics"].get(key) == wanted.get(key), key
+    assert marks(ours) == marks(theirs)
+
+
+@pytest.mark.parametrize("columns", ["id", "id, s.x, s.`y.z`, d"])
+def test_both_do_the_same(spark, tmp_path, columns):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    make(spark, theirs, columns)
+    shutil.copytree(theirs, ours)
+    optimize_both(spark, theirs, ours)
+    for path in (theirs, ours):
+        insert(spark, path, 300)
+    optimize_both(spark, theirs, ours)
+    for path in (theirs, ours):
+        spark.sql(f"ALTER TABLE {delta_table(path)} CLUSTER BY (d)")
+        insert(spark, path, 400)
+    optimize_both(spark, theirs, ours)
+    optimize_both(spark, theirs, ours, full=True)
+    assert_same_rows(spark_table(spark, ours), spark_table(spark, theirs))
+
+
+def test_each_goes_on_with_the_other(spark, tmp_path):
+    path = tmp_path / "t"
+    make(spark, path, "id, s.x")
+    query = f"SELECT id, _metadata.row_id AS r, _metadata.row_commit_version AS c FROM {delta_table(path)}"
+    before = spark_rows(spark.sql(query))
+    DeltaTable(path).optimize()
+    assert_same_rows(spark_rows(spark.sql(query)), before)
+    version = newest(path)[0]
+    for suffix in ("", " FULL"):
+        spark.sql(f"OPTIMIZE {delta_table(path)}{suffix}").collect()
+        assert newest(path)[0] == version
+    insert(spark, path, 300)
+    spark.sql(f"OPTIMIZE {delta_table(path)}").collect()
+    assert newest(path)[0] == version + 2
+    assert newest(path)[1]["operationMetrics"]["numRemovedFiles"] == "2"
+    assert DeltaTable(path).optimize(dry_run=True).num_files == 0
+    insert(spark, path, 400)
+    assert DeltaTable(path).optimize()["numFilesRemoved"] == 2
+    found = DeltaTable(path).to_pyarrow_table(columns=["id", ROW_ID, ROW_COMMIT_VERSION])
+    assert_same_rows(found.rename_columns(["id", "r", "c"]), spark_rows(spark.sql(query)))
+    assert DeltaTable(path).optimize(dry_run=True).num_files == 0
+
+
+@pytest.mark.parametrize(
+    ("layout", "statement", "arguments", "message"),
+    [
+        ("CLUSTER BY (id)", "WHERE id = 1", {"predicate": "id = 1"}, "CLUSTERING_WITH_PARTITION_PREDICATE"),
+        ("", "FULL", None, "DELTA_OPTIMIZE_FULL_NOT_SUPPORTED"),
+    ],
+)
+def test_what_spark_refuses_we_refuse(spark, tmp_path, layout, statement, arguments, message):
+    path = tmp_path / "t"
+    spark.sql(f"CREATE TABLE {delta_table(path)} ({COLUMNS}) USING delta {layout}")
+    insert(spark, path, 0)
+    with pytest.raises(Exception, match=message):
+        spark.sql(f"OPTIMIZE {delta_table(path)} {statement}").collect()
+    optimizer = DeltaTable(path).optimize
+    with pytest.raises(DeltaError):
+        optimizer.full() if arguments is None else optimizer(**arguments)
+    assert newest(path)[0] == 1
+
+
+def test_without_columns_both_compact(spark, tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    make(spark, theirs, "id, s.x")
+    spark.sql(f"OPTIMIZE {delta_table(theirs)}").collect()
+    insert(spark, theirs, 300)
+    spark.sql(f"ALTER TABLE {delta_table(theirs)} CLUSTER BY NONE")
+    shutil.copytree(theirs, ours)
+    optimize_both(spark, theirs, ours)
+    assert marks(ours) == [(None, {"ZCUBE_ID": False})]
