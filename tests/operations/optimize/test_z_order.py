@@ -3,11 +3,14 @@
 import datetime
 import json
 import pickle
+import tempfile
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 
+import deltaarrow.operations.optimize.sort_task as sort_task
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import (
     ConcurrentDeleteReadException,
@@ -18,6 +21,7 @@ from deltaarrow.errors import (
 from deltaarrow.operations.optimize import Rewriting, RewritingOptions, Selection, SortLimits, ZOrder
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.spark_sql import parse_condition
+from deltaarrow.write import write_files
 from tests.support.many_features import changed_table
 from tests.support.rows import assert_same_rows
 
@@ -252,3 +256,72 @@ def test_tasks_travel(tmp_path):
     (task,) = work.tasks
     (added,) = pickle.loads(pickle.dumps(task)).run().added
     assert json.loads(added.stats)["numRecords"] == 4000
+
+
+def test_a_failure_leaves_no_file(tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    table = made(tmp_path / "t")
+    files = {each.name for each in (tmp_path / "t").glob("*.parquet")}
+    calls = []
+
+    def write(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 3:
+            assert list(folder.iterdir())
+            raise OSError("the disk is full")
+        return write_files(*arguments, **options)
+
+    monkeypatch.setattr(sort_task, "write_files", write)
+    with pytest.raises(OSError, match="the disk is full"):
+        table.optimize.z_order(["x"], target_size=size_for(table, 5), max_spill_size=10_000)
+    assert {each.name for each in (tmp_path / "t").glob("*.parquet")} == files
+    assert list(folder.iterdir()) == []
+    assert DeltaTable(tmp_path / "t").version() == table.version()
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["append", "delete", "update", "z_order", "other columns", "compact", "purge", "spill"]
+        ),
+        min_size=3,
+        max_size=8,
+    )
+)
+def test_no_history_changes_rows(steps):
+    """Rows, their ids and the change feed are what they are without the operations that only lay out."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = made(folder, files=2, size=30, configuration=TRACKED | {"delta.enableChangeDataFeed": "true"})
+        names = ["n", "x", "y", ROW_ID, ROW_COMMIT_VERSION]
+        for number, step in enumerate(steps):
+            before, version = table.to_pyarrow_table(columns=names), table.version()
+            optimizer = table.optimize
+            match step:
+                case "append":
+                    rows = pa.table({"n": [1000 + number, None], "x": [None, 7], "y": ["", None]})
+                    write_deltalake(table, rows, mode="append")
+                    table.update_incremental()
+                case "delete":
+                    table.delete(f"n % 5 = {number % 5}")
+                case "update":
+                    table.update({"x": "x + 1"}, predicate=f"n % 7 = {number % 7}")
+                case "z_order":
+                    optimizer.z_order(["x", "y"], target_size=600)
+                case "other columns":
+                    optimizer.z_order(["y", "n"])
+                case "spill":
+                    optimizer.z_order(["x"], max_spill_size=1)
+                case "compact":
+                    optimizer.compact()
+                case "purge":
+                    optimizer.purge()
+            if step in ("append", "delete", "update"):
+                continue
+            assert_same_rows(table.to_pyarrow_table(columns=names), before)
+            assert_same_rows(DeltaTable(folder, version=version).to_pyarrow_table(columns=names), before)
+            if table.version() > version:
+                assert table.load_cdf(starting_version=version + 1).read_all().num_rows == 0
+        assert list(table.verify(deep=True)) == []
