@@ -83,15 +83,16 @@ class TableOptimizer(TableRewriter):
         """Do what Spark's ``OPTIMIZE`` does: cluster the table if it has clustering columns, else compact it.
 
         Rows of a clustered table are laid out along the Hilbert curve through its clustering columns, so that
-        each new file has a small range of each column. As in Spark, new files are laid out together with all
-        cubes that are smaller than `min_cube_size`, and files clustered by other columns are left alone.
+        each new file has a small range of each column. New files are laid out with those older ones that
+        they overlap, if these are not more than twenty times as many bytes. Spark lays out all older ones
+        anew. As in Spark, files clustered by other columns are left alone.
 
         Args:
             predicate: SQL text on partition columns, which clustered tables do not have.
             target_size: bytes of old files that become one new file, about. The property
                 ``delta.targetFileSize`` if None, or else 1 GiB, as in Spark.
             min_cube_size: files that were clustered together, and have so many bytes, are left alone. 100 GiB
-                if None, as in Spark. With less, fewer bytes are written where a large table grows slowly.
+                if None, as in Spark.
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
             max_temp_directory_size: bytes of temporary files at most.

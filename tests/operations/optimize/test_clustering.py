@@ -8,6 +8,8 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConcurrentDeleteReadException, InvalidPredicateError, SchemaMismatchError
+from deltaarrow.operations.optimize.layers import Box
+from deltaarrow.scan import FileTask
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.spark_sql import parse_condition
 from tests.support.rows import assert_same_rows
@@ -55,9 +57,13 @@ def size_of(table):
     return sum(table.get_add_actions().column("size_bytes").to_pylist())
 
 
+def parse(table, condition):
+    return parse_condition(condition, table.snapshot.schema).predicate
+
+
 def opened(table, condition):
     """How many files a query with a condition opens."""
-    return table.snapshot.files(parse_condition(condition, table.snapshot.schema).predicate).num_rows
+    return table.snapshot.files(parse(table, condition)).num_rows
 
 
 def test_a_condition_on_any_column_opens_few_files(tmp_path):
@@ -115,6 +121,76 @@ def test_new_files_are_laid_out_with_small_cubes(tmp_path):
     assert table.optimize(dry_run=True).num_files == 2
     assert table.optimize()["numFilesRemoved"] == 2
     assert len({tags["ZCUBE_ID"] for _, tags in files_of(table).values()}) == 1
+
+
+def test_what_new_files_do_not_overlap_stays(tmp_path):
+    table = made(tmp_path, columns=["n", "x"])
+    table.optimize(target_size=size_of(table) // 16)
+    before = files_of(table)
+    late = {row["path"] for row in table.snapshot.files(parse(table, "n >= 3000")).to_pylist()}
+    assert 0 < len(late) < 8
+    random = np.random.default_rng(9)
+    new = {"n": range(3500, 4500), "x": random.integers(0, 100_000, 1000), "y": ["z"] * 1000}
+    write_deltalake(table, pa.table(new), mode="append")
+    table.update_incremental()
+    rows, version = table.to_pyarrow_table(), table.version()
+    plan = table.optimize(dry_run=True)
+    (rewritten,) = plan.paths
+    assert set(rewritten) - late == set(table.snapshot.files().column("path").to_pylist()) - set(before)
+    table.optimize(target_size=size_of(table) // 16)
+    assert set(before) - set(files_of(table)) == set(rewritten) & set(before)
+    # To Spark it is one cube, with nothing to do.
+    assert len({tags["ZCUBE_ID"] for _, tags in files_of(table).values()}) == 1
+    assert_same_rows(table.to_pyarrow_table(), rows)
+    assert table.optimize()["numFilesRemoved"] == 0
+    assert table.version() == version + 1
+
+
+def test_many_small_appends_write_few_bytes(tmp_path):
+    """Each append is 1 % of the table and overlaps all of it."""
+    table = made(tmp_path, files=1, size=20_000)
+    target = size_of(table) // 16
+    table.optimize(target_size=target)
+    written = by_spark = 0
+    for number in range(20):
+        append(table, 100 + number, 200)
+        by_spark += size_of(table)
+        written += table.optimize(target_size=target, dry_run=True).num_bytes
+        table.optimize(target_size=target)
+        assert table.optimize(target_size=target, dry_run=True).num_files == 0
+        assert opened(table, "x < 24000 and y >= 'text 076000'") <= 4
+    assert written < 0.3 * by_spark
+    assert table.to_pyarrow_table().num_rows == 24_000
+    assert len({tags["ZCUBE_ID"] for _, tags in files_of(table).values()}) == 1
+    assert list(table.verify(deep=True)) == []
+
+
+def test_full_makes_one_layer_of_all(tmp_path):
+    table = made(tmp_path, files=1, size=20_000)
+    table.optimize()
+    append(table, size=100)
+    assert table.optimize()["numFilesRemoved"] == 1
+    assert len(files_of(table)) == 2
+    assert table.optimize.full()["numFilesRemoved"] == 2
+    assert table.optimize.full()["numFilesRemoved"] == 0
+
+
+def test_files_without_statistics_count_as_everywhere():
+    paths = [("a",), ("s", "b")]
+    statistics = '{"minValues":{"a":1,"s":{"b":"x"}},"maxValues":{"a":5,"s":{"b":"y"}}}'
+    known = Box.of(FileTask("f", 1, {}, statistics), paths)
+    assert known == Box(((1, 5), ("x", "y")))
+    for text in (None, "", "{", "[]", '{"minValues":{"a":1}}', '{"minValues":3,"maxValues":{}}'):
+        unknown = Box.of(FileTask("f", 1, {}, text), paths)
+        assert unknown == Box((None, None))
+        assert known.overlaps(unknown)
+        assert known.joined(unknown) == unknown
+    assert known.overlaps(Box(((5, 6), ("a", "x"))))
+    assert not known.overlaps(Box(((6, 7), ("a", "x"))))
+    assert not known.overlaps(Box((None, ("a", "b"))))
+    # The type of a column may have changed.
+    assert known.overlaps(Box((("6", "7"), ("a", "x"))))
+    assert known.joined(Box(((0, 2), ("z", "z")))) == Box(((0, 5), ("x", "z")))
 
 
 def test_large_cubes_are_left_alone(tmp_path):
