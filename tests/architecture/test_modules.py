@@ -77,7 +77,11 @@ def _functions(node, outer=""):
 
 def _is_called_by_users(name, public):
     owner, _, method = name.partition(".")
-    return owner in public and (method == "__init__" or not method.startswith("_")) and "." not in method
+    return (
+        owner in public
+        and (method in ("__init__", "__call__") or not method.startswith("_"))
+        and "." not in method
+    )
 
 
 def _count_arguments(node):
