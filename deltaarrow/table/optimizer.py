@@ -96,7 +96,7 @@ class TableOptimizer(TableRewriter):
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
             max_temp_directory_size: bytes of temporary files at most.
-            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
             min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
                 others are still written. One commit at the end if None.
             writer_properties: how Parquet is written.
@@ -341,7 +341,7 @@ class TableOptimizer(TableRewriter):
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
             max_temp_directory_size: bytes of temporary files at most.
-            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
             min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
                 others are still written. One commit at the end if None.
             writer_properties: how Parquet is written.
@@ -461,7 +461,7 @@ class TableOptimizer(TableRewriter):
             commit_properties: what else goes into the commits.
             post_commithook_properties: whether checkpoints are written.
             predicate: SQL text on partition columns, as in ``OPTIMIZE table WHERE ... ZORDER BY ...``.
-            memory_limit: the same as `max_spill_size`, as text: ``"1GB"``, ``"20%"``.
+            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
             progress: is told how many bytes of old files are rewritten, and how many there are.
             dry_run: whether to return what would be rewritten, and do nothing.
 

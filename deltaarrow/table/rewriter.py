@@ -85,13 +85,16 @@ def rewriting_options(
 def sort_limits(
     max_spill_size: int | None, max_temp_directory_size: int | None, memory_limit: str | None
 ) -> optimize.SortLimits:
-    """Return what a sort may take; `ValueError` for a size that is none."""
+    """Return what a sort may take: half of `memory_limit`, since reading and writing need the rest.
+
+    Raises `ValueError` for a size that is none.
+    """
     sizes = {"max_spill_size": max_spill_size, "max_temp_directory_size": max_temp_directory_size}
     for name, size in sizes.items():
         if size is not None and (type(size) is not int or size < 1):
             raise ValueError(f"{name} must be a whole number of at least 1, not {size!r}")
     memory = [] if max_spill_size is None else [max_spill_size]
     if memory_limit is not None:
-        memory.append(memory_bytes(memory_limit))
+        memory.append(max(1, memory_bytes(memory_limit) // 2))
     default = optimize.SortLimits()
     return optimize.SortLimits(min(memory, default=default.memory), max_temp_directory_size)
