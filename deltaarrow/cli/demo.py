@@ -1,4 +1,4 @@
-"""``deltaarrow demo``: a small shop whose orders are written, changed, viewed at older versions and queried.
+"""``deltaarrow demo``: a small shop whose orders are written, changed, queried and tidied, at all versions.
 
 Every step runs the code that it shows and returns its real output.
 """
@@ -72,9 +72,10 @@ class Step:
 
 
 def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: None) -> Iterator[Step]:
-    """Write the table at `path`, which must not exist yet: `rows` rows and two more, in five commits.
+    """Write the table at `path`, which must not exist yet: `rows` rows and two more.
 
-    Yields each step when it is done. Raises `DeltaError` if the engine refuses one.
+    Five commits write and change rows, a sixth compacts the table. Yields each step when it is done. Raises
+    `DeltaError` if the engine refuses one.
     """
     uri = str(path)
     with duckdb.connect() as connection:
@@ -91,6 +92,8 @@ def run_demo(path: str | Path, rows: int, progress: Progress = lambda count: Non
         yield _look_back(uri)
         yield _query_duckdb(uri, connection)
     yield _query_polars(uri)
+    yield _compact(uri)
+    yield _vacuum(uri)
 
 
 def _write(uri: str, rows: int, connection: duckdb.DuckDBPyConnection, progress: Progress) -> Step:
@@ -258,6 +261,33 @@ def _query_polars(uri: str) -> Step:
         title,
         'da.scan_delta(path).filter(pl.col("customer") == "Ada").group_by("day").agg(pl.len())',
         pa.table(days.sort("day").collect()),
+    )
+
+
+def _compact(uri: str) -> Step:
+    table = DeltaTable(uri)
+    metrics = table.optimize.compact()
+    return Step(
+        "Compact small files and files with deleted rows; no row changes",
+        "table.optimize.compact()",
+        pa.table(
+            {
+                "version": [table.version()],
+                "files before": [metrics["numFilesRemoved"]],
+                "files after": [metrics["numFilesAdded"]],
+                "vectors folded in": [metrics["numDeletionVectorsRemoved"]],
+                "rows": [table.count()],
+            }
+        ),
+    )
+
+
+def _vacuum(uri: str) -> Step:
+    reasons = DeltaTable(uri).vacuum_report(full=True).column("reason").value_counts()
+    return Step(
+        "See what a vacuum would delete, and why each file stays; removed files stay for a week",
+        "table.vacuum_report(full=True)",
+        pa.table({"reason": reasons.field("values"), "files": reasons.field("counts")}).sort_by("reason"),
     )
 
 

@@ -56,6 +56,12 @@ def test_demo_reports_the_table_that_it_wrote(tmp_path):
     assert sum(row["n"] for row in next(results)) == da.DeltaTable(path).count() == 982
     ada = sum(row["orders of Ada"] for row in next(results))
     assert ada == sum(row["customer"] == "Ada" for row in rows_of(path)) > 0
+    (compacted,) = next(results)
+    assert (compacted["version"], compacted["files after"], compacted["rows"]) == (5, 4, 982)
+    assert compacted["files before"] > 4
+    kept = {row["reason"]: row["files"] for row in next(results)}
+    assert kept["live"] == 4
+    assert kept["tombstone within retention"] > compacted["files before"], "with deletion vectors"
     assert da.DeltaTable(path).verify(deep=True).ok
 
 
@@ -69,7 +75,7 @@ def test_demo_prints_for_people_and_leaves_an_existing_table_alone(tmp_path):
     again = run("--path", path)
     assert again.exit_code == 1
     assert again.stderr.count("\n") == 1
-    assert da.DeltaTable(path).version() == 4
+    assert da.DeltaTable(path).version() == 5
 
 
 def test_demo_names_the_extra_where_polars_is_absent(tmp_path, monkeypatch):
