@@ -45,8 +45,7 @@ def explain(
 
     Raises:
         ValueError: `sql` is not one SELECT.
-        TypeError: `query` is neither a lazy frame nor a connection, or the connection comes without
-        `sql`.
+        TypeError: `query` is neither a lazy frame nor a connection, or a connection without `sql`.
 
     >>> import tempfile, deltaarrow, polars as pl, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
