@@ -25,6 +25,7 @@ from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.runtime.futures import finished_after_all
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WritePlan, WriterProperties
@@ -172,11 +173,8 @@ class Rewriting:
                     rewritten = future.result()
                     yield running.pop(future), rewritten
             except BaseException:
-                for future in running:
-                    future.cancel()
-                for future in running:
-                    if not future.cancelled() and future.exception() is None:
-                        self._stage(future.result())
+                for rewritten in finished_after_all(running):
+                    self._stage(rewritten)
                 raise
 
     def _stage(self, rewritten: RewrittenBin) -> None:

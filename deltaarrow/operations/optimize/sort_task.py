@@ -17,6 +17,7 @@ from deltaarrow.operations.optimize.ranges import sampled_keys
 from deltaarrow.operations.optimize.rewrite_task import RewrittenBin
 from deltaarrow.operations.optimize.sorting import Part, RowSorter, SortLimits
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.futures import finished_after_all
 from deltaarrow.scan import BatchReader, FileTask, TableLayout
 from deltaarrow.storage import decode_path
 from deltaarrow.write import WritePlan, write_files
@@ -111,11 +112,8 @@ class SortTask:
             try:
                 return [file for future in running for file in future.result()]
             except BaseException:
-                for future in running:
-                    future.cancel()
-                for future in running:
-                    if not future.cancelled() and future.exception() is None:
-                        self._delete(future.result())
+                for written in finished_after_all(running):
+                    self._delete(written)
                 raise
 
     def _delete(self, files: Sequence[AddFile]) -> None:
