@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from deltaarrow.scan import FileTask
 
-__all__ = ["Bin", "has_too_many_deleted_rows", "pack"]
+__all__ = ["Bin", "by_partition", "has_too_many_deleted_rows", "pack"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,21 @@ class Bin:
 
     places: tuple[int, ...]
     size: int
+
+    @classmethod
+    def of(cls, tasks: Sequence[FileTask], places: Iterable[int]) -> "Bin":
+        """Return the bin of some of the files of a plan, by their places."""
+        # Rows that were written one after the other stay so.
+        ordered = tuple(sorted(places))
+        return cls(ordered, sum(tasks[place].size for place in ordered))
+
+
+def by_partition(tasks: Sequence[FileTask], places: Iterable[int]) -> list[list[int]]:
+    """Group files by their partition, in the order of the first file of each."""
+    partitions: dict[frozenset[tuple[str, str | None]], list[int]] = {}
+    for place in places:
+        partitions.setdefault(frozenset(tasks[place].partition_values.items()), []).append(place)
+    return list(partitions.values())
 
 
 def has_too_many_deleted_rows(task: FileTask, most: float) -> bool:
@@ -44,11 +59,9 @@ def pack(
         is_candidate: which files are to be rewritten.
         is_worth_alone: which of them also where there is no other one to join them with.
     """
-    partitions: dict[frozenset[tuple[str, str | None]], list[int]] = {}
-    for place, task in enumerate(tasks):
-        if is_candidate(task):
-            partitions.setdefault(frozenset(task.partition_values.items()), []).append(place)
-    found = (each for places in partitions.values() for each in _next_fit(tasks, places, target_size))
+    candidates = (place for place, task in enumerate(tasks) if is_candidate(task))
+    partitions = by_partition(tasks, candidates)
+    found = (each for places in partitions for each in _next_fit(tasks, places, target_size))
     return [each for each in found if len(each.places) > 1 or is_worth_alone(tasks[each.places[0]])]
 
 
@@ -61,5 +74,4 @@ def _next_fit(tasks: Sequence[FileTask], places: Iterable[int], target_size: int
             size = 0
         bins[-1].append(place)
         size += tasks[place].size
-    # Rows that were written one after the other stay so.
-    return [Bin(tuple(sorted(each)), sum(tasks[place].size for place in each)) for each in bins]
+    return [Bin.of(tasks, each) for each in bins]

@@ -160,16 +160,12 @@ class Clustering:
         size = 0.0
         for place in (each for group in groups for each in group):
             if places and size + live_size(planned.tasks[place]) > self._largest_cube:
-                yield self._bin(planned, places)
+                yield Bin.of(planned.tasks, places)
                 places, size = [], 0.0
             places.append(place)
             size += live_size(planned.tasks[place])
         if places:
-            yield self._bin(planned, places)
-
-    @staticmethod
-    def _bin(planned: ScanPlan, places: Sequence[int]) -> Bin:
-        return Bin(tuple(sorted(places)), sum(planned.tasks[place].size for place in places))
+            yield Bin.of(planned.tasks, places)
 
     def sorting(self, limits: SortLimits) -> Sorting:
         """How the rows are laid out."""

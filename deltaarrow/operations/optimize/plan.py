@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.optimize.bins import Bin, by_partition
 from deltaarrow.scan import FileTask, ScanPlan
 
 __all__ = ["OptimizePlan"]
@@ -37,8 +37,7 @@ class OptimizePlan:
     @property
     def num_partitions(self) -> int:
         """How many partitions have files that are rewritten."""
-        values = (self.tasks(each)[0].partition_values for each in self.bins)
-        return len({frozenset(each.items()) for each in values})
+        return len(by_partition(self.scan.tasks, (each.places[0] for each in self.bins)))
 
     def tasks(self, of: Bin) -> list[FileTask]:
         """Return the files of a bin."""

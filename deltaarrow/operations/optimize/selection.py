@@ -10,6 +10,7 @@ from deltaarrow.columnar.arrays import booleans, integers, numbers_of
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import columns_of
 from deltaarrow.operations.dml.operation import predicates_parameter
+from deltaarrow.operations.optimize.bins import by_partition
 from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.scan import (
     FILE_COLUMN,
@@ -71,20 +72,14 @@ def _in_partitions(layout: TableLayout, files: pa.Table, conditions: Sequence[Ro
     if not conditions or not files.num_rows:
         return files
     tasks = file_tasks(files)
-    numbers: dict[tuple[tuple[str, str | None], ...], int] = {}
-    examples: list[FileTask] = []
-    of_files = np.empty(len(tasks), np.int64)
-    for place, task in enumerate(tasks):
-        key = tuple(sorted(task.partition_values.items()))
-        if key not in numbers:
-            numbers[key] = len(examples)
-            examples.append(task)
-        of_files[place] = numbers[key]
-    batch = _partition_rows(layout, examples)
+    partitions = by_partition(tasks, range(len(tasks)))
+    batch = _partition_rows(layout, [tasks[places[0]] for places in partitions])
     for condition in conditions:
         batch = condition.select(batch)
-    chosen = numbers_of(batch.column(FILE_COLUMN))
-    return files.filter(booleans(np.isin(of_files, chosen)))
+    is_chosen = np.zeros(len(tasks), np.bool_)
+    for number in numbers_of(batch.column(FILE_COLUMN)).tolist():
+        is_chosen[partitions[number]] = True
+    return files.filter(booleans(is_chosen))
 
 
 def _partition_rows(layout: TableLayout, tasks: Sequence[FileTask]) -> pa.RecordBatch:

@@ -16,7 +16,7 @@ import orjson
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.clustering_domain import clustering_columns, parse_clustering_columns
-from deltaarrow.operations.optimize.bins import Bin, has_too_many_deleted_rows
+from deltaarrow.operations.optimize.bins import Bin, by_partition, has_too_many_deleted_rows
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import z_order
 from deltaarrow.operations.optimize.plan import OptimizePlan
@@ -83,13 +83,10 @@ class ZOrder:
         Raises `InvalidPredicateError` for a condition that is not on partition columns.
         """
         planned = plan_files(self.snapshot, selection)
-        partitions: dict[frozenset[tuple[str, str | None]], list[int]] = {}
-        for place, task in enumerate(planned.tasks):
-            partitions.setdefault(frozenset(task.partition_values.items()), []).append(place)
         tags = planned.files.column("tags").to_pylist(maps_as_pydicts="strict")
         bins = [
-            Bin(tuple(places), sum(planned.tasks[place].size for place in places))
-            for places in partitions.values()
+            Bin.of(planned.tasks, places)
+            for places in by_partition(planned.tasks, range(len(planned.tasks)))
             if not self._is_done(planned, places, [(tags[place] or {}).get(_TAG) for place in places])
         ]
         return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
