@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         RatifiedCommits as RatifiedCommits,
     )
     from deltaarrow.operations.commit_properties import (
+        AutoCompaction as AutoCompaction,
         CommitProperties as CommitProperties,
         PostCommitHookProperties as PostCommitHookProperties,
         Transaction as Transaction,

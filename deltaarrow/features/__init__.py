@@ -41,7 +41,11 @@ if TYPE_CHECKING:
         with_iceberg_properties as with_iceberg_properties,
     )
     from deltaarrow.features.names import TableFeatures as TableFeatures
-    from deltaarrow.features.property import Effect as Effect, TableProperty as TableProperty
+    from deltaarrow.features.property import (
+        Effect as Effect,
+        TableProperty as TableProperty,
+        parse_size as parse_size,
+    )
     from deltaarrow.features.reference import (
         render_feature_table as render_feature_table,
         render_property_table as render_property_table,

@@ -113,7 +113,9 @@ def _switch(
     )
 
 
-def _optional_switch(name: str, sentence: str, effect: Effect) -> TableProperty[bool | None]:
+def _optional_switch(
+    name: str, sentence: str, effect: Effect = Effect.HONOURED
+) -> TableProperty[bool | None]:
     return TableProperty[bool | None](name, parse_boolean, None, _BOOLEAN, sentence, effect=effect)
 
 
@@ -272,19 +274,13 @@ TARGET_FILE_SIZE = TableProperty[int | None](
     lambda size: size is None or size > 0,
     is_of_spark=False,
 )
-AUTO_OPTIMIZE = _optional_switch("delta.autoOptimize", "Older switch of the two below.", effect=Effect.NONE)
-AUTO_OPTIMIZE_AUTO_COMPACT = TableProperty[str | None](
-    "delta.autoOptimize.autoCompact",
-    parse_one_of("true", "false"),
-    None,
-    "one of true, false",
-    "Small files are compacted after a write.",
-    effect=Effect.NONE,
+AUTO_OPTIMIZE = _optional_switch("delta.autoOptimize", "An older name of the next one; true counts.")
+AUTO_OPTIMIZE_AUTO_COMPACT = _optional_switch(
+    "delta.autoOptimize.autoCompact", "Small files are compacted after a write."
 )
 AUTO_OPTIMIZE_OPTIMIZE_WRITE = _optional_switch(
     "delta.autoOptimize.optimizeWrite",
-    "Spark shuffles rows before a write, for fewer files.",
-    effect=Effect.NONE,
+    "The rows of a partition are gathered before a write, for fewer files.",
 )
 DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
     NUM_INDEXED_COLUMNS,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         set_properties as set_properties,
         unset_properties as unset_properties,
     )
+    from deltaarrow.operations.auto_compaction import auto_compaction_hook as auto_compaction_hook
     from deltaarrow.operations.clustering import cluster_by as cluster_by
     from deltaarrow.operations.clustering_domain import clustering_columns as clustering_columns
     from deltaarrow.operations.columns import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         set_column_metadata as set_column_metadata,
     )
     from deltaarrow.operations.commit_properties import (
+        AutoCompaction as AutoCompaction,
         CommitProperties as CommitProperties,
         PostCommitHookProperties as PostCommitHookProperties,
         Transaction as Transaction,

@@ -6,7 +6,7 @@ from typing import Any
 
 from deltaarrow.actions import ensure_commit_metadata
 
-__all__ = ["CommitProperties", "PostCommitHookProperties", "Transaction"]
+__all__ = ["AutoCompaction", "CommitProperties", "PostCommitHookProperties", "Transaction"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,48 @@ class CommitProperties:
             raise ValueError(f"max_commit_retries is {self.max_commit_retries}; give 0 or a larger number")
 
 
+@dataclass(frozen=True, kw_only=True)
+class AutoCompaction:
+    """When the partitions that a commit wrote to are compacted after it, and how.
+
+    A partition is compacted once it has many small files, or once many rows of one of its files are deleted
+    by a deletion vector. What is compacted then are its small files and all files with many deleted rows.
+
+    Args:
+        enabled: whether it happens; if None, the properties `delta.autoOptimize` and
+            `delta.autoOptimize.autoCompact` of the table decide.
+        min_num_files: how many small files a partition must have.
+        max_file_size: bytes of old files that become one new file at most. The property
+            ``delta.targetFileSize`` if None, or else 128 MiB, as in Spark.
+        min_file_size: files of fewer bytes are small; half of `max_file_size` if None.
+        max_deleted_rows_ratio: files of whose rows a larger part is deleted have many deleted rows.
+
+    Raises:
+        ValueError: a number is out of its range.
+
+    >>> AutoCompaction(min_num_files=10).min_num_files
+    10
+    """
+
+    enabled: bool | None = True
+    min_num_files: int = 50
+    max_file_size: int | None = None
+    min_file_size: int | None = None
+    max_deleted_rows_ratio: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Raise for a number out of its range."""
+        for name in ("min_num_files", "max_file_size", "min_file_size"):
+            value = getattr(self, name)
+            if (value is None and name != "min_num_files") or (type(value) is int and value > 0):
+                continue
+            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        if not 0 <= self.max_deleted_rows_ratio <= 1:
+            raise ValueError(
+                f"max_deleted_rows_ratio must be between 0 and 1, not {self.max_deleted_rows_ratio!r}"
+            )
+
+
 @dataclass(frozen=True)
 class PostCommitHookProperties:
     """Options of the hooks that run after a commit.
@@ -59,7 +101,10 @@ class PostCommitHookProperties:
         create_checkpoint: whether a checkpoint is written every `delta.checkpointInterval` commits.
         cleanup_expired_logs: when expired log files are deleted: after every commit if True; never if False;
             after a checkpoint, if `delta.enableExpiredLogCleanup` is on, if None.
+        auto_compact: whether small files are compacted after a commit that wrote rows; an `AutoCompaction`
+            also says when. If None, the properties of the table decide.
     """
 
     create_checkpoint: bool = True
     cleanup_expired_logs: bool | None = None
+    auto_compact: bool | AutoCompaction | None = None

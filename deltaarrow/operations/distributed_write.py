@@ -12,8 +12,9 @@ from typing import Self
 import pyarrow as pa
 
 from deltaarrow.errors import MetadataChangedException, UnsupportedFeatureError
+from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.checksum import write_checksum
-from deltaarrow.operations.commit_properties import CommitProperties, Transaction
+from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
@@ -42,6 +43,7 @@ class DistributedWrite:
     commit_properties: CommitProperties
     planned: PlannedWrite | None
     task: WriteTask | None
+    hook_properties: PostCommitHookProperties | None = None
 
     @classmethod
     def plan(
@@ -51,6 +53,7 @@ class DistributedWrite:
         data: pa.Schema,
         options: WriteOptions,
         commit_properties: CommitProperties | None = None,
+        hook_properties: PostCommitHookProperties | None = None,
     ) -> Self:
         """Plan a write of data of a schema, without changing the table.
 
@@ -62,7 +65,7 @@ class DistributedWrite:
         version = None if snapshot is None else snapshot.version
         transaction = begin_write(store, snapshot, options, commit_properties)
         if is_replay(transaction, options.applications):
-            return cls(store, version, data, options, commit_properties, None, None)
+            return cls(store, version, data, options, commit_properties, None, None, hook_properties)
         planned = plan_write(transaction, data, options)
         if columns := [column.name for column in planned.numbering.columns]:
             raise UnsupportedFeatureError(
@@ -70,7 +73,8 @@ class DistributedWrite:
                 " executors cannot do; write on one node with deltaarrow.write_deltalake",
                 feature="identityColumns",
             )
-        return cls(store, version, data, options, commit_properties, planned, planned.begin(transaction).task)
+        task = planned.begin(transaction).task
+        return cls(store, version, data, options, commit_properties, planned, task, hook_properties)
 
     def again(self, snapshot: Snapshot | None, applications: Sequence[Transaction]) -> Self:
         """Plan the same write for a newer snapshot of the table, with the progress of applications.
@@ -84,7 +88,9 @@ class DistributedWrite:
         if self.planned is None or self.version == (None if snapshot is None else snapshot.version):
             planned = None if self.planned is None else replace(self.planned, options=options)
             return replace(self, options=options, planned=planned)
-        other = type(self).plan(self.store, snapshot, self.data, options, self.commit_properties)
+        other = type(self).plan(
+            self.store, snapshot, self.data, options, self.commit_properties, self.hook_properties
+        )
         if other.planned is not None and other.planned.plan != self.planned.plan:
             raise MetadataChangedException(
                 f"{self.store.uri} has changed since this write was planned (schema, partitioning,"
@@ -109,7 +115,11 @@ class DistributedWrite:
             self.discard([written])
             raise
         with transaction:
-            transaction.hooks = [write_checksum, maintenance_hook(transaction.configuration, None)]
+            transaction.hooks = [
+                write_checksum,
+                maintenance_hook(transaction.configuration, self.hook_properties),
+                auto_compaction_hook(self.hook_properties),
+            ]
         return replace(result, version=transaction.version)
 
     def _staged(

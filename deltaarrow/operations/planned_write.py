@@ -88,7 +88,12 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
     )
-    plan = target.plan(transaction.store, options.target_file_size, options.writer_properties)
+    plan = target.plan(
+        transaction.store,
+        options.target_file_size,
+        options.writer_properties,
+        fewest_files=options.optimize_write,
+    )
     numbering = plan_numbering(transaction, target, data)
     ensure_completable(plan, numbering.extended_schema(data))
     condition = None

@@ -39,7 +39,12 @@ class WriteTarget:
         return Schema.from_json(self.metadata.schema_string)
 
     def plan(
-        self, store: Store, target_file_size: int | None = None, properties: WriterProperties | None = None
+        self,
+        store: Store,
+        target_file_size: int | None = None,
+        properties: WriterProperties | None = None,
+        *,
+        fewest_files: bool | None = None,
     ) -> WritePlan:
         """Return the plan for writing data files; properties of the table fill in arguments that are None.
 
@@ -64,6 +69,7 @@ class WriteTarget:
             file_tags=iceberg_file_tags(self.metadata.configuration),
             target_file_size=self._file_size() if target_file_size is None else target_file_size,
             properties=WriterProperties() if properties is None else properties,
+            fewest_files=self._optimizes_writes if fewest_files is None else fewest_files,
             rules=declared_rules(
                 self.schema,
                 self.metadata.configuration,
@@ -74,6 +80,10 @@ class WriteTarget:
     def _materializes_partitions(self) -> bool:
         is_iceberg = iceberg_compat_version(self.metadata.configuration) is not None
         return is_iceberg or is_supported(self.protocol, "materializePartitionColumns")
+
+    @property
+    def _optimizes_writes(self) -> bool:
+        return table_properties.AUTO_OPTIMIZE_OPTIMIZE_WRITE.parse(self.metadata.configuration) is True
 
     def _file_size(self) -> int:
         wanted = table_properties.TARGET_FILE_SIZE.parse(self.metadata.configuration)

@@ -1,6 +1,6 @@
 """Start of a transaction for staging actions that are committed at once, and check for replayed writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
@@ -19,10 +19,9 @@ def begin_transaction(
     operation: str,
     commit_properties: CommitProperties | None = None,
     hook_properties: PostCommitHookProperties | None = None,
-    then: Callable[[], None] = lambda: None,
     clock: Clock = system_clock,
 ) -> OptimisticTransaction:
-    """Return a transaction that reads `snapshot`; `then` is called after its commit.
+    """Return a transaction that reads `snapshot`, with the hooks that every commit has.
 
     The application transactions of `commit_properties` are staged.
 
@@ -48,7 +47,6 @@ def begin_transaction(
                 " exception, use OptimisticTransaction.set_application"
             )
     transaction.hooks = [
-        lambda done: then(),
         write_checksum,
         maintenance_hook(transaction.configuration, hook_properties),
     ]

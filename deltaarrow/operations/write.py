@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
@@ -53,6 +54,7 @@ def write_table(
         transaction.hooks = [
             write_checksum,
             maintenance_hook(transaction.configuration, hook_properties),
+            auto_compaction_hook(hook_properties),
         ]
     # Like delta-spark, a write without rows makes no version.
     return replace(result, version=transaction.version)

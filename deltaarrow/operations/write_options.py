@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaarrow.operations.commit_properties import Transaction
+from deltaarrow.features import parse_size
+from deltaarrow.operations.commit_properties import AutoCompaction, Transaction
 from deltaarrow.write import WriterProperties
 
 __all__ = ["SPARK_OPTIONS", "WriteOptions", "parse_spark_options"]
@@ -18,8 +19,20 @@ SPARK_OPTIONS = (
     "txnAppId",
     "txnVersion",
     "userMetadata",
+    "optimizeWrite",
+    "spark.databricks.delta.autoCompact.enabled",
+    "spark.databricks.delta.autoCompact.minNumFiles",
+    "spark.databricks.delta.autoCompact.maxFileSize",
+    "spark.databricks.delta.autoCompact.minFileSize",
 )
-"""The options of Spark's Delta writer that `parse_spark_options` accepts."""
+"""The options of Spark's Delta writer, and settings of its sessions, that `parse_spark_options` accepts."""
+
+_AUTO_COMPACT = "spark.databricks.delta.autoCompact."
+_SNAKE_CASE = {
+    "minNumFiles": "min_num_files",
+    "maxFileSize": "max_file_size",
+    "minFileSize": "min_file_size",
+}
 
 _SPELLED = {name.lower(): name for name in SPARK_OPTIONS}
 
@@ -41,6 +54,8 @@ class WriteOptions:
             replaces all rows.
         target_file_size: the size in bytes at which a data file is closed and the next one begins.
         writer_properties: Parquet settings of the written files.
+        optimize_write: whether the rows of a partition are gathered before they are written, into as few
+            files as possible; None for the properties of the table.
         applications: the progress of applications, committed with the rows.
         name, description, configuration: properties of a new table.
 
@@ -56,6 +71,7 @@ class WriteOptions:
     partition_overwrite_mode: str = "static"
     target_file_size: int | None = None
     writer_properties: WriterProperties | None = None
+    optimize_write: bool | None = None
     applications: Sequence[Transaction] = ()
     name: str | None = None
     description: str | None = None
@@ -130,7 +146,32 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
         if not version.isdecimal():
             raise ValueError(f"txnVersion is an integer from 0 on, not {version!r}")
         arguments["application"] = Transaction(str(given["txnAppId"]), int(version))
+    if "optimizeWrite" in given:
+        arguments["optimize_write"] = _is_true(given, "optimizeWrite")
+    if compaction := _auto_compaction(given):
+        arguments["auto_compact"] = compaction
     return arguments
+
+
+def _auto_compaction(given: Mapping[str, Any]) -> AutoCompaction | None:
+    """Return what settings of Spark's sessions say of auto compaction; None for nothing."""
+    settings = {
+        name.removeprefix(_AUTO_COMPACT): str(value)
+        for name, value in given.items()
+        if name.startswith(_AUTO_COMPACT)
+    }
+    if not settings:
+        return None
+    enabled = settings.pop("enabled", None)
+    arguments: dict[str, Any] = {"enabled": None}
+    if enabled is not None:
+        arguments["enabled"] = _is_true({"enabled": enabled}, "enabled")
+    for name, text in settings.items():
+        try:
+            arguments[_SNAKE_CASE[name]] = parse_size(text)
+        except ValueError:
+            raise ValueError(f"{_AUTO_COMPACT}{name} is a number from 1 on, not {text!r}") from None
+    return AutoCompaction(**arguments)
 
 
 def _is_true(options: Mapping[str, Any], name: str) -> bool:

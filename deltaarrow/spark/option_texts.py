@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from deltaarrow.features.property import parse_size
+from deltaarrow.features import parse_size
 from deltaarrow.log.moments import parse_moment
 
 __all__ = [

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from deltaarrow.operations import SPARK_OPTIONS, CommitProperties, WriteOptions, parse_spark_options
+from deltaarrow.operations import (
+    SPARK_OPTIONS,
+    CommitProperties,
+    PostCommitHookProperties,
+    WriteOptions,
+    parse_spark_options,
+)
 from deltaarrow.spark.option_texts import (
     ensure_one_of,
     is_true,
@@ -103,6 +109,7 @@ class SinkOptions:
     path: str
     write: WriteOptions
     commit: CommitProperties
+    hooks: PostCommitHookProperties | None = None
     storage_options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -123,6 +130,7 @@ class SinkOptions:
             schema_mode=spark.get("schema_mode"),
             predicate=spark.get("predicate"),
             partition_overwrite_mode=spark.get("partition_overwrite_mode", "static"),
+            optimize_write=spark.get("optimize_write"),
             applications=applications,
         )
         commit = CommitProperties(
@@ -130,5 +138,9 @@ class SinkOptions:
             app_transactions=applications,
         )
         return cls(
-            path=table_path(given), write=write, commit=commit, storage_options=parse_storage_options(given)
+            path=table_path(given),
+            write=write,
+            commit=commit,
+            hooks=PostCommitHookProperties(auto_compact=spark.get("auto_compact")),
+            storage_options=parse_storage_options(given),
         )

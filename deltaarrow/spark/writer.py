@@ -66,7 +66,7 @@ def plan_write(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
     """
     store = open_store(options.path, dict(options.storage_options))
     return DistributedWrite.plan(
-        store, find_table(store), columns.arrow_schema, options.write, options.commit
+        store, find_table(store), columns.arrow_schema, options.write, options.commit, options.hooks
     )
 
 

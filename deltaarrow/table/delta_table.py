@@ -824,9 +824,14 @@ class DeltaTable:
         >>> table.version(), table.transaction_version("etl")
         (1, 7)
         """
-        return operations.begin_transaction(
-            self._snapshot, operation, commit_properties, post_commithook_properties, self.follow_commit
-        )
+        hooks = post_commithook_properties
+        transaction = operations.begin_transaction(self._snapshot, operation, commit_properties, hooks)
+        transaction.hooks = [
+            *transaction.hooks,
+            operations.auto_compaction_hook(hooks),
+            lambda done: self.follow_commit(),
+        ]
+        return transaction
 
     # --- changing the table ---------------------------------------------------------------------------
 

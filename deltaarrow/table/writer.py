@@ -74,12 +74,15 @@ def write_deltalake(
         writer_properties: Parquet settings of the written files.
         commit_properties: metadata and options of the commit. With `app_transactions`, a write that the table
             already contains is skipped, and the result has `is_replay` set.
-        post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+        post_commithook_properties: whether the commit writes checkpoints and deletes expired log files, and
+            whether small files are compacted after it.
         partition_overwrite_mode: ``dynamic`` makes mode ``overwrite`` replace only the partitions of the
             data; ``static`` replaces all rows, or the rows of `predicate`.
         options: the options of Spark's writer, in place of these arguments: `replaceWhere`,
-            `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion` and
-            `userMetadata`.
+            `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion`,
+            `userMetadata` and `optimizeWrite`, which writes as few files a partition as possible; and the
+            settings of Spark's sessions `spark.databricks.delta.autoCompact.enabled`, `.minNumFiles`,
+            `.maxFileSize` and `.minFileSize`.
         cluster_by: up to four clustering columns of a new table, by which `optimize` lays rows out. For
             an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
             without `cluster_by` turns clustering off. Excludes `partition_by`.
@@ -113,6 +116,9 @@ def write_deltalake(
     """
     spark = parse_spark_options(options or {})
     commit_properties = _with_spark(commit_properties or CommitProperties(), spark)
+    if (compaction := spark.get("auto_compact")) is not None:
+        hooks = post_commithook_properties or PostCommitHookProperties()
+        post_commithook_properties = replace(hooks, auto_compact=compaction)
     write_options = WriteOptions(
         mode=mode,
         partition_by=(partition_by,) if isinstance(partition_by, str) else partition_by,
@@ -122,6 +128,7 @@ def write_deltalake(
         partition_overwrite_mode=spark.get("partition_overwrite_mode", partition_overwrite_mode),
         target_file_size=target_file_size,
         writer_properties=writer_properties,
+        optimize_write=spark.get("optimize_write"),
         applications=tuple(commit_properties.app_transactions or ()),
         name=name,
         description=description,

@@ -1,19 +1,23 @@
 """The data files of one write: an Arrow stream in, `AddFile`s out, in bounded memory.
 
 The stream is read once. Its batches are cut small, fitted to the table, split by partition and gathered into
-row groups. A few threads encode the row groups into files while the stream is read. This package knows
-neither log nor snapshot; the `WritePlan` describes the table.
+row groups. A few threads encode the row groups into files while the stream is read. If a plan wants the
+fewest files, the rows are gathered by partition first, in temporary files where memory does not suffice.
+This package knows neither log nor snapshot; the `WritePlan` describes the table.
 """
 
+import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
+import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
+from deltaarrow.columnar.row_sorter import RowSorter, SortLimits
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.file_set import FileSet
@@ -22,12 +26,15 @@ from deltaarrow.write.new_file import WrittenFile
 from deltaarrow.write.plan import WritePlan
 from deltaarrow.write.routing import PartitionKey
 from deltaarrow.write.row_groups import RowGroups
+from deltaarrow.write.selection import Selection
 
 __all__ = ["FileWriter", "added_files", "write_files"]
 
 _WORTH_A_FILE = 16 << 20
 _WORTH_A_THREAD = 1 << 20
 _MAX_THREADS = 8
+_NEVER = 1 << 62
+_GATHERED_BYTES = 256 << 20
 
 
 def write_files(
@@ -79,6 +86,7 @@ class FileWriter:
         threads: how many row groups are encoded at once, as in `write_files`.
         waiting_bytes: how much of the rows may wait for their row groups to be full.
         max_open: how many files are open at once; others are closed for new ones.
+        gathered_bytes: how much memory is used to gather the rows of partitions.
     """
 
     def __init__(
@@ -87,6 +95,7 @@ class FileWriter:
         threads: int | None = None,
         waiting_bytes: int = 40 << 20,
         max_open: int = 200,
+        gathered_bytes: int = _GATHERED_BYTES,
     ) -> None:
         threads = threads or min(os.cpu_count() or 1, _MAX_THREADS)
         self._layout = layout
@@ -99,9 +108,12 @@ class FileWriter:
             threads=threads,
             begin=layout.begin_file,
             target_file_size=layout.target_file_size,
-            worth_a_file=min(_WORTH_A_FILE, layout.target_file_size),
+            worth_a_file=_NEVER if layout.fewest_files else min(_WORTH_A_FILE, layout.target_file_size),
             max_open=max_open,
         )
+        self._gathered: _Gathered | None = None
+        if layout.fewest_files and layout.is_partitioned:
+            self._gathered = _Gathered(gathered_bytes)
         self._is_finished = False
 
     def __enter__(self) -> Self:
@@ -117,15 +129,26 @@ class FileWriter:
                 self._files.discard()
         finally:
             self._pool.shutdown()
+            if self._gathered is not None:
+                self._gathered.close()
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch; columns are matched by name."""
         for piece in self._layout.pieces(batch):
-            for key, row_group in self._groups.add(self._layout.split(piece)):
-                self._files.write(key, row_group)
+            parts = self._layout.split(piece)
+            if self._gathered is None:
+                self._write(parts)
+            else:
+                self._gathered.add(parts)
+
+    def _write(self, parts: Iterable[tuple[PartitionKey, Selection]]) -> None:
+        for key, row_group in self._groups.add(parts):
+            self._files.write(key, row_group)
 
     def finish(self) -> list[WrittenFile]:
         """Write the waiting rows, close all files and return them in the order in which they were begun."""
+        if self._gathered is not None:
+            self._write(self._gathered.parts())
         if not self._files.are_begun and self._groups.bytes < _WORTH_A_THREAD:
             self._files.write_at_once()
         for key, row_group in self._groups.drain():
@@ -133,3 +156,28 @@ class FileWriter:
         written = self._files.finish()
         self._is_finished = True
         return written
+
+
+class _Gathered:
+    """The rows of a stream by partition, beyond memory in temporary files."""
+
+    def __init__(self, memory: int) -> None:
+        self._sorter = RowSorter(SortLimits(memory))
+        self._numbers: dict[PartitionKey, int] = {}
+
+    def add(self, parts: Iterable[tuple[PartitionKey, Selection]]) -> None:
+        for key, part in parts:
+            number = self._numbers.setdefault(key, len(self._numbers))
+            self._sorter.add(part.read(), np.full(part.num_rows, number, np.uint64))
+
+    def parts(self) -> Iterator[tuple[PartitionKey, Selection]]:
+        """Yield the rows of one partition after the other, each in the order of the stream."""
+        partitions = list(self._numbers)
+        for part in itertools.chain.from_iterable(self._sorter.parts(files=1, readers=1)):
+            for batch, numbers in self._sorter.read_with_keys(part):
+                starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]]).tolist()
+                for start, stop in itertools.pairwise([*starts, len(numbers)]):
+                    yield partitions[int(numbers[start])], Selection(batch.slice(start, stop - start))
+
+    def close(self) -> None:
+        self._sorter.close()

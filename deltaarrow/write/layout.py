@@ -109,6 +109,8 @@ class FileLayout:
         )
 
         self.target_file_size = plan.target_file_size
+        self.fewest_files = plan.fewest_files
+        self.is_partitioned = bool(plan.partition_columns)
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
         # Rows take more bytes in Arrow than in Parquet, so row groups of the target size let files meet it.
         self.row_group_bytes = min(_ROW_GROUP_BYTES, max(plan.target_file_size, _SMALLEST_ROW_GROUP_BYTES))

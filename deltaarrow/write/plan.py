@@ -36,6 +36,8 @@ class WritePlan:
         data_change: the value of ``add.dataChange``.
         materializes_partitions: whether data files also hold the partition columns, after the others.
         file_tags: the value of ``add.tags``; None for no tags.
+        fewest_files: whether the rows of a partition are gathered before they are written, so that each
+            partition has as few files as its rows need.
         rules: the rules that rows must meet and that fill missing columns; None for rows of the table that
             are only rewritten.
 
@@ -57,6 +59,7 @@ class WritePlan:
     data_change: bool = True
     materializes_partitions: bool = False
     file_tags: Mapping[str, str] | None = None
+    fewest_files: bool = False
     rules: TableRules | None = None
 
     def __post_init__(self) -> None:

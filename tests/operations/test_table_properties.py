@@ -171,6 +171,23 @@ def encodings_of_levels(path: Path, configuration: Configuration) -> bool:
     return file.read_bytes()[column.data_page_offset :][:2] == b"\x15\x06"
 
 
+def files_after_fifty_writes(path: Path, configuration: Configuration) -> int:
+    table = DeltaTable.create(path, pa.schema([("id", pa.int64())]), configuration=configuration)
+    for number in range(50):
+        write_deltalake(table, pa.table({"id": [number]}), mode="append")
+    return len(table.file_uris())
+
+
+def has_a_file_a_partition(path: Path, configuration: Configuration) -> bool:
+    """Rows of more partitions than files may be open, a row group of each at a time."""
+    batches = [
+        pa.record_batch({"p": list(range(300)), "text": [str(number) * 150_000] * 300}) for number in range(3)
+    ]
+    stream = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    write_deltalake(path, stream, partition_by="p", configuration=configuration)
+    return len(DeltaTable(path).file_uris()) == 300
+
+
 # --- the properties --------------------------------------------------------------------------------
 
 Look = Callable[[Path, Configuration], Any]
@@ -178,6 +195,9 @@ HONOURED: dict[str, tuple[str, Look, Any, Any]] = {
     "delta.minReaderVersion": ("2", implied_by_writer_version_5, (1, 4), (2, 5)),
     "delta.minWriterVersion": ("1", protocol, (1, 2), (1, 1)),
     "delta.ignoreProtocolDefaults": ("true", protocol, (1, 2), (1, 1)),
+    "delta.autoOptimize": ("true", files_after_fifty_writes, 50, 1),
+    "delta.autoOptimize.autoCompact": ("true", files_after_fifty_writes, 50, 1),
+    "delta.autoOptimize.optimizeWrite": ("true", has_a_file_a_partition, False, True),
     "delta.appendOnly": ("true", overwriting, "done", "refused: appendOnly"),
     "delta.checkpointInterval": ("2", checkpoints_of_four_versions, [], ["2", "4"]),
     "delta.checkpointPolicy": ("v2", kind_of_checkpoint, "classic", "v2"),

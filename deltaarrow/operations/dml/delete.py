@@ -4,17 +4,11 @@ from typing import Any
 
 import deltaarrow.scan as scan
 from deltaarrow.expressions import is_exact
-from deltaarrow.operations.dml.operation import (
-    RowOperation,
-    file_metrics,
-    predicates_parameter,
-    rows_sql,
-    single_scope,
-    times,
-)
+from deltaarrow.operations.dml.operation import RowOperation, file_metrics, rows_sql, single_scope, times
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
+from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.operations.mark_or_rewrite import LostRows
 
 __all__ = ["delete_rows"]

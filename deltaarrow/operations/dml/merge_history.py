@@ -6,9 +6,10 @@ from typing import Any
 import orjson
 
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
-from deltaarrow.operations.dml.operation import milliseconds, predicates_parameter
+from deltaarrow.operations.dml.operation import milliseconds
 from deltaarrow.operations.dml.query import ClauseKind
 from deltaarrow.operations.dml.staging import StagedRows
+from deltaarrow.operations.history import predicates_parameter
 
 __all__ = ["merge_metrics", "merge_parameters"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
 import pyarrow as pa
 
 import deltaarrow.scan as scan
@@ -15,6 +14,7 @@ from deltaarrow.actions import Action
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
+from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml.query import ChangeQuery, exported_name, found_columns, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
@@ -35,7 +35,6 @@ __all__ = [
     "RowOperation",
     "file_metrics",
     "milliseconds",
-    "predicates_parameter",
     "rows_sql",
     "single_scope",
     "times",
@@ -87,6 +86,7 @@ class RowOperation:
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
         )
+        transaction.hooks = [*transaction.hooks, auto_compaction_hook(hook_properties)]
         return cls(
             transaction,
             WriteTarget.existing(snapshot),
@@ -254,11 +254,6 @@ class RowOperation:
 def milliseconds(seconds: float) -> int:
     """Return seconds as whole milliseconds."""
     return round(seconds * 1000)
-
-
-def predicates_parameter(text: str | None) -> str:
-    """Return a condition as history spells it; None means all rows."""
-    return orjson.dumps([] if text is None else [f"({text})"]).decode()
 
 
 def single_scope(operation: RowOperation) -> RowScope:

@@ -21,13 +21,13 @@ from deltaarrow.operations.dml.operation import (
     TARGET,
     RowOperation,
     file_metrics,
-    predicates_parameter,
     rows_sql,
     single_scope,
     times,
 )
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
+from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant, parse_json

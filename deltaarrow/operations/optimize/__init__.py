@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from deltaarrow.columnar.row_sorter import SortLimits as SortLimits
     from deltaarrow.operations.optimize.clustering import (
         Clustering as Clustering,
         clustering_parameters as clustering_parameters,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.optimize.selection import Selection as Selection
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
-    from deltaarrow.operations.optimize.sorting import SortLimits as SortLimits
     from deltaarrow.operations.optimize.z_order import (
         ZOrder as ZOrder,
         z_order_parameters as z_order_parameters,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import orjson
 
 from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.optimize.bins import Bin
@@ -30,7 +31,6 @@ from deltaarrow.operations.optimize.layers import rewritten_with
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.optimize.sort_task import Sorting, live_size
-from deltaarrow.operations.optimize.sorting import SortLimits
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import physical_path, render_path

@@ -111,6 +111,8 @@ class Rewriting:
     def _write_plan(self) -> WritePlan:
         target = WriteTarget.existing(self.snapshot)
         plan = target.plan(self.snapshot.store, _NEVER_FULL, self.options.writer_properties)
+        # The rows of a bin are of one partition anyway.
+        plan = replace(plan, fewest_files=False)
         hidden = hidden_columns_of(self.snapshot, self.plan.scan.layout)
         return replace(plan.without_rules(), data_change=False, hidden_columns=hidden)
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from deltaarrow.columnar.arrays import booleans, integers, numbers_of
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions import columns_of
-from deltaarrow.operations.dml.operation import predicates_parameter
+from deltaarrow.expressions import And, columns_of
+from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.operations.optimize.bins import by_partition
 from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.scan import (
@@ -51,7 +51,9 @@ def plan_files(snapshot: Snapshot, selection: Selection) -> ScanPlan:
     layout = table_layout(snapshot, tracking)
     for condition in selection.conditions:
         _ensure_on_partitions(condition, snapshot.partition_columns)
-    files = _in_partitions(layout, snapshot.files(), selection.conditions)
+    predicates = tuple(condition.predicate for condition in selection.conditions)
+    files = snapshot.files(And(predicates) if predicates else None)
+    files = _in_partitions(layout, files, selection.conditions)
     if tracking is not None:
         ensure_recorded(files, ROW_TRACKING_COLUMNS)
     ensure_distinct_files(snapshot.store, files)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.clustering_domain import clustering_columns, parse_clustering_columns
 from deltaarrow.operations.optimize.bins import Bin, by_partition, has_too_many_deleted_rows
@@ -23,7 +24,6 @@ from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.ranges import has_order
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.optimize.sort_task import Sorting
-from deltaarrow.operations.optimize.sorting import SortLimits
 from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import physical_path, render_path, resolve_path
 from deltaarrow.snapshot import Snapshot

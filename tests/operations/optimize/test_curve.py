@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from deltaarrow.columnar.row_sorter import RowSorter, SortLimits
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.operations.optimize.curve import bits_of, hilbert, z_order
 from deltaarrow.operations.optimize.ranges import sampled_keys
-from deltaarrow.operations.optimize.sorting import RowSorter, SortLimits
 
 GRIDS = [(1, 10), (2, 1), (2, 6), (3, 4), (4, 3), (5, 2), (7, 1), (9, 1), (12, 1)]
 

@@ -24,6 +24,9 @@ __all__ = ["Part", "RowSorter", "SortLimits"]
 
 _LARGEST_RUN = 256 << 20
 _SPILLED_ROWS = 8192
+_SPILLED_BYTES = 4 << 20
+"""The rows that a file gives at once are so many, or take about so many bytes."""
+
 _BATCH_ROWS = 65_536
 _LEEWAY = 0.15
 """Files are smaller or larger by this share of their rows if that makes their bounds narrower."""
@@ -60,12 +63,15 @@ class _Run:
     keys: np.ndarray
     batch: pa.RecordBatch | None
     path: Path | None = None
+    rows_at_once: int = _SPILLED_ROWS
 
     def spill(self, path: Path) -> int:
         """Move the rows to a file; return its size in bytes."""
         assert self.batch is not None
+        fitting = self.batch.num_rows * _SPILLED_BYTES // max(1, self.batch.nbytes)
+        self.rows_at_once = max(1, min(_SPILLED_ROWS, fitting))
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, self.batch.schema) as writer:
-            writer.write_table(pa.Table.from_batches([self.batch]), max_chunksize=_SPILLED_ROWS)
+            writer.write_table(pa.Table.from_batches([self.batch]), max_chunksize=self.rows_at_once)
         keys = path.with_suffix(".npy")
         np.save(keys, self.keys)
         self.keys = np.load(keys, mmap_mode="r")
@@ -78,8 +84,8 @@ class _Run:
         found = []
         # Not mapped into memory: the pages would count as memory of the process.
         with pa.OSFile(str(self.path)) as source, pa.ipc.open_file(source) as reader:
-            for number in range(start // _SPILLED_ROWS, -(-stop // _SPILLED_ROWS)):
-                first = number * _SPILLED_ROWS
+            for number in range(start // self.rows_at_once, -(-stop // self.rows_at_once)):
+                first = number * self.rows_at_once
                 batch = reader.get_batch(number)
                 begin = max(start - first, 0)
                 found.append(batch.slice(begin, min(stop - first, batch.num_rows) - begin))
@@ -108,6 +114,10 @@ class RowSorter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Delete the files."""
+        self.close()
+
+    def close(self) -> None:
+        """Forget the rows and delete the files."""
         self._runs, self._pending = [], []
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -210,16 +220,24 @@ class RowSorter:
 
     def read(self, part: Part) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part in their order."""
+        return (batch for batch, _ in self.read_with_keys(part))
+
+    def read_with_keys(self, part: Part) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+        """Yield the rows of a part in their order, with their keys."""
         batches = list(
             itertools.chain.from_iterable(
                 self._runs[each.run].read(each.start, each.stop) for each in part.slices
             )
         )
         rows = pa.Table.from_batches(batches)
+        keys = np.concatenate([self._runs[each.run].keys[each.start : each.stop] for each in part.slices])
         if len(part.slices) > 1:
-            keys = np.concatenate([self._runs[each.run].keys[each.start : each.stop] for each in part.slices])
-            rows = rows.combine_chunks().take(integers(np.argsort(keys, kind="stable")))
-        yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
+            order = np.argsort(keys, kind="stable")
+            rows, keys = rows.combine_chunks().take(integers(order)), keys[order]
+        start = 0
+        for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
+            yield batch, keys[start : start + batch.num_rows]
+            start += batch.num_rows
 
 
 def _file_edges(keys: np.ndarray, files: int) -> np.ndarray:
