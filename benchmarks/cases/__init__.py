@@ -9,6 +9,7 @@ from benchmarks.cases import (
     commit,
     compaction,
     constraints,
+    daily_merges,
     dml,
     scan,
     snapshot_load,
@@ -17,6 +18,7 @@ from benchmarks.cases import (
     tpch,
     vacuum,
     write,
+    z_order,
 )
 
 __all__ = ["SUITES"]
@@ -33,6 +35,11 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "checkpoint": checkpoint.cases,
     "dml": dml.cases,
     "dml_selectivity": dml.selectivity_cases,
-    "maintenance": lambda scale: [*compaction.cases(scale), *vacuum.cases(scale)],
+    "maintenance": lambda scale: [
+        *compaction.cases(scale),
+        *z_order.cases(scale),
+        *vacuum.cases(scale),
+        *daily_merges.cases(scale),
+    ],
     "spark_source": spark_source.cases,
 }
