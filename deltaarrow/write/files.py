@@ -43,6 +43,7 @@ def write_files(
     *,
     clock: Clock = system_clock,
     threads: int | None = None,
+    threads_of_file: int | None = None,
 ) -> list[AddFile]:
     """Write the rows of a stream as data files of a table; this commits nothing.
 
@@ -51,7 +52,9 @@ def write_files(
         stream: any number of record batches, or a `pyarrow.RecordBatchReader`. Columns are matched by
             name; missing ones are filled by the rules of the plan, or with NULL.
         clock: gives the modification time of files.
-        threads: how many row groups are encoded at once; if None, the number of processors, at most 8.
+        threads: how many files are written at once; if None, the number of processors, at most 8.
+        threads_of_file: how many row groups of one file are encoded at once; if None, as many as the
+            processors if the rows go into one file after the other, else one.
 
     Returns:
         one action per file, in the order in which the files were begun; none for a stream without rows.
@@ -65,7 +68,11 @@ def write_files(
     """
     if plan.rules:
         stream = complete_rows(plan, stream, clock=clock)
-    with FileWriter(FileLayout(plan, DATA_FILES, clock), threads) as writer:
+    if threads_of_file is None:
+        is_serial = plan.fewest_files and not plan.partition_columns
+        threads_of_file = _default_threads() if is_serial else 1
+    layout = FileLayout(plan, DATA_FILES, clock, threads_of_file)
+    with FileWriter(layout, threads) as writer:
         for batch in stream:
             writer.write(batch)
         return added_files(plan, writer.finish())
@@ -97,7 +104,7 @@ class FileWriter:
         max_open: int = 200,
         gathered_bytes: int = _GATHERED_BYTES,
     ) -> None:
-        threads = threads or min(os.cpu_count() or 1, _MAX_THREADS)
+        threads = threads or _default_threads()
         self._layout = layout
         self._groups: RowGroups[PartitionKey] = RowGroups(
             layout.row_group_rows, layout.row_group_bytes, waiting_bytes
@@ -156,6 +163,10 @@ class FileWriter:
         written = self._files.finish()
         self._is_finished = True
         return written
+
+
+def _default_threads() -> int:
+    return min(os.cpu_count() or 1, _MAX_THREADS)
 
 
 class _Gathered:

@@ -63,9 +63,10 @@ class FileLayout:
         plan: describes the table.
         kind: which kind of files is written.
         clock: gives the modification time of files.
+        threads_of_file: how many row groups of one file are encoded at once.
     """
 
-    def __init__(self, plan: WritePlan, kind: FileKind, clock: Clock) -> None:
+    def __init__(self, plan: WritePlan, kind: FileKind, clock: Clock, threads_of_file: int = 1) -> None:
         self._plan = plan
         self._kind = kind
         written = Schema([*plan.schema.fields, *plan.hidden_columns, *kind.columns])
@@ -106,6 +107,7 @@ class FileLayout:
             options,
             clock,
             dictionaries,
+            threads_of_file,
         )
 
         self.target_file_size = plan.target_file_size

@@ -13,6 +13,7 @@ from deltaarrow.runtime.clock import Clock
 from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
 from deltaarrow.write.dictionaries import columns_without_dictionary
+from deltaarrow.write.parallel_encoding import ParallelWriter, can_be_joined
 
 if TYPE_CHECKING:
     from deltaarrow.storage import Output
@@ -32,6 +33,7 @@ class FileFormat:
         options: further arguments of `pyarrow.parquet.ParquetWriter`.
         clock: gives the modification time.
         dictionaries_to_judge: columns that get a dictionary only if their values are worth it.
+        threads: how many row groups of one file are encoded at once.
     """
 
     store: Store
@@ -40,6 +42,7 @@ class FileFormat:
     options: Mapping[str, Any]
     clock: Clock
     dictionaries_to_judge: Collection[str] = ()
+    threads: int = 1
 
     def options_for(self, row_group: pa.Table) -> dict[str, Any]:
         """The writer options of a file that begins with these rows."""
@@ -79,7 +82,7 @@ class NewFile:
         self._statistics = statistics
         self._footers: list[pq.FileMetaData] = []
         self._output: Output | None = None
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: pq.ParquetWriter | ParallelWriter | None = None
         self._schema = file_format.schema
         self._form: StoredForm | None = None
 
@@ -93,28 +96,34 @@ class NewFile:
                 self._form = self._format.variants.form_for(row_group)
                 self._schema = self._form.schema
                 options = self._form.extended(options)
-            self._writer = pq.ParquetWriter(
-                self._output,
-                self._schema,
-                # As Spark does: decimals of up to 18 digits are integers. The Arrow schema would add nothing.
-                store_decimal_as_integer=True,
-                store_schema=False,
-                metadata_collector=self._footers,
-                **options,
-            )
+            # As Spark does: decimals of up to 18 digits are integers. The Arrow schema would add nothing.
+            options |= {"store_decimal_as_integer": True, "store_schema": False}
+            self._writer = self._writer_of(self._output, options)
         assert self._writer is not None
         if self._statistics is not None:
             self._statistics.observe(row_group)
         if self._form is not None:
             row_group = self._form.stored(row_group)
-        self._writer.write_table(row_group, row_group_size=row_group.num_rows)
+        if isinstance(self._writer, ParallelWriter):
+            self._writer.write_table(row_group)
+        else:
+            self._writer.write_table(row_group, row_group_size=row_group.num_rows)
         return self._output.tell()
+
+    def _writer_of(self, output: Output, options: Mapping[str, Any]) -> pq.ParquetWriter | ParallelWriter:
+        threads = self._format.threads
+        if threads > 1 and can_be_joined(options):
+            return ParallelWriter(output, self._schema, options, threads)
+        return pq.ParquetWriter(output, self._schema, metadata_collector=self._footers, **options)
 
     def close(self) -> WrittenFile:
         """Publish the file."""
         assert self._writer is not None
         assert self._output is not None
-        self._writer.close()
+        if isinstance(self._writer, ParallelWriter):
+            self._footers.append(self._writer.close())
+        else:
+            self._writer.close()
         size = self._output.tell()
         self._output.__exit__(None, None, None)
         return WrittenFile(
@@ -134,10 +143,12 @@ class NewFile:
 
     def discard(self) -> None:
         """Give up the file in any state; a published file is deleted."""
-        if self._writer is not None:
+        if isinstance(self._writer, ParallelWriter):
+            self._writer.discard()
+        elif self._writer is not None:
             # Otherwise its destructor would finish the file.
             self._writer.is_open = False
-            self._writer = None
+        self._writer = None
         if self._output is not None:
             self._output.discard()
             self._format.store.delete(self.name)

@@ -40,12 +40,14 @@ class RewriteTask:
         tasks: the files.
         bin: their places in the plan of the operation.
         write_plan: how the new file is written; its hidden columns keep the ids of rows.
+        threads: how many row groups of the file are encoded at once.
     """
 
     layout: TableLayout
     tasks: tuple[FileTask, ...]
     bin: Bin
     write_plan: WritePlan
+    threads: int = 1
 
     def run(self, clock: Clock = system_clock) -> RewrittenBin:
         """Write the new file; nothing is committed.
@@ -53,7 +55,8 @@ class RewriteTask:
         Raises what reading and writing raise; then no file is left behind.
         """
         counts: dict[int, int] = {}
-        added = write_files(self.write_plan, self._counted(counts), clock=clock, threads=1)
+        rows = self._counted(counts)
+        added = write_files(self.write_plan, rows, clock=clock, threads=1, threads_of_file=self.threads)
         if len(added) > 1:
             raise AssertionError(f"one bin became {len(added)} files")
         # Files without a live row yield no batch.

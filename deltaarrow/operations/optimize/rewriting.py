@@ -120,13 +120,13 @@ class Rewriting:
     def tasks(self) -> Iterator[RewriteTask | SortTask]:
         """What is to be done, one task for each bin."""
         layout, at_once = self.plan.scan.layout, min(self._threads, max(1, len(self.plan.bins)))
+        threads = max(1, self._threads // at_once)
         for each in self.plan.bins:
             tasks = tuple(self.plan.tasks(each))
             if self.sorting is None:
-                yield RewriteTask(layout, tasks, each, self._write_plan)
+                yield RewriteTask(layout, tasks, each, self._write_plan, threads)
             else:
                 sorting = self.sorting.shared_by(at_once)
-                threads = max(1, self._threads // at_once)
                 yield SortTask(layout, tasks, each, self._write_plan, sorting, threads)
 
     @property
