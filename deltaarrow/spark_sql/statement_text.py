@@ -3,6 +3,8 @@
 Nothing is parsed further than needed: what stands between the words is handed on as it is written.
 """
 
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ __all__ = ["FunctionCall", "TablePlace", "Words", "function_calls", "split_state
 _COMMENTS = ("--", "/*")
 _DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "CASE": 1, "R_PAREN": -1, "R_BRACKET": -1, "END": -1}
 _QUOTED = ("IDENTIFIER", "STRING", "RAW_STRING", "HEX_STRING", "NUMBER")
+_NAME = re.compile(r"\w+", re.ASCII)
 _PLACES = "delta"
 _SHOWN = 100
 
@@ -159,6 +162,29 @@ class Words:
         text: str = self._tokens[self._next - 1].text
         return text
 
+    def column(self) -> str:
+        """Go past the name of a column, or of a field inside it, and return it in Spark's notation."""
+        parts = []
+        while True:
+            token = None if self.is_done else self._tokens[self._next]
+            raw = "" if token is None else self.text[token.start : token.end + 1]
+            is_quoted = token is not None and token.token_type.name == "IDENTIFIER"
+            if token is None or not (is_quoted or (_NAME.fullmatch(raw) and _is_word(token, raw))):
+                raise self.refused("the name of a column is expected")
+            parts.append(raw)
+            self._next += 1
+            if not self.take("."):
+                return ".".join(parts)
+
+    def number(self, what: str) -> float:
+        """Go past a number that is not negative, and return it."""
+        kind = "" if self.is_done else self._tokens[self._next].token_type.name
+        number = float(self._tokens[self._next].text) if kind == "NUMBER" else math.inf
+        if not math.isfinite(number):
+            raise self.refused(f"{what} is expected")
+        self._next += 1
+        return number
+
     def literal(self, what: str) -> str | int:
         """Go past a text or a whole number, and return it."""
         kind = "" if self.is_done else self._tokens[self._next].token_type.name
@@ -183,11 +209,14 @@ class Words:
         raise self.refused("a table by its path is expected, as delta.`/data/orders`")
 
     def until(self, *words: str) -> str:
-        """Return the text up to the next of some words that is in no brackets and no CASE, or to the end."""
+        """Return the text up to the next of some words that is in no brackets and no CASE, or to the end.
+
+        Several words with blanks between them stand for all of them, one after the other.
+        """
         start, depth = self.start, 0
         while not self.is_done:
             if not self._is_member:
-                if depth == 0 and any(map(self.is_at, words)):
+                if depth == 0 and any(self.is_at(*each.split()) for each in words):
                     break
                 depth += _DEPTHS.get(self._tokens[self._next].token_type.name, 0)
             self._next += 1

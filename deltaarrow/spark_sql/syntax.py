@@ -91,10 +91,22 @@ def tokenize(text: str) -> list[Any]:
     with gc_paused():
         from sqlglot.errors import SqlglotError
     try:
-        tokens: list[Any] = _dialect().tokenize(text)
+        tokens: list[Any] = _statement_dialect().tokenize(text)
     except SqlglotError as error:
         raise UnsupportedFeatureError(_unparsed(text, error), feature="SQL text") from error
     return tokens
+
+
+@functools.cache
+def _statement_dialect() -> Any:
+    """The dialect of `_dialect` that takes statements such as OPTIMIZE and VACUUM apart too."""
+    expressions = _dialect()
+
+    class Statements(type(expressions)):  # type: ignore[misc]
+        class Tokenizer(expressions.tokenizer_class):  # type: ignore[misc, name-defined]
+            COMMANDS: Any = set()  # noqa: RUF012 - sqlglot reads class attributes
+
+    return Statements()
 
 
 @functools.cache

@@ -43,6 +43,12 @@ def test_tables_by_path_are_those_in_backticks():
     assert [text[place.start : place.end] for place in found] == ["DELTA . `/c d/é`", "delta.`/e``f`"]
 
 
+@pytest.mark.parametrize("text", ["OPTIMIZE delta.`/a`", "VACUUM delta.`/a` FULL", "CALL f(delta.`/a`)"])
+def test_tables_by_path_are_found_in_statements_of_any_kind(text):
+    assert [place.path for place in table_places(text)] == ["/a"]
+    assert split_statements(f"{text};{text}") == [text, text]
+
+
 def test_calls_are_found_wherever_they_are_but_in_quotes():
     text = "SELECT F ( 'a''b' , 2 ), `f`('x'), 'f()', f FROM f()"
     assert function_calls(text, "f") == [
