@@ -1,5 +1,6 @@
 """The commands of ``deltaarrow pipeline``: scripts of Spark SQL, on Spark or on one node."""
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from rich.text import Text
 from deltaarrow.cli.render import print_json, print_rows, printable
 from deltaarrow.pipeline import (
     Engine,
+    MaintenanceReport,
     MergeReport,
     OneNodeEngine,
     SparkEngine,
@@ -43,7 +45,7 @@ def run(
     ] = None,
     engine: Annotated[
         Literal["spark", "duckdb"],
-        typer.Option(help="What runs the statements; duckdb runs MERGE and SET in this process."),
+        typer.Option(help="What runs the statements; duckdb knows MERGE, OPTIMIZE, REORG, VACUUM and SET."),
     ] = "spark",
     first: Annotated[
         str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")
@@ -118,12 +120,22 @@ def _print_step(console: Console, report: StepReport) -> None:
     ]
     if rows:
         print_rows(console, rows, ["table", "rows", "files"])
-    for merge in report.merges:
-        console.print(Text(printable(_said(merge))), soft_wrap=True)
+    said = [*map(_said_of_merge, report.merges), *itertools.chain(*map(_said, report.maintenance))]
+    for line in said:
+        console.print(Text(printable(line)), soft_wrap=True)
     console.print(Text(f"{report.statements} statements, {report.seconds:.1f} s", style="dim"))
 
 
-def _said(merge: MergeReport) -> str:
+def _said(report: MaintenanceReport) -> list[str]:
+    metrics, begin = report.metrics, f"{report.operation} {report.table}"
+    if "numFilesRemoved" in metrics:
+        return [f"{begin}: files rewritten: {metrics['numFilesRemoved']}, new: {metrics['numFilesAdded']}"]
+    if "numFilesToDelete" in metrics:
+        return [*report.files, f"{begin}: files that would be deleted: {metrics['numFilesToDelete']}"]
+    return [f"{begin}: files deleted: {metrics['numDeletedFiles']}"]
+
+
+def _said_of_merge(merge: MergeReport) -> str:
     if merge.metrics is None:
         return "; ".join(
             f"nothing new since version {last} of {path}" for path, (_, last) in merge.changes.items()

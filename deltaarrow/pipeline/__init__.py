@@ -1,6 +1,6 @@
 """Scripts of Spark SQL run one after the other, on Spark or on one node, with a report on each."""
 
-from deltaarrow.pipeline.engine import Engine, MergeReport
+from deltaarrow.pipeline.engine import Engine, MaintenanceReport, MergeReport, StatementReport
 from deltaarrow.pipeline.one_node import OneNodeEngine
 from deltaarrow.pipeline.run import StepReport, run_scripts
 from deltaarrow.pipeline.script import Script, read_scripts
@@ -8,10 +8,12 @@ from deltaarrow.pipeline.spark_engine import SparkEngine, start_spark
 
 __all__ = [
     "Engine",
+    "MaintenanceReport",
     "MergeReport",
     "OneNodeEngine",
     "Script",
     "SparkEngine",
+    "StatementReport",
     "StepReport",
     "read_scripts",
     "run_scripts",

@@ -1,4 +1,4 @@
-"""Statements of Spark SQL in this process: MERGE of what a query of DuckDB finds, and SET of who merges.
+"""Statements of Spark SQL in this process: MERGE of what a query of DuckDB finds, maintenance, and SET.
 
 ======================================  ==============================================================
 in the query of a MERGE                 what it is
@@ -17,6 +17,8 @@ of the target. So each change is taken in once, whatever stops when: who starts 
 of two at once, one is refused and finds nothing new when it tries again.
 
 Everything else in the query is DuckDB's SQL; the conditions and values of the MERGE are Spark's.
+
+OPTIMIZE, REORG and VACUUM of a table are those of `deltaarrow.pipeline.maintenance`.
 """
 
 from collections.abc import Mapping
@@ -26,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.engines import DeltaConnection, connect
 from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
 from deltaarrow.operations import CommitProperties, Transaction
-from deltaarrow.pipeline.engine import MergeReport
+from deltaarrow.pipeline.engine import MergeReport, StatementReport
+from deltaarrow.pipeline.maintenance import run_optimize, run_reorg, run_vacuum
 from deltaarrow.schema import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
 from deltaarrow.spark_sql import (
     FunctionCall,
@@ -37,6 +40,9 @@ from deltaarrow.spark_sql import (
     Words,
     function_calls,
     parse_merge,
+    parse_optimize,
+    parse_reorg,
+    parse_vacuum,
     table_places,
 )
 from deltaarrow.table import DeltaTable, TableMerger
@@ -47,46 +53,65 @@ if TYPE_CHECKING:
 __all__ = ["OneNodeEngine"]
 
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
+_RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _CHANGES = "table_changes_by_path"
 _IS_INCREMENTAL = "is_incremental"
 
 
 class OneNodeEngine:
-    """Runs statements in this process, with DuckDB and `DeltaTable.merge`."""
+    """Runs statements in this process, with DuckDB and the methods of `DeltaTable`."""
 
     def __init__(self) -> None:
         self._application: str | None = None
+        self._checks_retention = True
 
-    def run(self, statement: str) -> MergeReport | None:
+    def run(self, statement: str) -> StatementReport | None:
         """Run one statement.
 
         Raises:
-            UnsupportedFeatureError: it is neither a MERGE nor a SET, or one that is not supported.
+            UnsupportedFeatureError: it is none of MERGE, OPTIMIZE, REORG, VACUUM and SET, or one that is not
+                supported.
             TableNotFoundError: there is no table at a path.
-            DeltaError: what `DeltaTable.merge` and `DeltaTable.change_data_feed` raise.
+            DeltaError: what `DeltaTable.merge`, `DeltaTable.change_data_feed`, `DeltaTable.optimize` and
+                `DeltaTable.vacuum` raise.
             duckdb.Error: the query of the MERGE is none.
         """
         words = Words(statement)
         if words.is_at("MERGE"):
             return _Merge.of(parse_merge(statement), self._application).run()
+        if words.is_at("OPTIMIZE"):
+            return run_optimize(parse_optimize(statement))
+        if words.is_at("REORG"):
+            return run_reorg(parse_reorg(statement))
+        if words.is_at("VACUUM"):
+            return run_vacuum(parse_vacuum(statement), checks_retention=self._checks_retention)
         if words.take("SET"):
             self._set(words)
             return None
-        raise words.refused("one node runs MERGE and SET; MERGE or SET is expected")
+        raise words.refused("MERGE, OPTIMIZE, REORG, VACUUM or SET, which one node runs, is expected")
 
     def is_conflict(self, error: Exception) -> bool:
-        """Whether another writer of the table was quicker than a MERGE."""
+        """Whether another writer of the table was quicker than a statement."""
         return isinstance(error, CommitFailedError)
 
     def _set(self, words: Words) -> None:
         name = words.until("=")
-        if name != _APPLICATION:
+        if name not in (_APPLICATION, _RETENTION_CHECK):
             raise UnsupportedFeatureError(
-                f"SET {name} means nothing on one node, where SET knows {_APPLICATION} alone: remove it",
+                f"SET {name} means nothing on one node, where SET knows {_APPLICATION} and"
+                f" {_RETENTION_CHECK} alone: remove it",
                 feature="SET",
             )
         words.expect("=")
-        self._application = words.until() or None
+        if name == _APPLICATION:
+            self._application = words.until() or None
+            return
+        is_on = not words.take("FALSE")
+        if is_on and not words.take("TRUE"):
+            raise words.refused("true or false is expected")
+        if not words.is_done:
+            raise words.refused("the end is expected")
+        self._checks_retention = is_on
 
 
 @dataclass

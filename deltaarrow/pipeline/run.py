@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.pipeline.engine import Engine, MergeReport
+from deltaarrow.pipeline.engine import Engine, MaintenanceReport, MergeReport, StatementReport
 from deltaarrow.pipeline.script import Script, read_scripts
 from deltaarrow.spark_sql import table_places
 from deltaarrow.table import DeltaTable
@@ -34,6 +34,7 @@ class StepReport:
             a table.
         files: how many files, likewise.
         merges: what the engine says of each MERGE; Spark says nothing.
+        maintenance: what the engine says of each OPTIMIZE, REORG and VACUUM; Spark says nothing.
     """
 
     name: str
@@ -43,11 +44,13 @@ class StepReport:
     rows: Mapping[str, int]
     files: Mapping[str, int]
     merges: Sequence[MergeReport]
+    maintenance: Sequence[MaintenanceReport]
 
     @property
     def is_idle(self) -> bool:
-        """Whether the script merges changes, and there were none."""
-        return bool(self.merges) and all(merge.metrics is None for merge in self.merges)
+        """Whether the engine says of the statements that there was nothing to do for them."""
+        reports: list[StatementReport] = [*self.merges, *self.maintenance]
+        return bool(reports) and all(report.is_idle for report in reports)
 
 
 def run_scripts(
@@ -67,7 +70,7 @@ def run_scripts(
         first: the name of the script to begin with, or its beginning; all of them if None.
         on_statement: is told the script, and how many of how many statements are done.
 
-    A statement that conflicts with another writer of a table has done nothing, and is run again.
+    A statement that conflicts with another writer of a table is run again.
 
     Raises, before anything is run, `ValueError` for a `first` that no script has, for a variable without a
     value, and for a table by a relative path; later what the engine raises.
@@ -76,18 +79,21 @@ def run_scripts(
     tables = [_tables(script, statements) for script, statements in steps]
     for (script, statements), paths in zip(steps, tables, strict=True):
         begun, before = time.perf_counter(), _versions(paths)
-        merges = []
+        told = []
         for done, statement in enumerate(statements):
             on_statement(script, done, len(statements))
-            merges.append(_run(engine, statement))
+            told.append(_run(engine, statement))
         on_statement(script, len(statements), len(statements))
         rows, files = _written(before)
         seconds = time.perf_counter() - begun
-        told = [merge for merge in merges if merge is not None]
-        yield StepReport(script.name, script.title, len(statements), seconds, rows, files, told)
+        merges = [report for report in told if isinstance(report, MergeReport)]
+        maintenance = [report for report in told if isinstance(report, MaintenanceReport)]
+        yield StepReport(
+            script.name, script.title, len(statements), seconds, rows, files, merges, maintenance
+        )
 
 
-def _run(engine: Engine, statement: str) -> MergeReport | None:
+def _run(engine: Engine, statement: str) -> StatementReport | None:
     for left in reversed(range(_MOST_TRIES)):
         try:
             return engine.run(statement)

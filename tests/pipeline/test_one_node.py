@@ -139,7 +139,7 @@ INTO = "MERGE INTO delta.`{t}` t "
 MATCHED = " s ON t.id = s.id WHEN MATCHED THEN "
 NOT_MATCHED = " s ON t.id = s.id WHEN NOT MATCHED THEN "
 REFUSED = {
-    "DELETE FROM delta.`{t}`": "one node runs MERGE and SET",
+    "DELETE FROM delta.`{t}`": "MERGE, OPTIMIZE, REORG, VACUUM or SET, which one node runs, is expected",
     "SET spark.sql.shuffle.partitions = 8": "SET spark.sql.shuffle.partitions means nothing on one node",
     f"MERGE INTO orders USING (SELECT 1 AS id){MATCHED}DELETE": "a table by its path",
     "MERGE WITH SCHEMA EVOLUTION INTO delta.`{t}` AS t": "INTO is expected",

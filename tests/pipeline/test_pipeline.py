@@ -1,5 +1,6 @@
 """The pipeline of ``sql/pipeline``: on Spark, followed on one node, and both at once."""
 
+import os
 import threading
 import time
 
@@ -7,11 +8,12 @@ import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.pipeline import SparkEngine, run_scripts
+from deltaarrow.pipeline import OneNodeEngine, SparkEngine, run_scripts
 from tests.support.pipeline import SCRIPTS, follow
 
 EVENTS = 600
 
+TABLES = ["bronze/events", "silver/orders", "gold/daily_sales"]
 RECOMPUTED = """
 SELECT order_date, product, count(*) AS orders, sum(CAST(quantity AS BIGINT)) AS quantity,
   CAST(sum(quantity * price) AS DECIMAL(28, 2)) AS revenue
@@ -60,11 +62,46 @@ class Follower:
         self.thread.join()
 
 
+def maintain(lake):
+    """Run the script of maintenance on one node."""
+    (report,) = run_scripts(OneNodeEngine(), SCRIPTS / "04_maintenance.sql", {"lake": lake})
+    return report
+
+
+def rows_on_spark(spark, lake):
+    return [sorted(map(str, spark.read.format("delta").load(str(lake / name)).collect())) for name in TABLES]
+
+
+def versions(lake):
+    return [DeltaTable(lake / name).version() for name in TABLES]
+
+
 @pytest.mark.spark
-def test_a_batch_is_run_on_spark_and_followed_on_one_node(spark, tmp_path):
-    reports = list(scripts(spark, tmp_path, 0))
-    assert [report.name for report in reports] == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
+def test_a_batch_is_run_on_spark_and_followed_and_maintained_on_one_node(spark, tmp_path):
+    steps = scripts(spark, tmp_path, 0)
+    assert [next(steps).name for _ in range(3)] == ["01_bronze", "02_silver", "03_gold"]
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
+    rows, before = rows_on_spark(spark, tmp_path), versions(tmp_path)
+    stray = tmp_path / "gold/daily_sales/stray.parquet"
+    stray.write_bytes(b"")
+    os.utime(stray, (0, 0))
+    report = maintain(tmp_path)
+    assert not stray.exists()
+    assert [each.operation for each in report.maintenance] == ["OPTIMIZE"] * 3 + ["VACUUM"] * 3
+    assert report.maintenance[0].metrics["numFilesRemoved"] > 1
+    rewritten = [each.metrics["numFilesRemoved"] > 0 for each in report.maintenance[:3]]
+    vacuumed = [each.metrics["numDeletedFiles"] for each in report.maintenance[3:]]
+    assert vacuumed == [0, 0, 1]
+    # A VACUUM is two commits, here only if it deletes something, and in Spark always.
+    ours = versions(tmp_path)
+    assert ours == [
+        first + is_new + 2 * is_vacuumed
+        for first, is_new, is_vacuumed in zip(before, rewritten, vacuumed, strict=True)
+    ]
+    assert rows_on_spark(spark, tmp_path) == rows
+    assert next(steps).name == "04_maintenance"
+    assert [after - first for first, after in zip(ours, versions(tmp_path), strict=True)] == [2, 2, 2]
+    assert maintain(tmp_path).is_idle
     follow(tmp_path)
     assert gold_rows(tmp_path) == recomputed(spark, tmp_path)
     with pytest.raises(Exception, match="batches have numbers from 0 on"):
