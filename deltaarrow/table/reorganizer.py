@@ -1,0 +1,99 @@
+"""`TableReorganizer`: what `deltaarrow.table.optimizer.TableOptimizer` has for ``REORG TABLE``."""
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import deltaarrow.operations.optimize as optimize
+from deltaarrow.expressions import Filters
+from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.table.rewriter import TableRewriter, rewriting_options
+
+if TYPE_CHECKING:
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+    from deltaarrow.write import WriterProperties
+
+__all__ = ["TableReorganizer"]
+
+
+class TableReorganizer(TableRewriter):
+    """Rewrites the files of a table that do not have the form they should have."""
+
+    @overload
+    def purge(
+        self,
+        partition_filters: Filters | None = ...,
+        *,
+        predicate: str | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def purge(
+        self,
+        partition_filters: Filters | None = ...,
+        *,
+        predicate: str | None = ...,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def purge(
+        self,
+        partition_filters: Filters | None = None,
+        *,
+        predicate: str | None = None,
+        max_concurrent_tasks: int | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Rewrite the files that hold deleted rows, or columns that were dropped from the table.
+
+        Spark's ``REORG TABLE ... APPLY (PURGE)``. Afterwards no file of the open version holds what was
+        deleted. Older versions still need the old files, which `DeltaTable.vacuum` deletes once they are out
+        of the retention.
+
+        Args:
+            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            predicate: SQL text on partition columns.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether checkpoints are written.
+            progress: as for `compact`.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            metrics as those of `compact`; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            CorruptDataFileError: the footer of a file cannot be read.
+            InvalidPredicateError: as for `compact`, and so are the other errors.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder, vectors = tempfile.mkdtemp(), {"delta.enableDeletionVectors": "true"}
+        >>> _ = write_deltalake(folder, pa.table({"id": range(100)}), configuration=vectors)
+        >>> table = DeltaTable(folder)
+        >>> _ = table.delete("id = 7")
+        >>> table.optimize.purge()["numDeletionVectorsRemoved"]
+        1
+        """
+        selection = self._selection(partition_filters, predicate)
+        options = rewriting_options(
+            max_concurrent_tasks, None, writer_properties, commit_properties, post_commithook_properties
+        )
+        plan = optimize.plan_purge(self.table.snapshot, selection)
+        if dry_run:
+            return plan
+        return self._rewrite(plan, "REORG", optimize.purge_parameters(selection), options, progress)
