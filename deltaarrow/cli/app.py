@@ -232,18 +232,30 @@ def optimize(
     purge: Annotated[
         bool, typer.Option("--purge", help="Rewrite files with deleted rows or dropped columns instead.")
     ] = False,
+    upgrade_uniform: Annotated[
+        bool,
+        typer.Option(
+            "--upgrade-uniform", help="Bring all files under the rules of Iceberg, version 2, instead."
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rewritten.")] = False,
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Rewrite small files, and files with many deleted rows, as fewer and larger ones."""
-    if purge and target_size is not None:
-        raise typer.BadParameter("--purge keeps the table's own size of files", param_hint="--target-size")
+    if purge and upgrade_uniform:
+        raise typer.BadParameter("choose one of --purge and --upgrade-uniform", param_hint="--purge")
+    if (purge or upgrade_uniform) and target_size is not None:
+        raise typer.BadParameter("the table's own size of files is kept", param_hint="--target-size")
+    if upgrade_uniform and where is not None:
+        raise typer.BadParameter("--upgrade-uniform is for the whole table", param_hint="--where")
     optimizer = _open(path, None, storage_option).optimize
-    given: dict[str, Any] = (
-        {"predicate": where} if purge else {"predicate": where, "target_size": target_size}
-    )
-    run = optimizer.purge if purge else optimizer.compact
+    run: Any = optimizer.compact
+    given: dict[str, Any] = {"predicate": where, "target_size": target_size}
+    if purge:
+        run, given = optimizer.purge, {"predicate": where}
+    elif upgrade_uniform:
+        run, given = optimizer.upgrade_uniform, {}
     if dry_run:
         plan = run(**given, dry_run=True)
         found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         has_nested_ids as has_nested_ids,
         iceberg_compat_version as iceberg_compat_version,
         iceberg_file_tags as iceberg_file_tags,
+        iceberg_upgrade as iceberg_upgrade,
         with_iceberg_properties as with_iceberg_properties,
     )
     from deltaarrow.features.names import TableFeatures as TableFeatures

@@ -41,6 +41,7 @@ __all__ = [
     "has_nested_ids",
     "iceberg_compat_version",
     "iceberg_file_tags",
+    "iceberg_upgrade",
     "with_iceberg_properties",
 ]
 
@@ -89,8 +90,26 @@ def with_iceberg_properties(configuration: Mapping[str, str]) -> dict[str, str]:
     return brought | dict(configuration)
 
 
-def ensure_iceberg_version_may_become(old: Mapping[str, str], new: Mapping[str, str]) -> None:
+def iceberg_upgrade(configuration: Mapping[str, str], version: int) -> dict[str, str]:
+    """Return the properties that bring an existing table under a version of the rules, as Spark sets them.
+
+    >>> iceberg_upgrade({"delta.enableIcebergCompatV1": "true"}, 2)
+    {'delta.enableIcebergCompatV1': 'false', 'delta.enableIcebergCompatV2': 'true', ...}
+    """
+    others = {record.name: "false" for record in _SWITCHES.values() if record.parse(configuration)}
+    return others | {
+        _SWITCHES[version].name: "true",
+        ENABLE_DELETION_VECTORS.name: "false",
+        COLUMN_MAPPING_MODE.name: "name",
+    }
+
+
+def ensure_iceberg_version_may_become(
+    old: Mapping[str, str], new: Mapping[str, str], *, rewrites_files: bool = False
+) -> None:
     """Raise `InvalidTablePropertyError` if a table cannot change to the newly enabled rules.
+
+    With `rewrites_files`, files with deletion vectors are rewritten by a commit that follows.
 
     >>> ensure_iceberg_version_may_become({"delta.enableIcebergCompatV3": "true"}, {})
     Traceback (most recent call last):
@@ -100,7 +119,8 @@ def ensure_iceberg_version_may_become(old: Mapping[str, str], new: Mapping[str, 
     before, after = iceberg_compat_version(old), iceberg_compat_version(new)
     if before == 3 != after:
         raise InvalidTablePropertyError(f"{_SWITCHES[3].name} cannot be switched off")
-    if after in (1, 2) and after != before and ENABLE_DELETION_VECTORS.parse(old):
+    had_vectors = ENABLE_DELETION_VECTORS.parse(old) and not rewrites_files
+    if after in (1, 2) and after != before and had_vectors:
         raise InvalidTablePropertyError(
             f"{_SWITCHES[after].name} needs a table without deletion vectors: first set"
             f" {ENABLE_DELETION_VECTORS.name} to false in a separate commit"

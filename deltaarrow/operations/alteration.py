@@ -44,6 +44,7 @@ __all__ = [
     "Alteration",
     "add_features",
     "commit_alteration",
+    "ensure_alterable",
     "set_description",
     "set_domain",
     "set_name",
@@ -58,7 +59,8 @@ class Alteration:
 
     `operation` and `parameters` go to history. `domains` maps user domains to their new text, or to None to
     remove them; `engine_domains` are committed unchanged. Without `may_raise_versions`, features are added
-    only if the protocol version has feature lists.
+    only if the protocol version has feature lists. With `rewrites_files`, a commit that follows rewrites the
+    files that cannot be read as Iceberg, so that they do not prevent the change.
     """
 
     operation: str
@@ -68,6 +70,14 @@ class Alteration:
     domains: Mapping[str, str | None] = field(default_factory=dict)
     engine_domains: Sequence[DomainMetadata] = ()
     may_raise_versions: bool = True
+    rewrites_files: bool = False
+
+
+def ensure_alterable(snapshot: Snapshot, alteration: Alteration) -> None:
+    """Raise what `commit_alteration` raises for the columns, properties and features of the table."""
+    if alteration.metadata is not None:
+        _ensure_iceberg_version(snapshot, alteration, alteration.metadata)
+        _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)
 
 
 def commit_alteration(
@@ -99,7 +109,9 @@ def commit_alteration(
     transaction.tags.update(tags)
     transaction.parameters = alteration.parameters
     if alteration.metadata is not None:
-        _ensure_files_may_be_read_as_iceberg(transaction, snapshot, alteration.metadata)
+        _ensure_iceberg_version(snapshot, alteration, alteration.metadata)
+        if not alteration.rewrites_files:
+            _ensure_files_may_be_read_as_iceberg(transaction, snapshot, alteration.metadata)
     if alteration.metadata is not None:
         metadata, protocol = _held_to_the_rules(snapshot, alteration.metadata, alteration.asked)
         if not alteration.may_raise_versions:
@@ -147,12 +159,17 @@ def _held_to_the_rules(
     return metadata, protocol
 
 
+def _ensure_iceberg_version(snapshot: Snapshot, alteration: Alteration, metadata: Metadata) -> None:
+    ensure_iceberg_version_may_become(
+        snapshot.configuration, metadata.configuration, rewrites_files=alteration.rewrites_files
+    )
+
+
 def _ensure_files_may_be_read_as_iceberg(
     transaction: OptimisticTransaction, snapshot: Snapshot, metadata: Metadata
 ) -> None:
     """Check the existing files if the change enables the rules of Iceberg compatibility."""
     old, new = snapshot.configuration, metadata.configuration
-    ensure_iceberg_version_may_become(old, new)
     version = iceberg_compat_version(new)
     if version is None or version == iceberg_compat_version(old):
         return
@@ -160,7 +177,7 @@ def _ensure_files_may_be_read_as_iceberg(
     if version < 3 and files.column("deletion_vector").null_count < len(files):
         raise DeltaProtocolError(
             f"icebergCompatV{version} does not allow deletion vectors, but files of the table have some;"
-            " rewrite these files, for example with REORG TABLE ... APPLY (PURGE) in Spark"
+            " rewrite these files with table.optimize.purge, or let table.optimize.upgrade_uniform do both"
         )
     if not all(has_row_count(text) for text in files.column("stats").to_pylist()):
         raise DeltaProtocolError(

@@ -97,3 +97,95 @@ class TableReorganizer(TableRewriter):
         if dry_run:
             return plan
         return self._rewrite(plan, "REORG", optimize.purge_parameters(selection), options, progress)
+
+    @overload
+    def upgrade_uniform(
+        self,
+        iceberg_compat_version: int = ...,
+        *,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> OptimizePlan: ...
+
+    @overload
+    def upgrade_uniform(
+        self,
+        iceberg_compat_version: int = ...,
+        *,
+        max_concurrent_tasks: int | None = ...,
+        writer_properties: "WriterProperties | None" = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, Any]: ...
+
+    def upgrade_uniform(
+        self,
+        iceberg_compat_version: int = 2,
+        *,
+        max_concurrent_tasks: int | None = None,
+        writer_properties: "WriterProperties | None" = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> OptimizePlan | dict[str, Any]:
+        """Bring the table and all of its files under the rules of Iceberg compatibility.
+
+        Spark's ``REORG TABLE ... APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))`` without its last
+        step. One commit sets ``delta.enableIcebergCompatV2``, column mapping by name and
+        ``delta.enableDeletionVectors=false``. A second one rewrites the files that are not tagged as written
+        under these rules, or have a deletion vector. Rows keep their ids, and the change feed stays as it
+        is. Chapter *Iceberg Compatibility V2* of the protocol.
+
+        No Iceberg metadata is written, and ``delta.universalFormat.enabledFormats`` is not set, which would
+        say that it is. Spark's statement, run afterwards where Delta's Iceberg library is, sets the
+        property and rewrites nothing. deltaarrow refuses to write to a table that has it.
+
+        Nothing is committed where all of it is done. A call after one that was stopped, or that lost
+        against another writer, goes on where that one was.
+
+        Args:
+            iceberg_compat_version: the version of the rules: 2.
+            max_concurrent_tasks: how many new files are written at once; the number of processors if None.
+            writer_properties: how Parquet is written.
+            commit_properties: what else goes into the commits.
+            post_commithook_properties: whether checkpoints are written.
+            progress: is told how many bytes of old files are rewritten, and how many there are.
+            dry_run: whether to return what would be rewritten, and do nothing.
+
+        Returns:
+            metrics as those of `compact`; with `dry_run` an `OptimizePlan`.
+
+        Raises:
+            UnsupportedFeatureError: another version, or a feature that this release does not write.
+            SchemaMismatchError: a column or a partition column has a type that the rules do not allow.
+            InvalidTablePropertyError: column mapping is by id, or the table is under version 3.
+            ConcurrentDeleteReadException: another writer has removed or rewritten one of the files.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": range(100)}))
+        >>> table = DeltaTable(folder)
+        >>> table.optimize.upgrade_uniform()["numFilesRemoved"], table.version()
+        (1, 2)
+        >>> table.metadata().configuration["delta.enableIcebergCompatV2"]
+        'true'
+        """
+        options = rewriting_options(
+            max_concurrent_tasks, None, writer_properties, commit_properties, post_commithook_properties
+        )
+        plan = optimize.plan_upgrade(self.table.snapshot, iceberg_compat_version)
+        if dry_run:
+            return plan
+        if optimize.enable_iceberg_rules(self.table.snapshot, options):
+            self.table.follow_commit()
+            plan, options = optimize.plan_iceberg_files(self.table.snapshot), options.after_a_commit()
+        parameters = optimize.purge_parameters(optimize.Selection())
+        return self._rewrite(plan, "REORG", parameters, options, progress)

@@ -200,6 +200,19 @@ def test_optimize_purges(path):
     assert run("optimize", path, "--purge", "--target-size", "5").exit_code == 2
 
 
+def test_optimize_upgrades_to_the_rules_of_iceberg(path):
+    found = json.loads(run("optimize", path, "--upgrade-uniform", "--dry-run", "--json").stdout)
+    assert found["files"] > 0
+    done = json.loads(run("optimize", path, "--upgrade-uniform", "--json").stdout)
+    assert done["numFilesRemoved"] == found["files"]
+    assert (
+        json.loads(run("detail", path, "--json").stdout)["properties"]["delta.enableIcebergCompatV2"]
+        == "true"
+    )
+    for others in (["--purge"], ["--where", "id = 1"], ["--target-size", "5"]):
+        assert run("optimize", path, "--upgrade-uniform", *others).exit_code == 2
+
+
 def test_optimize_refuses_a_condition_on_data_columns(path):
     refused = run("optimize", path, "--where", "id = 1")
     assert (refused.exit_code, "partition columns" in refused.stderr) == (1, True)

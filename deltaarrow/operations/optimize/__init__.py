@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.optimize.selection import Selection as Selection
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
+    from deltaarrow.operations.optimize.uniform import (
+        enable_iceberg_rules as enable_iceberg_rules,
+        plan_iceberg_files as plan_iceberg_files,
+        plan_upgrade as plan_upgrade,
+    )
     from deltaarrow.operations.optimize.z_order import (
         ZOrder as ZOrder,
         z_order_parameters as z_order_parameters,

@@ -68,6 +68,13 @@ class RewritingOptions:
         if interval is not None and interval < 0:
             raise ValueError(f"min_commit_interval must not be negative, not {interval!r}")
 
+    def after_a_commit(self) -> "RewritingOptions":
+        """Return the options of a further commit: the progress of applications is in the first one."""
+        given = self.commit_properties
+        return (
+            self if given is None else replace(self, commit_properties=replace(given, app_transactions=None))
+        )
+
 
 @dataclass
 class Rewriting:
@@ -97,12 +104,13 @@ class Rewriting:
     def _open(self) -> OptimisticTransaction:
         """Return the transaction to stage in; another one after each commit."""
         if self._transaction is None:
-            given = self.options.commit_properties
-            if given is not None and self._committed:
-                # The progress of applications is in the first commit.
-                given = replace(given, app_transactions=None)
+            options = self.options.after_a_commit() if self._committed else self.options
             self._transaction = begin_transaction(
-                self.snapshot, self.operation, given, self.options.hook_properties, clock=self.clock
+                self.snapshot,
+                self.operation,
+                options.commit_properties,
+                options.hook_properties,
+                clock=self.clock,
             )
             self._transaction.parameters = self.parameters
         return self._transaction
