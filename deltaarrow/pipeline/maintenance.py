@@ -8,6 +8,7 @@ statement                        what it does
 ``OPTIMIZE t FULL``              `TableOptimizer.full`
 ``OPTIMIZE t ZORDER BY (x)``     `TableOptimizer.z_order`
 ``REORG TABLE t APPLY (PURGE)``  `TableOptimizer.purge`
+the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`, which does not write Iceberg metadata
 ``VACUUM t``                     `DeltaTable.vacuum` by a listing of the storage, as Spark's FULL
 ``VACUUM t LITE``                the same by the log
 ===============================  ==================================================================
@@ -35,8 +36,12 @@ def run_optimize(text: OptimizeText) -> MaintenanceReport:
 
 
 def run_reorg(text: ReorgText) -> MaintenanceReport:
-    """Run a REORG TABLE; raises what `TableOptimizer.purge` raises."""
-    metrics = DeltaTable(text.path).optimize.purge(predicate=text.condition)
+    """Run a REORG TABLE; raises what `TableOptimizer.purge` or `TableOptimizer.upgrade_uniform` raises."""
+    optimize = DeltaTable(text.path).optimize
+    if text.iceberg_compat_version is None:
+        metrics = optimize.purge(predicate=text.condition)
+    else:
+        metrics = optimize.upgrade_uniform(text.iceberg_compat_version)
     return MaintenanceReport(text.path, "REORG", metrics)
 
 

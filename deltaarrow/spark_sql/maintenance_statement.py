@@ -20,10 +20,11 @@ class OptimizeText:
 
 @dataclass(frozen=True)
 class ReorgText:
-    """The parts of a REORG TABLE that applies PURGE."""
+    """The parts of a REORG TABLE; `iceberg_compat_version` is None if it applies PURGE."""
 
     path: str
     condition: str | None
+    iceberg_compat_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,10 @@ def parse_reorg(statement: str) -> ReorgText:
     by its path.
 
     >>> parse_reorg("REORG TABLE delta.`/t` WHERE day > '2026-01-01' APPLY (PURGE)")
-    ReorgText(path='/t', condition="day > '2026-01-01'")
+    ReorgText(path='/t', condition="day > '2026-01-01'", iceberg_compat_version=None)
+    >>> text = "REORG TABLE delta.`/t` APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))"
+    >>> parse_reorg(text).iceberg_compat_version
+    2
     """
     words = Words(statement)
     words.expect("REORG")
@@ -73,10 +77,23 @@ def parse_reorg(statement: str) -> ReorgText:
     condition = _condition(words, "APPLY (")
     words.expect("APPLY")
     words.expect("(")
-    words.expect("PURGE")
+    # As in Spark, an upgrade is of the whole table.
+    version = _upgrade(words) if condition is None and words.take("UPGRADE", "UNIFORM") else None
+    if version is None:
+        words.expect("PURGE")
     words.expect(")")
     _ensure_done(words, "the end")
-    return ReorgText(path, condition)
+    return ReorgText(path, condition, version)
+
+
+def _upgrade(words: Words) -> int:
+    words.expect("(")
+    words.expect("ICEBERG_COMPAT_VERSION")
+    if not words.take("=="):
+        words.expect("=")
+    version = words.whole_number("ICEBERG_COMPAT_VERSION")
+    words.expect(")")
+    return version
 
 
 def parse_vacuum(statement: str) -> VacuumText:

@@ -20,6 +20,7 @@ _QUOTED = ("IDENTIFIER", "STRING", "RAW_STRING", "HEX_STRING", "NUMBER")
 _NAME = re.compile(r"\w+", re.ASCII)
 _PLACES = "delta"
 _SHOWN = 100
+_DIGITS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +186,21 @@ class Words:
         self._next += 1
         return number
 
+    def whole_number(self, what: str) -> int:
+        """Go past a whole number, and return it."""
+        if not self._is_whole_number:
+            raise self.refused(f"{what} is a whole number")
+        self._next += 1
+        return int(self._tokens[self._next - 1].text)
+
     def literal(self, what: str) -> str | int:
         """Go past a text or a whole number, and return it."""
-        kind = "" if self.is_done else self._tokens[self._next].token_type.name
-        text = "" if self.is_done else self._tokens[self._next].text
-        if kind == "STRING":
-            self._next += 1
-            return str(text)
-        if kind == "NUMBER" and text.isdecimal():
-            self._next += 1
-            return int(text)
-        raise self.refused(f"{what} is a text or a whole number")
+        if self._is_whole_number:
+            return self.whole_number(what)
+        if self.is_done or self._tokens[self._next].token_type.name != "STRING":
+            raise self.refused(f"{what} is a text or a whole number")
+        self._next += 1
+        return str(self._tokens[self._next - 1].text)
 
     def place(self) -> str:
         """Go past a table that is named by its path, and return the path."""
@@ -230,6 +235,14 @@ class Words:
         inside = self.until(")")
         self.expect(")")
         return inside
+
+    @property
+    def _is_whole_number(self) -> bool:
+        """Whether the next word is a whole number, of so many digits as a BIGINT has at most."""
+        if self.is_done or self._tokens[self._next].token_type.name != "NUMBER":
+            return False
+        text = self._tokens[self._next].text
+        return text.isdecimal() and len(text) <= _DIGITS
 
     @property
     def _is_member(self) -> bool:

@@ -113,6 +113,19 @@ def test_reorg_purges_what_was_deleted(tmp_path):
     assert DeltaTable(tmp_path).history(1)[0]["operationParameters"]["applyPurge"] is True
 
 
+def test_reorg_upgrades_to_the_rules_of_iceberg(tmp_path):
+    made(tmp_path)
+    upgrade = f"REORG TABLE delta.`{tmp_path}` APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = {{}}))"
+    report = run(upgrade.format(2))
+    assert (report.operation, report.metrics["numFilesRemoved"]) == ("REORG", 6)
+    configuration = DeltaTable(tmp_path).metadata().configuration
+    assert configuration["delta.enableIcebergCompatV2"] == "true"
+    assert "delta.universalFormat.enabledFormats" not in configuration
+    assert run(upgrade.format(2)).is_idle
+    with pytest.raises(UnsupportedFeatureError, match="IcebergCompatVersion = 3 is not supported"):
+        run(upgrade.format(3))
+
+
 def aged(path):
     """A table of which two files were removed by an OPTIMIZE long ago, with a stray file, as old as that."""
     table = made(path, 2, configuration={"delta.deletedFileRetentionDuration": "interval 7 days"})

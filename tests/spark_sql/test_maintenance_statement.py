@@ -29,6 +29,8 @@ REORG = {
     "reorg table delta.`/t` where apply = 'APPLY (PURGE)' apply ( purge )": ReorgText(
         "/t", "apply = 'APPLY (PURGE)'"
     ),
+    "REORG TABLE delta.`/t` APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))": ReorgText("/t", None, 2),
+    "reorg table delta.`/t` apply (upgrade uniform (iceberg_compat_version == 3))": ReorgText("/t", None, 3),
 }
 VACUUM = {
     "VACUUM delta.`/t`": VacuumText("/t", False, None, False),
@@ -82,6 +84,17 @@ REFUSED = {
     f"REORG TABLE {T} APPLY ()": r"PURGE is expected, and there is '\)'",
     f"REORG TABLE {T} WHERE APPLY (PURGE)": "a condition is expected, and there is 'APPLY'",
     f"REORG TABLE {T} APPLY (PURGE) WHERE p = 1": "the end is expected, and there is 'WHERE'",
+    f"REORG TABLE {T} WHERE p = 1 APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))": "PURGE is expected",
+    f"REORG TABLE {T} APPLY (UPGRADE)": "PURGE is expected, and there is 'UPGRADE'",
+    f"REORG TABLE {T} APPLY (UPGRADE UNIFORM)": r"\( is expected",
+    f"REORG TABLE {T} APPLY (UPGRADE UNIFORM (VERSION = 2))": "ICEBERG_COMPAT_VERSION is expected",
+    f"REORG TABLE {T} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION 2))": "= is expected, and there is '2'",
+    f"REORG TABLE {T} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2)": r"\) is expected",
+    **{
+        f"REORG TABLE {T} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = {version}))": "is a whole number"
+        for version in ("'2'", "2.0", "", "two", "9" * 5000)
+    },
+    f"REORG TABLE {T} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2L))": r"\) is expected",
     "VACUUM t": "a table by its path",
     f"VACUUM TABLE {T}": "a table by its path",
     f"VACUUM {T}, {T}": "each once, is expected, and there is ','",
