@@ -251,13 +251,18 @@ class Words:
 
     def refused(self, why: str) -> UnsupportedFeatureError:
         """The error of what stands next, with the line that it is in."""
-        found = "the end" if self.is_done else repr(self.text[self.start : self._tokens[self._next].end + 1])
+        found = "the end"
+        if not self.is_done:
+            found = repr(_shortened(self.text[self.start : self._tokens[self._next].end + 1]))
         number = self.text.count("\n", 0, self.start)
-        line = "".join(self.text.splitlines()[number : number + 1]).strip()
-        shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+        line = _shortened("".join(self.text.splitlines()[number : number + 1]).strip())
         return UnsupportedFeatureError(
-            f"{why}, and there is {found} in line {number + 1} of the statement: {shown}", feature="statement"
+            f"{why}, and there is {found} in line {number + 1} of the statement: {line}", feature="statement"
         )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _is_word(token: Any, word: str) -> bool:

@@ -76,6 +76,12 @@ def test_refusal_shows_the_line():
     )
 
 
+def test_refusal_of_a_long_word_is_short():
+    with pytest.raises(UnsupportedFeatureError, match=r"and there is '9{100}\.\.\.' in line 1") as refused:
+        parse_merge("MERGE INTO " + "9" * 100_000)
+    assert len(str(refused.value)) < 500
+
+
 def test_merge_has_its_parts_as_they_are_written():
     merge = parse_merge(
         "merge into delta.`/t` using (SELECT (1) AS id) ON id = 1 AND target.end > 2"
