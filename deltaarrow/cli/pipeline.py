@@ -129,7 +129,8 @@ def _print_step(console: Console, report: StepReport) -> None:
 def _said(report: MaintenanceReport) -> list[str]:
     metrics, begin = report.metrics, f"{report.operation} {report.table}"
     if "numFilesRemoved" in metrics:
-        return [f"{begin}: files rewritten: {metrics['numFilesRemoved']}, new: {metrics['numFilesAdded']}"]
+        done = f"{begin}: files rewritten: {metrics['numFilesRemoved']}, new: {metrics['numFilesAdded']}"
+        return [done if report.note is None else f"{done}; {report.note}"]
     if "numFilesToDelete" in metrics:
         return [*report.files, f"{begin}: files that would be deleted: {metrics['numFilesToDelete']}"]
     return [f"{begin}: files deleted: {metrics['numDeletedFiles']}"]

@@ -16,11 +16,16 @@ the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`, which does no
 ``RETAIN n HOURS`` is obeyed. delta-spark obeys no other number than 0, and takes the retention of the table.
 """
 
+from deltaarrow.features import properties
 from deltaarrow.pipeline.engine import MaintenanceReport
 from deltaarrow.spark_sql import OptimizeText, ReorgText, VacuumText
 from deltaarrow.table import DeltaTable
 
 __all__ = ["run_optimize", "run_reorg", "run_vacuum"]
+
+_NO_METADATA = (
+    f"no Iceberg metadata is written here, so {properties.UNIVERSAL_FORMAT_ENABLED_FORMATS.name} is not set"
+)
 
 
 def run_optimize(text: OptimizeText) -> MaintenanceReport:
@@ -39,10 +44,9 @@ def run_reorg(text: ReorgText) -> MaintenanceReport:
     """Run a REORG TABLE; raises what `TableOptimizer.purge` or `TableOptimizer.upgrade_uniform` raises."""
     optimize = DeltaTable(text.path).optimize
     if text.iceberg_compat_version is None:
-        metrics = optimize.purge(predicate=text.condition)
-    else:
-        metrics = optimize.upgrade_uniform(text.iceberg_compat_version)
-    return MaintenanceReport(text.path, "REORG", metrics)
+        return MaintenanceReport(text.path, "REORG", optimize.purge(predicate=text.condition))
+    metrics = optimize.upgrade_uniform(text.iceberg_compat_version)
+    return MaintenanceReport(text.path, "REORG", metrics, note=_NO_METADATA)
 
 
 def run_vacuum(text: VacuumText, *, checks_retention: bool) -> MaintenanceReport:
