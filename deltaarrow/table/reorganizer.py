@@ -141,7 +141,8 @@ class TableReorganizer(TableRewriter):
         step. One commit sets ``delta.enableIcebergCompatV2``, column mapping by name and
         ``delta.enableDeletionVectors=false``. A second one rewrites the files that are not tagged as written
         under these rules, or have a deletion vector. Rows keep their ids, and the change feed stays as it
-        is. Chapter *Iceberg Compatibility V2* of the protocol.
+        is; files of a clustered table are laid out again by the next ``table.optimize()``. Chapter
+        *Iceberg Compatibility V2* of the protocol.
 
         No Iceberg metadata is written, and ``delta.universalFormat.enabledFormats`` is not set, which would
         say that it is. Spark's statement, run afterwards where Delta's Iceberg library is, sets the
