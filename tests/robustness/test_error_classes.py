@@ -204,7 +204,7 @@ def breaking_server(options):
     address = options["AWS_ENDPOINT_URL"].removeprefix("http://")
     proxy = type("Proxy", (BreakingProxy,), {"server_address": address})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), proxy) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         no_retries = {"config_kwargs": {"retries": {"max_attempts": 0}}}
         yield {**options, **no_retries, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}

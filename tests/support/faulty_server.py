@@ -97,7 +97,8 @@ class FaultyServer:
 def faulty_server(options: dict[str, Any]) -> Iterator[FaultyServer]:
     """Serve in front of the server that deltalake's `options` lead to; `FaultyServer.options` lead here."""
     proxy = FaultyServer(options)
-    thread = Thread(target=proxy.server.serve_forever, daemon=True)
+    # By default it looks twice a second whether it is to end.
+    thread = Thread(target=proxy.server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield proxy
