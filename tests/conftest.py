@@ -1,5 +1,6 @@
 """Fixtures and rules for all tests: the Spark session on demand, and which tests CI may skip."""
 
+import gc
 import os
 
 import pytest
@@ -27,6 +28,25 @@ WITH_SPARK = (
 """Beginnings of the names of the tests with Spark. One process runs them all, so that there is one session.
 
 Of a file with few such tests it runs these alone, as it is busy until the end."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Collect without the garbage collector, which would go over the tests found so far again and again."""
+    gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to collect garbage, but not among the tests and modules: there are many, and all stay to the end."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let libraries end in order that look whether all of theirs is freed."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)
