@@ -16,7 +16,7 @@ import pytest
 
 from deltaarrow.storage import Store, open_store
 
-__all__ = ["Place", "fork", "place", "s3_options", "writable_place"]
+__all__ = ["Place", "fork", "place", "raw_s3", "s3_options", "writable_place"]
 
 BUCKET = "deltaarrow-tests"
 READ_ONLY = ("other",)

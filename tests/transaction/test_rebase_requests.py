@@ -8,7 +8,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from tests.support.faulty_server import FaultyServer, Request, faulty_server
-from tests.support.stores import BUCKET, s3_options
+from tests.support.stores import BUCKET, raw_s3, s3_options
 
 __all__ = ["s3_options"]
 
@@ -17,6 +17,7 @@ ROWS = pa.table({"id": range(20)})
 VECTORS = {"delta.enableDeletionVectors": "true"}
 TIMESTAMPS = {"delta.enableInCommitTimestamps": "true"}
 CHECKPOINT = {"delta.checkpointInterval": "5"}
+CONFIGURATIONS = [{}, VECTORS, TIMESTAMPS, CHECKPOINT]
 
 
 @pytest.fixture
@@ -28,6 +29,18 @@ def server(s3_options):
 @pytest.fixture
 def uri() -> str:
     return f"s3://{BUCKET}/rebase/{next(_numbers)}/t"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A table of 13 versions for each configuration, on the disk, where it is written sooner."""
+    folders = {}
+    for number, configuration in enumerate(CONFIGURATIONS):
+        folder = folders[str(configuration)] = tmp_path_factory.mktemp("tables") / str(number)
+        write_deltalake(folder, ROWS, configuration=configuration)
+        for number in range(12):
+            append(folder, 100 + number)
+    return folders
 
 
 def append(table, number: int, options=None) -> None:
@@ -50,15 +63,13 @@ def requests_after_conflict(server: FaultyServer, statement, others) -> list[Req
     return server.requests[puts[0] : puts[1] - 1]
 
 
-@pytest.mark.parametrize("configuration", [{}, VECTORS, TIMESTAMPS, CHECKPOINT], ids=str)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("kind", ["append by name", "append", "delete"])
 def test_a_rebase_reads_each_commit_that_came_first_once_and_nothing_else(
-    server, s3_options, uri, kind, count, configuration
+    server, s3_options, uri, tables, kind, count, configuration
 ):
-    write_deltalake(uri, ROWS, storage_options=s3_options, configuration=configuration)
-    for number in range(12):
-        append(uri, 100 + number, s3_options)
+    raw_s3(s3_options).put(f"{tables[str(configuration)]}/", uri, recursive=True)
     table = DeltaTable(uri, storage_options=server.options)
     statement = {
         "append by name": lambda: append(uri, 7, server.options),
