@@ -38,7 +38,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to collect garbage, but not among the tests and modules: there are many, and all stay to the end."""
+    """Begin to collect garbage, but not among the tests and modules: they are many, and stay to the end."""
     gc.enable()
     gc.collect()
     gc.freeze()
