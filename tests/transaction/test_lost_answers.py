@@ -28,6 +28,12 @@ def server(s3_options, monkeypatch):
 
 
 @pytest.fixture
+def without_retries(server, monkeypatch):
+    """The client asks once: where every request is lost, it only pauses before it asks again."""
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+
+
+@pytest.fixture
 def uri() -> str:
     return f"s3://{BUCKET}/lost/{next(_numbers)}/t"
 
@@ -165,6 +171,7 @@ def after_commit(fault: str):
     return decide
 
 
+@pytest.mark.usefixtures("without_retries")
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_a_statement_that_is_committed_succeeds_whatever_fails_after_it(server, table, name, caplog):
     server.fault = after_commit("lost request")
@@ -178,6 +185,7 @@ def test_a_statement_that_is_committed_succeeds_whatever_fails_after_it(server, 
     assert "version 1 of s3://" in caplog.text
 
 
+@pytest.mark.usefixtures("without_retries")
 def test_a_table_that_is_created_is_returned_whatever_fails_after_it(server, uri):
     server.fault = after_commit("lost request")
     schema = pa.schema([("id", pa.int64())])
