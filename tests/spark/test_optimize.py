@@ -11,7 +11,7 @@ from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.many_features import changed_table
 from tests.support.optimizing import rewriting
 from tests.support.rows import assert_same_rows
-from tests.support.spark import delta_table, spark_rows, spark_table
+from tests.support.spark import delta_table, make_once, spark_rows, spark_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -49,6 +49,10 @@ TABLES = {
 
 def make(spark, path, name):
     """A table of Spark's with four files, some rows deleted, and a wider column if it may have one."""
+    make_once(spark, path, make_with_spark, name)
+
+
+def make_with_spark(spark, path, name):
     columns, layout, properties = TABLES[name]
     listed = ", ".join(f"'delta.{key}' = '{value}'" for key, value in properties.items())
     spark.sql(
@@ -65,10 +69,10 @@ def make(spark, path, name):
         "v": "parse_json(concat('{\"a\": ', id, '}'))",
         "n": "CAST(id AS INT)",
     }
-    for first in range(0, 40, 10):
+    for first in (0, 20):
         selected = ", ".join(values[each] for each in names)
         spark.sql(
-            f"INSERT INTO {delta_table(path)} SELECT {selected} FROM range({first}, {first + 10}, 1, 1)"
+            f"INSERT INTO {delta_table(path)} SELECT {selected} FROM range({first}, {first + 20}, 1, 2)"
         )
     spark.sql(f"DELETE FROM {delta_table(path)} WHERE id % 7 = 3")
     if "enableTypeWidening" in properties:

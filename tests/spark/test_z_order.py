@@ -8,7 +8,7 @@ from deltaarrow import DeltaTable
 from deltaarrow.errors import DeltaError
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.rows import assert_same_rows
-from tests.support.spark import delta_table, spark_rows, spark_table
+from tests.support.spark import delta_table, make_once, spark_rows, spark_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -20,14 +20,18 @@ PROPERTIES = (
 
 def make(spark, path, layout="PARTITIONED BY (p)"):
     """A table of Spark's with files in no order, and some rows deleted."""
+    make_once(spark, path, make_with_spark, layout)
+
+
+def make_with_spark(spark, path, layout):
     columns = "id BIGINT, s STRUCT<x: INT, `y z`: STRING>, d DECIMAL(20, 2), v VARIANT, p INT"
     spark.sql(
         f"CREATE TABLE {delta_table(path)} ({columns}) USING delta {layout} TBLPROPERTIES ({PROPERTIES})"
     )
-    for first in range(0, 400, 100):
+    for first in (0, 200):
         struct = "named_struct('x', CAST(id * 7919 % 400 AS INT), 'y z', CAST(id AS STRING))"
         values = f"id, IF(id % 9 = 0, NULL, {struct}), id / 3, parse_json(CAST(id AS STRING)), id % 2"
-        spark.sql(f"INSERT INTO {delta_table(path)} SELECT {values} FROM range({first}, {first + 100}, 1, 1)")
+        spark.sql(f"INSERT INTO {delta_table(path)} SELECT {values} FROM range({first}, {first + 200}, 1, 2)")
     spark.sql(f"DELETE FROM {delta_table(path)} WHERE id % 11 = 3")
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ __all__ = [
     "create_table",
     "delta_log_files",
     "delta_table",
+    "make_once",
     "spark",
     "spark_rows",
     "spark_table",
@@ -145,6 +146,27 @@ def create_table(
     given = f"TBLPROPERTIES ({listed})" if listed else ""
     session.sql(f"CREATE TABLE {delta_table(path)} ({columns}) USING delta {clauses} {given}")
     return delta_table(path)
+
+
+_made: dict[tuple[object, ...], Path] = {}
+
+
+def make_once(
+    session: "SparkSession",
+    path: str | os.PathLike[str],
+    make: Callable[..., object],
+    *arguments: str,
+) -> None:
+    """Put a copy of the table at `path` that ``make(session, folder, *arguments)`` makes once in a run.
+
+    The paths in such a table are relative, and the times of its files are those of the first.
+    """
+    key = (make, *arguments)
+    if key not in _made:
+        folder = Path(session.conf.get("spark.sql.warehouse.dir").removeprefix("file:")) / f"made{len(_made)}"
+        make(session, folder, *arguments)
+        _made[key] = folder
+    shutil.copytree(_made[key], path, dirs_exist_ok=True)
 
 
 def check_engines(
