@@ -12,7 +12,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.variant import VARIANT_TYPE, to_json
 from tests.support.rows import READERS
-from tests.support.spark import create_table
+from tests.support.spark import compiled_projections, create_table
 
 pytestmark = [
     pytest.mark.spark,
@@ -20,6 +20,14 @@ pytestmark = [
     pytest.mark.feature("variantType"),
     pytest.mark.feature("variantShredding"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def compiled(spark):
+    """Spark reads variants that are shredded by compiled code alone."""
+    with compiled_projections(spark):
+        yield
+
 
 SHREDDING = ("spark.sql.variant.writeShredding.enabled", "spark.sql.variant.inferShreddingSchema")
 

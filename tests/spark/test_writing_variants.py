@@ -11,7 +11,7 @@ from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, Schema, 
 from deltaarrow.variant import parse_json, to_json
 from tests.support.commits import commit, comparable
 from tests.support.rows import READERS
-from tests.support.spark import create_table, delta_table
+from tests.support.spark import compiled_projections, create_table, delta_table
 
 pytestmark = [
     pytest.mark.spark,
@@ -19,6 +19,14 @@ pytestmark = [
     pytest.mark.feature("variantType"),
     pytest.mark.feature("variantShredding"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def compiled(spark):
+    """Spark reads variants that are shredded by compiled code alone."""
+    with compiled_projections(spark):
+        yield
+
 
 TEXTS = [
     *("0", "-0", "127", "-128", "128", "-129", "32767", "32768", "-32769", "2147483647", "2147483648"),

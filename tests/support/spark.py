@@ -9,6 +9,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_engines",
+    "compiled_projections",
     "create_table",
     "delta_log_files",
     "delta_table",
@@ -33,6 +35,8 @@ __all__ = [
     "spark_table",
     "tried_values",
 ]
+
+CODE_OF_PROJECTIONS = "spark.sql.codegen.factoryMode"
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -46,6 +50,8 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.catalogImplementation": "in-memory",
+    # To compile a projection takes longer than to interpret it for a few rows. Plans are still compiled.
+    CODE_OF_PROJECTIONS: "NO_CODEGEN",
     "spark.sql.parquet.compression.codec": "snappy",
 }
 
@@ -118,7 +124,7 @@ def tried_values(session: "SparkSession", frame: "DataFrame", texts: Sequence[st
     """A struct ``v`` of the value for each row and expression, NULL where it raises; all in one query.
 
     `never` is a condition that no row meets, and that Spark does not know to be false: else it would raise
-    while it plans.
+    while it plans. Expressions are compiled, as they are where nothing is set.
     """
     from pyspark.sql.classic.column import Column
 
@@ -129,9 +135,20 @@ def tried_values(session: "SparkSession", frame: "DataFrame", texts: Sequence[st
         catalyst.TryEval(parser.parseExpression(f"named_struct('v', if({never}, NULL, {text}))"))
         for text in texts
     ]
-    return frame.select(
-        *(Column(columns.column(each)).alias(f"e{i}") for i, each in enumerate(tried))
-    ).toArrow()
+    with compiled_projections(session):
+        return frame.select(
+            *(Column(columns.column(each)).alias(f"e{i}") for i, each in enumerate(tried))
+        ).toArrow()
+
+
+@contextmanager
+def compiled_projections(session: "SparkSession") -> Iterator[None]:
+    """Let Spark compile projections, as it does where nothing is set."""
+    session.conf.set(CODE_OF_PROJECTIONS, "FALLBACK")
+    try:
+        yield
+    finally:
+        session.conf.set(CODE_OF_PROJECTIONS, SETTINGS[CODE_OF_PROJECTIONS])
 
 
 def create_table(
