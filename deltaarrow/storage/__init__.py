@@ -2,7 +2,7 @@
 
 from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.fsspec_store import FsspecStore
-from deltaarrow.storage.local import LocalStore
+from deltaarrow.storage.local import LocalStore, is_temporary_name
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, Store
@@ -18,6 +18,7 @@ __all__ = [
     "canonical_path_sql",
     "decode_path",
     "encode_path",
+    "is_temporary_name",
     "open_store",
     "system_failure",
 ]

@@ -8,6 +8,7 @@ steps leaves at most a hidden ``.<random>.tmp``, which is no file of the log.
 import contextlib
 import errno
 import os
+import re
 import stat
 import uuid
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -22,7 +23,18 @@ from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Outpu
 if TYPE_CHECKING:
     import pyarrow.fs
 
-__all__ = ["LocalStore"]
+__all__ = ["LocalStore", "is_temporary_name"]
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
+
+
+def is_temporary_name(name: str) -> bool:
+    """Whether a name without folder is one that only unfinished files have.
+
+    >>> is_temporary_name(f".{uuid.uuid4().hex}.tmp"), is_temporary_name(".x.tmp")
+    (True, False)
+    """
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 class LocalStore:

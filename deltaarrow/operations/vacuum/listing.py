@@ -1,8 +1,9 @@
 """Candidates of a full VACUUM: what storage holds, but for what is hidden, the log, and other tables.
 
 Hidden is what has a name, or is in a folder with a name, that begins with ``_`` or ``.``; but not the folders
-of change data and of partitions whose column has such a name. A folder with a log of its own is another table
-and stays whole. Links to folders stay and are not followed; a link to a file is a file.
+of change data and of partitions whose column has such a name, nor the unfinished files of a writer that was
+killed. A folder with a log of its own is another table and stays whole. Links to folders stay and are not
+followed; a link to a file is a file.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,7 +18,7 @@ from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Deci
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.partitions import escape_path_name
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import FileStatus, FolderListing
+from deltaarrow.storage import FileStatus, FolderListing, is_temporary_name
 
 __all__ = ["HiddenNames", "list_candidates"]
 
@@ -60,7 +61,9 @@ class HiddenNames:
         """
         if not folder and base in (*self.roots, _CHANGE_DATA):
             return base in self.roots
-        return base[:1] in ("_", ".") and not (self.partitions and base.startswith(self.partitions))
+        if base[:1] not in ("_", ".") or is_temporary_name(base):
+            return False
+        return not (self.partitions and base.startswith(self.partitions))
 
     def hides_path(self, path: str) -> bool:
         """Whether a name relative to the root is hidden, or in a folder that is, the log's included."""

@@ -68,6 +68,15 @@ def test_hidden_files_and_folders_stay(tmp_path):
     assert DeltaTable(tmp_path).count() == 3
 
 
+def test_unfinished_files_of_a_writer_that_was_killed_go_once_they_are_older_than_the_retention(tmp_path):
+    write_deltalake(tmp_path, ROWS, partition_by=["_p"])
+    name = f".{'0af' * 10}12.tmp"
+    put(tmp_path, name, f"_p=c/{name}", "_p=c/.0af.tmp", days=8)
+    put(tmp_path, f"sub/{name}", days=6)
+    put(tmp_path, f"_delta_log/{name}", f"_hidden/{name}", days=8)
+    assert DeltaTable(tmp_path).vacuum(full=True, dry_run=False) == [name, f"_p=c/{name}"]
+
+
 def test_the_folder_of_a_partition_whose_column_was_renamed_is_looked_into(tmp_path):
     write_deltalake(tmp_path, ROWS, partition_by=["_p"])
     table = DeltaTable(tmp_path)
