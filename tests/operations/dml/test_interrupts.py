@@ -16,6 +16,7 @@ from deltaarrow import DeltaTable, WriterProperties, write_deltalake
 from deltaarrow.errors import CommitStateUnknownError, ConstraintViolationError, StorageError
 from deltaarrow.operations.dml import merge as merging
 from tests.support.leftovers import files_of_log, files_on_disk
+from tests.support.system_calls import Calls, Killed
 
 FEED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
 MODES = {"vectors": FEED | {"delta.enableDeletionVectors": "true"}, "rewriting": FEED}
@@ -62,30 +63,6 @@ def seen(path) -> dict[int, int]:
     found = DeltaTable(path).to_pyarrow_table().to_pylist()
     assert len({row["id"] for row in found}) == len(found)
     return {row["id"]: row["seen"] for row in found}
-
-
-class Killed(BaseException):
-    """The process is gone: nothing it would do after this takes place."""
-
-
-class Calls:
-    """Lets the n-th call of the system that changes files fail, and with `is_last` all that follow."""
-
-    ADDING = ("open", "fsync", "link", "replace", "mkdir")
-
-    def __init__(self, monkeypatch, nth: int, error: BaseException, *, is_last: bool) -> None:
-        self.left, self.error, self.is_last = nth, error, is_last
-        for name in (*self.ADDING, "unlink") if is_last else self.ADDING:
-            monkeypatch.setattr(os, name, self.guarded(getattr(os, name)))
-
-    def guarded(self, call):
-        def guard(*arguments, **options):
-            self.left -= 1
-            if self.left == -1 or (self.left < 0 and self.is_last):
-                raise self.error
-            return call(*arguments, **options)
-
-        return guard
 
 
 def runs(table, tmp_path, monkeypatch, statement, error, **options):

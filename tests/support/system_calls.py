@@ -1,0 +1,33 @@
+"""Calls of the system that fail: because the process is killed before one, or because the disk is full."""
+
+import os
+
+import pytest
+
+__all__ = ["Calls", "Killed"]
+
+
+class Killed(BaseException):
+    """The process is gone: nothing it would do after this takes place."""
+
+
+class Calls:
+    """Lets the n-th call of the system that changes files fail, and with `is_last` all that follow."""
+
+    ADDING = ("open", "fsync", "link", "replace", "mkdir")
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, nth: int, error: BaseException, *, is_last: bool
+    ) -> None:
+        self.left, self.error, self.is_last = nth, error, is_last
+        for name in (*self.ADDING, "unlink") if is_last else self.ADDING:
+            monkeypatch.setattr(os, name, self.guarded(getattr(os, name)))
+
+    def guarded(self, call):
+        def guard(*arguments, **options):
+            self.left -= 1
+            if self.left == -1 or (self.left < 0 and self.is_last):
+                raise self.error
+            return call(*arguments, **options)
+
+        return guard
