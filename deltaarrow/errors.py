@@ -148,7 +148,13 @@ class VacuumError(DeltaError):
 
 
 class CommitFailedError(DeltaError):
-    """The commit was not made; the table is unchanged."""
+    """The commit was not made; the table is unchanged.
+
+    `moved_in` is the version of the other writer's commit if that only moved rows to other files, as
+    compaction does. The same statement means the same at that version. It is None for all other failures.
+    """
+
+    moved_in: int | None = None
 
 
 class VersionExistsError(CommitFailedError):

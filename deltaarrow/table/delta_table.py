@@ -662,15 +662,15 @@ class DeltaTable:
         >>> DeltaTable(folder).delete("id % 2 = 1")["num_deleted_rows"]
         2
         """
-        with operations.RowOperation.begin(
+        operation = operations.RowOperation.begin(
             self._snapshot,
             "DELETE",
             writer_properties=writer_properties,
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-        ) as operation:
-            metrics = operations.delete_rows(operation, predicate)
+        )
+        metrics = operation.carry_out(lambda each: operations.delete_rows(each, predicate))
         self.follow_commit()
         return metrics
 
@@ -723,15 +723,17 @@ class DeltaTable:
         ['B', 'C', 'a']
         """
         _refuse_arguments({"error_on_type_mismatch": None if error_on_type_mismatch else False})
-        with operations.RowOperation.begin(
+        operation = operations.RowOperation.begin(
             self._snapshot,
             "UPDATE",
             writer_properties=writer_properties,
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-        ) as operation:
-            metrics = operations.update_rows(operation, updates, new_values, predicate)
+        )
+        metrics = operation.carry_out(
+            lambda each: operations.update_rows(each, updates, new_values, predicate)
+        )
         self.follow_commit()
         return metrics
 

@@ -185,10 +185,8 @@ class TableMerger:
                 kind has no predicate.
         """
         statement = self._statement()
-        with self._operation(statement) as operation:
-            if self._reads_itself:
-                operation.transaction.read_files()
-            metrics = operations.merge_rows(operation, statement, to_reader(self.source))
+        operation, source = self._operation(statement), to_reader(self.source)
+        metrics = operations.merge_rows(operation, statement, source, reads_itself=self._reads_itself)
         self.table.follow_commit()
         return metrics
 

@@ -2,12 +2,14 @@
 
 The rules are those of delta-spark, and each function is named after its rule. A function looks at one winning
 commit and raises delta-spark's exception. If none raises, the transaction may follow the commit as if it had
-begun there. Three things differ from delta-spark:
+begun there. Four things differ from delta-spark:
 
 - Whether an added file should have been read is decided by its partition values, its statistics and, where
   the operation can tell, its rows: a file that provably holds no row of what was read changes nothing.
 - Transactions that read row by row conflict over rows, not over files: see
   `deltaarrow.transaction.row_level`.
+- A conflict says whether the winner has only moved rows, so that a statement can be run again after it: see
+  `deltaarrow.operations.dml.operation`.
 - delta-spark carries some protocol and metadata changes over into the later transaction. Here only changes
   pass that do not have to be carried over.
 
@@ -31,6 +33,7 @@ from deltaarrow.actions import (
 from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.columnar.arrays import booleans
 from deltaarrow.errors import (
+    CommitFailedError,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
@@ -79,6 +82,15 @@ def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
     ensure_no_metadata_update(intent, winner)
     ensure_no_domain_metadata_conflict(intent, winner)
     ensure_no_application_transaction_conflict(intent, winner)
+    try:
+        _ensure_no_conflict_over_files(intent, winner)
+    except CommitFailedError as error:
+        if winner.only_moves_rows:
+            error.moved_in = winner.version
+        raise
+
+
+def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit) -> None:
     lost = lost_rows(intent, winner)
     ensure_no_row_is_deleted_twice(intent, winner, lost)
     ensure_no_row_relied_on_was_deleted(intent, winner, lost)

@@ -53,6 +53,13 @@ class WinningCommit:
         )
 
     @cached_property
+    def only_moves_rows(self) -> bool:
+        """Whether the writer declares that the commit leaves the rows of the table as they were."""
+        files = [*self.bodies("add"), *self.bodies("remove")]
+        others = ("metaData", "protocol", "cdc")
+        return all(body.get("dataChange") is False for body in files) and not any(map(self.bodies, others))
+
+    @cached_property
     def added_paths(self) -> set[str]:
         """The canonical paths of the added files, with any deletion vector."""
         return {_path(body) for body in self.bodies("add")}

@@ -7,6 +7,7 @@ memory.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +49,16 @@ _MOST_HELD = 64 << 20
 
 
 def merge_rows(
-    operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader
+    operation: RowOperation,
+    statement: MergeStatement,
+    source: pa.RecordBatchReader,
+    *,
+    reads_itself: bool = False,
 ) -> dict[str, Any]:
     """Merge a source into the table and commit.
+
+    `reads_itself` says that the source has the rows of the same version of the table. Such a merge is not run
+    again on another version.
 
     Returns the metrics under the names of ``deltalake``.
 
@@ -58,9 +66,19 @@ def merge_rows(
     several source rows match one row of the table, `ConstraintViolationError` for a row that violates a
     constraint, and the exceptions of commits.
     """
-    merge = _Merge(operation, statement, source)
+    if reads_itself:
+        operation.transaction.read_files()
+        operation = replace(operation, begin_again=None)
+    source_rows: list[int] = []
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
-        return merge.run(cursor)
+
+        def run(of: RowOperation) -> dict[str, Any]:
+            merge = _Merge(of, statement, source)
+            if not source_rows:  # a stream is read only once
+                source_rows.append(merge.load(cursor))
+            return merge.run(cursor, source_rows[0])
+
+        return operation.carry_out(run)
 
 
 def explain_merge(operation: RowOperation, statement: MergeStatement, source: Any) -> scan.Explanation:
@@ -110,9 +128,9 @@ class _Merge:
         self.clauses = bind_clauses(statement, operation.target, self.inner, self.outer, self.source_schema)
         self.writes_changes = operation.has_change_feed and not statement.only_inserts
 
-    def run(self, cursor: "duckdb.DuckDBPyConnection") -> dict[str, Any]:
+    def run(self, cursor: "duckdb.DuckDBPyConnection", source_rows: int) -> dict[str, Any]:
+        """Merge the source, which is loaded and has so many rows."""
         operation, statement = self.operation, self.statement
-        source_rows = self.load(cursor)
         exported = self._exported()
         ids = () if operation.tracking is None or statement.only_inserts else scan.ROW_TRACKING_COLUMNS
         plan = operation.plan(self.predicate(cursor), {*self.columns, *ids}, self._matcher(cursor))
@@ -234,7 +252,8 @@ class _Merge:
 
         def matches(files: pa.Table) -> bool:
             plan = self.operation.plan_of(files, names)
-            rows = scan.located_rows(cursor, plan, f"deltaarrow_added_{next(numbers)}")
+            name = f"deltaarrow_added_{plan.version}_{next(numbers)}"
+            rows = scan.located_rows(cursor, plan, name)
             joined = f"({rows}) AS t {join} {_SOURCE} AS s ON {self.condition.sql}"
             return has_rows(cursor, f"FROM {joined} WHERE {is_met} IS NOT NULL")
 

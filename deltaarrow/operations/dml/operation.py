@@ -1,17 +1,24 @@
-"""`RowOperation`: the common steps of DELETE, UPDATE and MERGE, from begin to commit."""
+"""`RowOperation`: the common steps of DELETE, UPDATE and MERGE, from begin to commit.
+
+A statement whose rows another writer has moved to other files meanwhile, as compaction does, is run again on
+the version that this writer made. All commits between the first version and that one have been checked and
+are no conflict, and the last one leaves the rows of the table as they were. So the statement means the same
+there, and commits after it are checked as ever.
+"""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Action
 from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
@@ -43,6 +50,8 @@ __all__ = [
 TARGET = "target"
 """The alias of the table in expressions of DELETE and UPDATE."""
 
+_Result = TypeVar("_Result")
+
 
 @dataclass
 class RowOperation:
@@ -55,6 +64,8 @@ class RowOperation:
         memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
             process if None.
         is_replay: whether the table already has this operation of an application, so nothing is done.
+        begin_again: begins the same operation on another version; None if it cannot be run again.
+        begun: when the operation began, on the clock of `time.perf_counter`.
     """
 
     transaction: OptimisticTransaction
@@ -62,6 +73,7 @@ class RowOperation:
     writer_properties: WriterProperties | None = None
     memory_limit: str | None = None
     is_replay: bool = False
+    begin_again: "Callable[[Snapshot], RowOperation] | None" = None
     begun: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -82,6 +94,19 @@ class RowOperation:
         Raises `UnsupportedFeatureError` for a table whose rows this release cannot change.
         """
         ensure_writable(snapshot.protocol, snapshot.metadata, "append" if only_adds else "change")
+
+        def begin_again(newer: Snapshot) -> "RowOperation":
+            return cls.begin(
+                newer,
+                name,
+                writer_properties=writer_properties,
+                commit_properties=commit_properties,
+                hook_properties=hook_properties,
+                memory_limit=memory_limit,
+                only_adds=only_adds,
+                clock=clock,
+            )
+
         given = commit_properties or CommitProperties()
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
@@ -93,7 +118,30 @@ class RowOperation:
             writer_properties,
             memory_limit,
             is_replay=is_replay(transaction, given.app_transactions or ()),
+            begin_again=begin_again,
         )
+
+    def carry_out(self, statement: "Callable[[RowOperation], _Result]") -> _Result:
+        """Run a statement and return its result; again, if another writer has only moved rows that it read.
+
+        It is run again as often as a commit is retried. An error discards what was staged and deletes its
+        files.
+
+        Args:
+            statement: stages and commits all its work by the operation that it is given.
+        """
+        operation, retries = self, self.transaction.max_commit_retries
+        while True:
+            try:
+                with operation:
+                    return statement(operation)
+            except CommitFailedError as error:
+                if error.moved_in is None or operation.begin_again is None or not retries:
+                    raise
+                moved_in = error.moved_in
+            retries -= 1
+            newer = Snapshot.load(operation.snapshot.store, moved_in, known=operation.snapshot)
+            operation = replace(operation.begin_again(newer), begun=self.begun)
 
     def __enter__(self) -> Self:
         """Enter the operation; an error inside the block discards it and deletes its files."""
@@ -215,7 +263,7 @@ class RowOperation:
             if cursor is None:
                 limit = self.memory_limit
                 cursor = stack.enter_context(files_cursor(plan.store, memory_limit=limit))
-            rows = scan.located_rows(cursor, plan, "deltaarrow_target")
+            rows = scan.located_rows(cursor, plan, f"deltaarrow_target_{plan.version}")
             return stage.stage(read_changes(cursor, query(cursor, rows)))
 
     def commit(
