@@ -27,6 +27,7 @@ from deltaarrow.operations.optimize.sort_task import Sorting
 from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import physical_path, render_path, resolve_path
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import type_name
 from deltaarrow.statistics import statistics_columns
 
 __all__ = ["ZOrder", "z_order_parameters"]
@@ -127,7 +128,7 @@ def _resolved(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
         )
     if not has_order(fields[-1].type):
         raise SchemaMismatchError(
-            f"no z-order by column {column!r}: values of type {fields[-1].type} have no order"
+            f"no z-order by column {column!r}: values of type {type_name(fields[-1].type)} have no order"
         )
     mode = snapshot.mapping_mode
     indexed = statistics_columns(snapshot.schema, snapshot.partition_columns, snapshot.configuration, mode)
