@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import DeltaError
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, make_once, spark_rows, spark_table
@@ -126,25 +125,6 @@ def test_each_goes_on_with_the_other(spark, tmp_path):
     found = DeltaTable(path).to_pyarrow_table(columns=["id", ROW_ID, ROW_COMMIT_VERSION])
     assert_same_rows(found.rename_columns(["id", "r", "c"]), spark_rows(spark.sql(query)))
     assert DeltaTable(path).optimize(dry_run=True).num_files == 0
-
-
-@pytest.mark.parametrize(
-    ("layout", "statement", "arguments", "message"),
-    [
-        ("CLUSTER BY (id)", "WHERE id = 1", {"predicate": "id = 1"}, "CLUSTERING_WITH_PARTITION_PREDICATE"),
-        ("", "FULL", None, "DELTA_OPTIMIZE_FULL_NOT_SUPPORTED"),
-    ],
-)
-def test_what_spark_refuses_we_refuse(spark, tmp_path, layout, statement, arguments, message):
-    path = tmp_path / "t"
-    spark.sql(f"CREATE TABLE {delta_table(path)} ({COLUMNS}) USING delta {layout}")
-    insert(spark, path, 0)
-    with pytest.raises(Exception, match=message):
-        spark.sql(f"OPTIMIZE {delta_table(path)} {statement}").collect()
-    optimizer = DeltaTable(path).optimize
-    with pytest.raises(DeltaError):
-        optimizer.full() if arguments is None else optimizer(**arguments)
-    assert newest(path)[0] == 1
 
 
 def test_without_columns_both_compact(spark, tmp_path):

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.errors import DeltaError
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, make_once, spark_rows, spark_table
@@ -78,22 +77,3 @@ def test_spark_goes_on_and_so_do_we(spark, tmp_path):
     rest = spark_rows(spark.sql(query))
     assert_same_rows(found.rename_columns(["id", "r", "c"]), rest)
     assert rest.num_rows == before.num_rows - 1
-
-
-@pytest.mark.parametrize(
-    ("layout", "columns", "message"),
-    [
-        ("PARTITIONED BY (p)", "p", "DELTA_ZORDERING_ON_PARTITION_COLUMN"),
-        ("PARTITIONED BY (p)", "nope", "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST"),
-        ("CLUSTER BY (id)", "d", "DELTA_CLUSTERING_WITH_ZORDER_BY"),
-    ],
-)
-def test_what_spark_refuses_we_refuse(spark, tmp_path, layout, columns, message):
-    path = tmp_path / "t"
-    make(spark, path, layout)
-    with pytest.raises(Exception, match=message):
-        spark.sql(f"OPTIMIZE {delta_table(path)} ZORDER BY ({columns})").collect()
-    version = newest(path)[0]
-    with pytest.raises(DeltaError):
-        DeltaTable(path).optimize.z_order([columns])
-    assert newest(path)[0] == version
