@@ -24,7 +24,7 @@ __all__ = ["Part", "RowSorter", "SortLimits"]
 
 _LARGEST_RUN = 256 << 20
 _SPILLED_ROWS = 8192
-_SPILLED_BYTES = 4 << 20
+_SPILLED_BYTES = 128 << 10
 """The rows that a file gives at once are so many, or take about so many bytes."""
 
 _BATCH_ROWS = 65_536
@@ -60,10 +60,19 @@ class Part(NamedTuple):
 class _Run:
     """Rows sorted by their keys: a batch in memory, or a file that also has its keys beside it."""
 
-    keys: np.ndarray
+    held_keys: np.ndarray | None
     batch: pa.RecordBatch | None
     path: Path | None = None
     rows_at_once: int = _SPILLED_ROWS
+
+    @property
+    def keys(self) -> np.ndarray:
+        """The keys; those of a file are mapped anew, as their pages count as memory while they are mapped."""
+        if self.held_keys is not None:
+            return self.held_keys
+        assert self.path is not None
+        mapped: np.ndarray = np.load(self.path.with_suffix(".npy"), mmap_mode="r")
+        return mapped
 
     def spill(self, path: Path) -> int:
         """Move the rows to a file; return its size in bytes."""
@@ -74,8 +83,7 @@ class _Run:
             writer.write_table(pa.Table.from_batches([self.batch]), max_chunksize=self.rows_at_once)
         keys = path.with_suffix(".npy")
         np.save(keys, self.keys)
-        self.keys = np.load(keys, mmap_mode="r")
-        self.batch, self.path = None, path
+        self.held_keys, self.batch, self.path = None, None, path
         return path.stat().st_size + keys.stat().st_size
 
     def read(self, start: int, stop: int) -> list[pa.RecordBatch]:
@@ -148,7 +156,7 @@ class RowSorter:
         self._runs.append(_Run(keys[order], batch))
         self._held_bytes += batch.nbytes
         self._bytes += batch.nbytes
-        if self._held_bytes > self._limits.memory // 2:
+        if self._held_bytes > self._limits.memory // 4:
             self._spill()
 
     def _spill(self) -> None:
@@ -158,6 +166,8 @@ class RowSorter:
             if run.batch is not None:
                 self._spilled_bytes += run.spill(self._folder / f"{number}.arrow")
         self._held_bytes = 0
+        # What the runs took would stay with Arrow, while reading and writing allocate as much again.
+        pa.default_memory_pool().release_unused()
         if self._limits.disk is not None and self._spilled_bytes > self._limits.disk:
             raise MemoryLimitError(
                 f"sorting needs more than the {self._limits.disk} bytes of temporary files that"
@@ -201,7 +211,7 @@ class RowSorter:
 
         Rows with one key are cut into parts of `most` rows.
         """
-        places = [[0, *np.searchsorted(run.keys, edges).tolist(), len(run.keys)] for run in self._runs]
+        places = [_places(run.keys, edges) for run in self._runs]
         for number, first_key in enumerate([np.uint64(0), *edges]):
             bounds = ((run, at[number], at[number + 1]) for run, at in enumerate(places))
             slices = tuple(_Slice(*each) for each in bounds if each[1] < each[2])
@@ -238,6 +248,11 @@ class RowSorter:
         for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
             yield batch, keys[start : start + batch.num_rows]
             start += batch.num_rows
+
+
+def _places(keys: np.ndarray, edges: np.ndarray) -> list[int]:
+    """Return where the parts between edges begin, and where the last one ends."""
+    return [0, *np.searchsorted(keys, edges).tolist(), len(keys)]
 
 
 def _file_edges(keys: np.ndarray, files: int) -> np.ndarray:

@@ -78,7 +78,7 @@ class AutoCompaction:
     min_num_files: int = 50
     max_file_size: int | None = None
     min_file_size: int | None = None
-    max_deleted_rows_ratio: float = 0.2
+    max_deleted_rows_ratio: float = 0.1
 
     def __post_init__(self) -> None:
         """Raise for a number out of its range."""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 
 import pyarrow as pa
 import pytest
@@ -38,6 +39,16 @@ def create(path, configuration=None, **more):
     return DeltaTable.create(path, schema, configuration=configuration, **more)
 
 
+@pytest.fixture(scope="module")
+def many_files(tmp_path_factory):
+    """A table with one file less than are compacted."""
+    path = tmp_path_factory.mktemp("many") / "t"
+    create(path)
+    for number in range(49):
+        append(path, number)
+    return path
+
+
 @pytest.mark.parametrize(
     ("configuration", "wanted", "happens"),
     [
@@ -52,12 +63,15 @@ def create(path, configuration=None, **more):
     ],
     ids=str,
 )
-def test_an_argument_goes_before_the_properties_of_the_table(tmp_path, configuration, wanted, happens):
-    create(tmp_path, configuration)
+def test_an_argument_goes_before_the_properties_of_the_table(
+    tmp_path, many_files, configuration, wanted, happens
+):
+    shutil.copytree(many_files, tmp_path / "t")
+    table = DeltaTable(tmp_path / "t")
+    if configuration:
+        table.alter.set_table_properties(configuration)
     after = None if wanted is None else PostCommitHookProperties(auto_compact=wanted)
-    for number in range(50):
-        append(tmp_path, number, after)
-    table = DeltaTable(tmp_path)
+    append(table, 49, after)
     assert operations(table)[0] == ("OPTIMIZE" if happens else "WRITE")
     assert len(table.file_uris()) == (1 if happens else 50)
     assert ids(table) == list(range(500))
@@ -125,13 +139,13 @@ def test_a_file_with_many_deleted_rows_is_rewritten(tmp_path):
     table = create(tmp_path, VECTORS)
     append(table, 0)
     append(table, 1)
-    table.delete("id < 2", post_commithook_properties=hooks())
+    table.delete("id = 0", post_commithook_properties=hooks())
     assert table.version() == 3
-    table.delete("id = 2", post_commithook_properties=hooks())
+    table.delete("id = 1", post_commithook_properties=hooks())
     assert operations(table)[0] == "OPTIMIZE"
     assert len(table.file_uris()) == 1, "the other small file goes with it"
-    assert ids(table) == list(range(3, 20))
-    assert table.get_add_actions(flatten=True).column("num_records").to_pylist() == [17]
+    assert ids(table) == list(range(2, 20))
+    assert table.get_add_actions(flatten=True).column("num_records").to_pylist() == [18]
 
 
 def test_update_and_merge_compact_too(tmp_path):
