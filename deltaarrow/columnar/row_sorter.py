@@ -24,7 +24,7 @@ __all__ = ["Part", "RowSorter", "SortLimits"]
 
 _LARGEST_RUN = 256 << 20
 _SPILLED_ROWS = 8192
-_SPILLED_BYTES = 128 << 10
+_SPILLED_BYTES = 1 << 20
 """The rows that a file gives at once are so many, or take about so many bytes."""
 
 _BATCH_ROWS = 65_536
