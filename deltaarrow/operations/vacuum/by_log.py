@@ -96,16 +96,21 @@ def _files_named(store: Store, actions: Sequence[pa.Table]) -> _Named:
         spelled = batch.column("path")
         names = listed_names(store, spelled)
         has_absolute |= not names.equals(spelled)
-        is_inside = pc.is_valid(names)
         sizes = batch.column("size")
-        inside.append(_candidates(names.filter(is_inside), sizes.filter(is_inside)))
-        is_outside = pc.invert(is_inside)
-        elsewhere.append(_candidates(spelled.filter(is_outside), sizes.filter(is_outside)))
+        if names.null_count:
+            is_outside = pc.is_null(names)
+            elsewhere.append(_candidates(spelled.filter(is_outside), sizes.filter(is_outside)))
+            is_inside = pc.is_valid(names)
+            names, sizes = names.filter(is_inside), sizes.filter(is_inside)
+        inside.append(_candidates(names, sizes))
         vectors = vector_names(batch.column("deletion_vector"))
         names = listed_names(store, vectors)
         inside.append(_candidates(names.drop_null(), None))
         elsewhere.append(_candidates(vectors.filter(pc.is_null(names)), None))
-    return _Named(distinct(pa.concat_tables(inside)), distinct(pa.concat_tables(elsewhere)), has_absolute)
+    named = _Named(distinct(pa.concat_tables(inside)), distinct(pa.concat_tables(elsewhere)), has_absolute)
+    # What sorting took would lie idle while the list of live files is read.
+    pa.default_memory_pool().release_unused()
+    return named
 
 
 def _candidates(names: pa.Array, sizes: pa.Array | None) -> pa.Table:

@@ -6,16 +6,17 @@ little memory. The list of live files must be the whole list: it is held against
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import AddFile, RemoveFile
-from deltaarrow.columnar.arrays import empty_table, scalar_of
+from deltaarrow.columnar.arrays import booleans, scalar_of, truths
 from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import stream_files
 from deltaarrow.log.removed_files import read_removed_files
-from deltaarrow.operations.vacuum.candidates import whole
 from deltaarrow.operations.vacuum.names import file_names
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot
@@ -23,7 +24,6 @@ from deltaarrow.storage import Store
 
 __all__ = ["OF_TOMBSTONES", "Needed", "expired_tombstones", "find_needed", "retained_tombstones"]
 
-_NAMES = pa.schema([("name", pa.string()), ("is_candidate", pa.bool_())])
 _OF_ADDS = ("path", "size", "deletion_vector")
 OF_TOMBSTONES = ("path", "size", "deletion_timestamp", "deletion_vector")
 """The columns of tombstones here."""
@@ -40,6 +40,11 @@ class Needed:
 
     reasons: list[tuple[Reason, pa.Array]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+
+
+class _Held(NamedTuple):
+    candidates: pa.Array
+    others: list[str]
 
 
 def find_needed(
@@ -63,12 +68,11 @@ def find_needed(
     found = Needed()
 
     def take(reason: Reason, state: LogState, read: Callable[[LogState], Iterable[pa.Table]]) -> None:
-        names = state.through_cleanup(
+        held = state.through_cleanup(
             lambda state: _held_against(candidates, _names(state.store, read(state)), with_others)
         )
-        is_candidate, column = names.column("is_candidate"), names.column("name")
-        found.reasons.append((reason, whole(column.filter(is_candidate))))
-        found.others.extend(column.filter(pc.invert(is_candidate)).to_pylist())
+        found.reasons.append((reason, held.candidates))
+        found.others.extend(held.others)
 
     take(Reason.LIVE, snapshot.state, _live_files)
     take(Reason.RETAINED, snapshot.state, lambda state: retained_tombstones(state, cutoff_ms))
@@ -113,12 +117,17 @@ def _names(store: Store, actions: Iterable[pa.Table]) -> Iterator[pa.Array]:
         yield from file_names(store, table)
 
 
-def _held_against(candidates: pa.Array, names: Iterable[pa.Array], with_others: bool) -> pa.Table:
-    """Return needed names, with whether they are candidates; without those outside the table."""
-    parts = []
+def _held_against(candidates: pa.Array, names: Iterable[pa.Array], with_others: bool) -> _Held:
+    """Return which candidates are needed, and the other needed names; without those outside the table."""
+    is_needed = np.zeros(len(candidates), bool)
+    others = []
     for array in names:
         inside = array.drop_null()
-        is_candidate = pc.is_in(inside, value_set=candidates)
-        part = pa.Table.from_arrays([inside, is_candidate], schema=_NAMES)
-        parts.append(part if with_others else part.filter(is_candidate))
-    return pa.concat_tables([empty_table(_NAMES), *parts])
+        # A hash table of one part of the names is small; one of all candidates would be built for each part.
+        found = pc.is_in(candidates, value_set=inside)
+        is_needed |= truths(found)
+        if with_others:
+            others += inside.filter(
+                pc.invert(pc.is_in(inside, value_set=candidates.filter(found)))
+            ).to_pylist()
+    return _Held(candidates.filter(booleans(is_needed)), others)
