@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 __all__ = [
+    "ENCODED_TEXT",
     "array_of",
     "booleans",
     "empty_table",
@@ -26,6 +27,9 @@ __all__ = [
     "truths",
     "validity",
 ]
+
+ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+"""The type of texts as Parquet dictionaries have them: each distinct one once, and its place a row."""
 
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -71,7 +71,12 @@ def hidden_columns_of(snapshot: Snapshot | None, layout: scan.TableLayout) -> tu
 
 
 def live_rows(
-    layout: scan.TableLayout, hidden: Sequence[Field], tasks: Sequence[scan.FileTask], *, locate: bool = False
+    layout: scan.TableLayout,
+    hidden: Sequence[Field],
+    tasks: Sequence[scan.FileTask],
+    *,
+    locate: bool = False,
+    encoded: frozenset[str] = frozenset(),
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files as they are written again, file by file.
 
@@ -80,11 +85,12 @@ def live_rows(
         hidden: the columns of data files that keep row ids, if there are.
         tasks: the files.
         locate: whether `FILE_COLUMN` and `ROW_COLUMN` come last, with the place of the file in `tasks`.
+        encoded: text columns that come as dictionary arrays.
     """
     names = tuple(layout.table_schema.names)
     places = (scan.FILE_COLUMN, scan.ROW_COLUMN) if locate else ()
     tracked = scan.ROW_TRACKING_COLUMNS if hidden else ()
-    reader = scan.BatchReader(layout, (*names, *tracked), locate=locate)
+    reader = scan.BatchReader(layout, (*names, *tracked), locate=locate, encoded=encoded)
     in_files = [*names, *(each.name for each in hidden), *places]
     for batch in reader.read(tasks):
         yield batch.rename_columns(in_files) if hidden else batch

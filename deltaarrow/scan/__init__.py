@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         feed_values as feed_values,
         matching_tasks as matching_tasks,
     )
+    from deltaarrow.scan.few_texts import columns_of_few_texts as columns_of_few_texts
     from deltaarrow.scan.located import (
         located_rows as located_rows,
         located_type as located_type,

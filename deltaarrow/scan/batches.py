@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import integers, truths
+from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
@@ -70,7 +70,8 @@ class BatchReader:
     Parts of the predicate `pushdown` are passed to pyarrow if that is safe. They skip row groups and rows;
     `Scanned.decided` says which conjuncts need not be evaluated again. `kept_files` shares opened files with
     other readers. Batches of files with variants have at most `variant_bytes`: unshredding needs a
-    multiple of them.
+    multiple of them. Of the columns `encoded`, which are texts, the batches have dictionary arrays of
+    `deltaarrow.columnar.arrays.ENCODED_TEXT`.
     """
 
     layout: TableLayout
@@ -80,6 +81,7 @@ class BatchReader:
     use_threads: bool = True
     locate: bool = False
     variant_bytes: int = 1 << 26
+    encoded: frozenset[str] = frozenset()
     kept_files: DataFiles | None = field(default=None, repr=False, compare=False)
     _bindings: dict[bytes, Binding] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
@@ -87,18 +89,22 @@ class BatchReader:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without caches."""
         given = (self.layout, self.columns, self.pushdown, self.batch_size, self.use_threads, self.locate)
-        return BatchReader, (*given, self.variant_bytes)
+        return BatchReader, (*given, self.variant_bytes, self.encoded)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
         fields = [self.layout.arrow_schema.field(name) for name in self.columns]
+        fields = [each.with_type(ENCODED_TEXT) if each.name in self.encoded else each for each in fields]
         return pa.schema([*fields, *_PLACE_FIELDS] if self.locate else fields)
 
     @cached_property
     def files(self) -> DataFiles:
         """The cache that opens the files."""
-        return DataFiles(self.layout.store) if self.kept_files is None else self.kept_files
+        if self.kept_files is not None:
+            return self.kept_files
+        encoded = [self.layout.physical_name(f) for f in self._data_fields if f.name in self.encoded]
+        return DataFiles(self.layout.store, encoded)
 
     @cached_property
     def _data_fields(self) -> tuple[Field, ...]:
@@ -153,7 +159,7 @@ class BatchReader:
         key = schema_key(file_schema)
         binding = self._bindings.get(key)
         if binding is None:
-            binding = bind_columns(self.layout, self._data_fields, file_schema, path)
+            binding = bind_columns(self.layout, self._data_fields, file_schema, path, self.encoded)
             self._bindings[key] = binding
         return binding
 
@@ -334,6 +340,9 @@ class BatchReader:
                 arrays.append(pa.nulls(rows, logical.type))
             elif name in binding.variants:
                 arrays.append(self._variant_array(task, name, batch.column(source)))
+            elif logical.type == ENCODED_TEXT:
+                column = batch.column(source)
+                arrays.append(column if pa.types.is_dictionary(column.type) else column.dictionary_encode())
             else:
                 arrays.append(batch.column(source))
         if self.locate:

@@ -16,11 +16,12 @@ If the type of the table cannot hold the values of the file without loss, the fi
 differs from what the table would write today, its footer is first checked for contradictions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.damage import ensure_sound_footer, reading
 from deltaarrow.scan.tasks import TableLayout
@@ -209,9 +210,15 @@ def _find(
 
 
 def bind_columns(
-    layout: TableLayout, fields: Sequence[Field], file_schema: pa.Schema, file_name: str
+    layout: TableLayout,
+    fields: Sequence[Field],
+    file_schema: pa.Schema,
+    file_name: str,
+    encoded: Collection[str] = (),
 ) -> Binding:
     """Bind the data columns `fields` to a file of the Arrow schema `file_schema`.
+
+    Columns in `encoded` are scanned as dictionary arrays where the file is opened so.
 
     Raises `CorruptDataFileError` if the file does not fit the schema of the table.
     """
@@ -231,7 +238,10 @@ def bind_columns(
             if source is None:
                 sources.append(None)
                 continue
-            scan_type = binder.type(field.type, source.type, field.name)
+            if field.name in encoded and source.type == ENCODED_TEXT:
+                scan_type = source.type
+            else:
+                scan_type = binder.type(field.type, source.type, field.name)
             scan_fields.append(pa.field(source.name, scan_type))
             sources.append(source.name)
             if holds_variant(field.type):

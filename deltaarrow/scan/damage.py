@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaarrow.columnar.parquet_footers import read_footer
+from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
 from deltaarrow.storage import Store, system_failure
 
@@ -64,8 +64,13 @@ def ensure_sound_footer(store: Store, path: str) -> None:
     A flipped bit in a column name makes one column absent and adds an unknown one; a flipped bit in a type
     casts values to wrong ones.
     """
+    sound_footer(store, path)
+
+
+def sound_footer(store: Store, path: str) -> Footer:
+    """Return the footer of a data file; raise `CorruptDataFileError` if it contradicts itself."""
     with reading(path), store.arrow_filesystem().open_input_file(store.arrow_path(path)) as file:
         try:
-            read_footer(file)
+            return read_footer(file)
         except ValueError as error:
             raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error

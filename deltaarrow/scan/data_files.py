@@ -3,10 +3,13 @@
 Data files are immutable, so a repeated scan of a dataset reads only rows from storage.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
+from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
@@ -51,20 +54,31 @@ class DataFiles:
     """Opens the data files of a table; safe to share among threads.
 
     Footers and deletion vectors are kept in the cache of the process, weighed by their size in storage.
+
+    Args:
+        store: the folder of the table.
+        encoded: names, in the files, of text columns that are read as dictionary arrays.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, encoded: Collection[str] = ()) -> None:
         self._store = store
+        self._encoded = sorted(encoded)
         self._cache = CacheSpace()
 
     @cached_property
     def format(self) -> Any:
         """The `pyarrow.dataset.ParquetFileFormat` of the files."""
+        return self._format(self._encoded)
+
+    def _format(self, encoded: Sequence[str]) -> Any:
         import pyarrow.dataset as pads
 
         return pads.ParquetFileFormat(
-            # INT96 exceeds the range of 64-bit nanoseconds; Delta timestamps are microseconds.
-            read_options=pads.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
+            read_options=pads.ParquetReadOptions(
+                dictionary_columns=encoded,
+                # INT96 exceeds the range of 64-bit nanoseconds; Delta timestamps are microseconds.
+                coerce_int96_timestamp_unit="us",
+            ),
             pre_buffer=not self._store.is_local,
         )
 
@@ -98,7 +112,9 @@ class DataFiles:
             if fragment is None:
                 path = self._store.arrow_path(task.path)
                 fragment = self.format.make_fragment(path, self._store.arrow_filesystem())
-                _ = fragment.physical_schema
+                if any(map(_is_encoded_otherwise, fragment.physical_schema)):
+                    fragment = self._format(()).make_fragment(path, self._store.arrow_filesystem())
+                    _ = fragment.physical_schema
                 self._cache.put(task.path, fragment, fragment.metadata.serialized_size)
             schema, metadata = fragment.physical_schema, fragment.metadata
             ensure_rows(task.path, metadata, task.num_records)
@@ -109,6 +125,11 @@ class DataFiles:
             ensure_sound_footer(self._store, task.path)
             fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
         return DataFile(task, fragment, binding, hidden)
+
+
+def _is_encoded_otherwise(column: pa.Field) -> bool:
+    """Whether a column that is read as a dictionary holds something else than texts in this file."""
+    return bool(pa.types.is_dictionary(column.type) and column.type != ENCODED_TEXT)
 
 
 def row_group_starts(metadata: Any) -> list[int]:

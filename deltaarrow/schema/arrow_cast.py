@@ -138,7 +138,7 @@ def _compare(
         _compare(found.item_type, wanted.item_field, f"{path}.value", unknown, clashes, absent)
     elif _is_list(found) and pa.types.is_list(wanted):
         _compare(found.value_type, wanted.value_field, f"{path}.element", unknown, clashes, absent)
-    elif not _is_castable(found, wanted):
+    elif source != wanted and not _is_castable(found, wanted):
         clashes.append(f"column {path!r} has Arrow type {source}, which does not fit {wanted}")
 
 

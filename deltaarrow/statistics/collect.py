@@ -108,12 +108,12 @@ class _ColumnStatistics:
         if not known and self.column.type in FLOATING:
             self._add(*_float_bounds(values))
             known = True
-        elif not known and self._name == "string":
-            longest = pc.max(pc.binary_length(values)).as_py()
-            if longest > FOOTER_BOUND_LIMIT:
-                low, high = pc.min_max(values).values()
-                self._add(low.as_buffer().to_pybytes(), high.as_buffer().to_pybytes())
-                known = True
+        elif not known and self._name == "string" and _longest(values) > FOOTER_BOUND_LIMIT:
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(pa.string())
+            low, high = pc.min_max(values).values()
+            self._add(low.as_buffer().to_pybytes(), high.as_buffer().to_pybytes())
+            known = True
         self._known.append(known)
 
     def add_footer(self, statistics: Sequence[Statistics | None]) -> None:
@@ -141,6 +141,14 @@ class _ColumnStatistics:
         if self._bounds is None or not self._exact:
             return None
         return render_bound(self._bounds[upper], self.column.type, prefix_length, upper=upper)
+
+
+def _longest(values: pa.ChunkedArray) -> int:
+    """The bytes of the longest text; at least as many for dictionary arrays, which may hold unused ones."""
+    if pa.types.is_dictionary(values.type):
+        values = pa.chunked_array([chunk.dictionary for chunk in values.chunks], pa.string())
+    longest: int = pc.max(pc.binary_length(values)).as_py()
+    return longest
 
 
 def _float_bounds(values: pa.ChunkedArray) -> tuple[float, float]:

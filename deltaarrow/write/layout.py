@@ -5,12 +5,13 @@ Files" and "Change Data Files" of the protocol. Files are named as Spark names t
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
@@ -70,10 +71,15 @@ class FileLayout:
         self._plan = plan
         self._kind = kind
         written = Schema([*plan.schema.fields, *plan.hidden_columns, *kind.columns])
-        self._target = to_arrow_schema(written)
+        self._target = _encoded(to_arrow_schema(written), plan.encoded_columns)
         columns = data_columns(written, plan.partition_columns, with_partitions=plan.materializes_partitions)
         self._data_names = columns.names
-        self._schema = file_schema(columns, plan.mapping_mode)
+        encoded = [
+            physical_name(each, plan.mapping_mode)
+            for each in columns.fields
+            if each.name in plan.encoded_columns
+        ]
+        self._schema = _encoded(file_schema(columns, plan.mapping_mode), encoded)
         partition_fields = [plan.schema.field(name) for name in plan.partition_columns]
         self._partition_names = [physical_name(each, plan.mapping_mode) for each in partition_fields]
         self._partition_types = [_primitive_type(each) for each in partition_fields]
@@ -97,6 +103,7 @@ class FileLayout:
             # Every open file keeps the pages that it wrote last in memory.
             options.setdefault("data_page_size", _PAGE_BYTES_OF_MANY_FILES)
         names = set(self._schema.names)
+        names -= set(encoded)
         dictionaries = [path for path in plan.properties.open_dictionaries(leaves) if path in names]
         shreds = properties.ENABLE_VARIANT_SHREDDING.parse(plan.configuration)
         variants = VariantColumns(columns, self._schema, shreds=shreds) or None
@@ -175,6 +182,11 @@ class FileLayout:
             prefix_length=self._string_prefix,
             tight_bounds=self._plan.tight_bounds,
         )
+
+
+def _encoded(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """The schema with dictionary arrays for some texts."""
+    return pa.schema([each.with_type(ENCODED_TEXT) if each.name in names else each for each in schema])
 
 
 def _primitive_type(field: Field) -> PrimitiveType:

@@ -104,6 +104,8 @@ class NewFile:
             self._statistics.observe(row_group)
         if self._form is not None:
             row_group = self._form.stored(row_group)
+        # Where the dictionary changes within a row group, its values are written without one.
+        row_group = row_group.unify_dictionaries()
         if isinstance(self._writer, ParallelWriter):
             self._writer.write_table(row_group)
         else:

@@ -38,6 +38,7 @@ class WritePlan:
         file_tags: the value of ``add.tags``; None for no tags.
         fewest_files: whether the rows of a partition are gathered before they are written, so that each
             partition has as few files as its rows need.
+        encoded_columns: text columns whose rows come as dictionary arrays, as files hold them; without rules.
         rules: the rules that rows must meet and that fill missing columns; None for rows of the table that
             are only rewritten.
 
@@ -60,6 +61,7 @@ class WritePlan:
     materializes_partitions: bool = False
     file_tags: Mapping[str, str] | None = None
     fewest_files: bool = False
+    encoded_columns: frozenset[str] = frozenset()
     rules: TableRules | None = None
 
     def __post_init__(self) -> None:

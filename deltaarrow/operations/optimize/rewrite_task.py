@@ -4,7 +4,7 @@ A task knows neither log nor snapshot and is picklable: threads run it here, exe
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from deltaarrow.actions import AddFile
 from deltaarrow.operations.mark_or_rewrite import live_rows
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.scan import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout
+from deltaarrow.scan import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, columns_of_few_texts
 from deltaarrow.write import WritePlan, write_files
 
 __all__ = ["RewriteTask", "RewrittenBin"]
@@ -55,8 +55,9 @@ class RewriteTask:
         Raises what reading and writing raise; then no file is left behind.
         """
         counts: dict[int, int] = {}
-        rows = self._counted(counts)
-        added = write_files(self.write_plan, rows, clock=clock, threads=1, threads_of_file=self.threads)
+        encoded = columns_of_few_texts(self.layout, self.tasks[0])
+        rows, plan = self._counted(counts, encoded), replace(self.write_plan, encoded_columns=encoded)
+        added = write_files(plan, rows, clock=clock, threads=1, threads_of_file=self.threads)
         if len(added) > 1:
             raise AssertionError(f"one bin became {len(added)} files")
         # Files without a live row yield no batch.
@@ -67,10 +68,11 @@ class RewriteTask:
             tuple(counts.get(number, 0) for number in order),
         )
 
-    def _counted(self, counts: dict[int, int]) -> Iterator[pa.RecordBatch]:
+    def _counted(self, counts: dict[int, int], encoded: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """Yield the live rows, and count them by file in the order of the files."""
         current = None
-        for batch in live_rows(self.layout, self.write_plan.hidden_columns, self.tasks, locate=True):
+        hidden = self.write_plan.hidden_columns
+        for batch in live_rows(self.layout, hidden, self.tasks, locate=True, encoded=encoded):
             number = batch.column(FILE_COLUMN)[0].as_py()
             if number != current and number in counts:
                 raise AssertionError(f"the rows of {self.tasks[number].path} are read in several parts")
