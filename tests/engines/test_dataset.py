@@ -300,25 +300,26 @@ def test_a_column_absent_from_a_file_is_null(tmp_path):
     assert DeltaTable(tmp_path).to_pyarrow_table(columns=["x"]).to_pylist() == [{"x": None}]
 
 
-@pytest.mark.parametrize(
-    "reading",
-    [
-        "table.to_pyarrow_dataset().head(5)",
-        "next(iter(table.to_pyarrow_dataset().to_batches()))",
-        "reader = pa.RecordBatchReader.from_stream(table); reader.read_next_batch()",
-        "con = duckdb.connect(); con.register('t', table.to_pyarrow_dataset());"
-        " con.sql('SELECT * FROM t LIMIT 5').fetchall()",
-        "con = duckdb.connect(); da.register(con, 't', table, native=False);"
-        " stream = con.sql('SELECT * FROM t').to_arrow_reader(); stream.read_next_batch()",
-    ],
-)
-def test_a_scan_that_is_not_read_to_its_end_lets_the_process_end(tmp_path, reading):
+READINGS = """
+table.to_pyarrow_dataset().head(5)
+next(iter(table.to_pyarrow_dataset().to_batches()))
+reader = pa.RecordBatchReader.from_stream(table)
+reader.read_next_batch()
+con = duckdb.connect()
+con.register('t', table.to_pyarrow_dataset())
+con.sql('SELECT * FROM t LIMIT 5').fetchall()
+other = duckdb.connect()
+da.register(other, 't', table, native=False)
+stream = other.sql('SELECT * FROM t').to_arrow_reader()
+stream.read_next_batch()
+"""
+
+
+def test_scans_that_are_not_read_to_their_end_let_the_process_end(tmp_path):
     DeltaTable.create(tmp_path, pa.schema([("id", pa.int64())]))
     write_deltalake(tmp_path, pa.table({"id": range(1_000_000)}), mode="append")
-    code = (
-        "import duckdb, pyarrow as pa, deltaarrow as da;"
-        f"table = da.DeltaTable({str(tmp_path)!r}); {reading}; print('read')"
-    )
+    imports = "import duckdb, pyarrow as pa, deltaarrow as da"
+    code = f"{imports}\ntable = da.DeltaTable({str(tmp_path)!r})\n{READINGS}\nprint('read')"
     for _ in range(3):
         found = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
