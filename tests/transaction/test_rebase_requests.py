@@ -64,7 +64,7 @@ def requests_after_conflict(server: FaultyServer, statement, others) -> list[Req
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("kind", ["append by name", "append", "delete"])
 def test_a_rebase_reads_each_commit_that_came_first_once_and_nothing_else(
     server, s3_options, uri, tables, kind, count, configuration
