@@ -73,11 +73,12 @@ on_unix = pytest.mark.skipif(sys.platform == "win32", reason="no fork on this pl
 
 
 @on_unix
-def test_children_read_while_the_threads_of_their_parent_do(table, readers):
+@pytest.mark.parametrize("children", [5, pytest.param(50, marks=pytest.mark.slow)])
+def test_children_read_while_the_threads_of_their_parent_do(table, readers, children):
     def read() -> list[tuple[int, int, int]]:
         return [_read_as_a_child_may(each) for each in (table, da.DeltaTable(table.table_uri))]
 
-    for _ in range(16):
+    for _ in range(children):
         assert fork(read) == [(*EXPECTED[:2], 1001)] * 2
 
 
