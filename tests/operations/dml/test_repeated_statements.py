@@ -8,7 +8,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 
-CALLS = 40
+CALLS = 20
 BYTES_A_CALL = 8_000
 
 
@@ -20,12 +20,12 @@ def test_deletions_keep_no_objects_and_next_to_no_memory(tmp_path, configuration
         for number in ids:
             DeltaTable(tmp_path).delete(f"id = {number}")
 
-    delete(range(20))
+    delete(range(10))
     gc.collect()
     objects, arrow = len(gc.get_objects()), pa.total_allocated_bytes()
     tracemalloc.start()
     try:
-        delete(range(20, 20 + CALLS))
+        delete(range(10, 10 + CALLS))
         gc.collect()
         kept, _ = tracemalloc.get_traced_memory()
     finally:
