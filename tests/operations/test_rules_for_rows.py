@@ -114,17 +114,28 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("message", BROKEN)
+WRITES = [
+    {"mode": "append"},
+    {"mode": "append", "schema_mode": "merge"},
+    {"mode": "overwrite"},
+    {"mode": "overwrite", "predicate": "id IS NULL OR id IS NOT NULL"},
+    {"mode": "overwrite", "partition_overwrite_mode": "dynamic"},
+]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        {"mode": "append"},
-        {"mode": "append", "schema_mode": "merge"},
-        {"mode": "overwrite"},
-        {"mode": "overwrite", "predicate": "id IS NULL OR id IS NOT NULL"},
-        {"mode": "overwrite", "partition_overwrite_mode": "dynamic"},
+        # Every rule with an append, and every other write with two rules; the slow tests have all pairs.
+        pytest.param(
+            options,
+            message,
+            id=f"{'-'.join(options.values())}-{message}",
+            marks=[pytest.mark.slow] * (write > 0 and (write + rule) % 5 > 0),
+        )
+        for write, options in enumerate(WRITES)
+        for rule, message in enumerate(BROKEN)
     ],
-    ids=lambda options: "-".join(options.values()),
 )
 def test_a_broken_rule_is_named_and_nothing_is_left(table, message, options):
     write_deltalake(table, data(), mode="append")
