@@ -20,8 +20,9 @@ CHECKPOINT = {"delta.checkpointInterval": "5"}
 CONFIGURATIONS = [{}, VECTORS, TIMESTAMPS, CHECKPOINT]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(s3_options):
+    """One server for all tests: each server has a client of its own, which takes long to make."""
     with faulty_server(s3_options) as server:
         yield server
 
