@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 from xdist.remote import Producer
@@ -10,6 +11,10 @@ from xdist.scheduler import LoadFileScheduling
 from tests.support.spark import spark
 
 __all__ = ["spark"]
+
+# Tests start many processes, Spark's Python among them. None should have to compile what it imports again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""
