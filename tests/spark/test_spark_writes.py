@@ -1,6 +1,7 @@
 """Every engine reads Spark's tables as Spark reads them."""
 
 import decimal
+from itertools import zip_longest
 
 import duckdb
 import polars as pl
@@ -78,30 +79,36 @@ def test_partitions_with_odd_texts(spark, tmp_path):
             assert found["id"].to_pylist() == [number]
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("DATE", "DATE '2026-01-01', DATE '0001-01-01', NULL"),
-        ("TIMESTAMP", "TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '1969-12-31 23:59:59.123456', NULL"),
-        (
-            "TIMESTAMP_NTZ",
-            "TIMESTAMP_NTZ '2026-01-01 00:00:00', TIMESTAMP_NTZ '2026-01-01 10:11:12.123456', NULL",
-        ),
-        ("DECIMAL(10, 3)", "-1.500, 0, NULL"),
-        ("DOUBLE", "double('NaN'), double('-Infinity'), 1e-7, -0.0, NULL"),
-        ("FLOAT", "float(1.1), float(1e20), NULL"),
-        ("BOOLEAN", "true, false, NULL"),
-        ("TINYINT", "-128, 127, NULL"),
-        ("BIGINT", "-9223372036854775808, NULL"),
-        ("BINARY", "X'41', X'C3A9', NULL"),
-    ],
-)
-def test_partitions_of_every_type(spark, tmp_path, kind, values):
+PARTITION_VALUES = {
+    "DATE": ("DATE '2026-01-01'", "DATE '0001-01-01'"),
+    "TIMESTAMP": ("TIMESTAMP '2026-01-01 00:00:00'", "TIMESTAMP '1969-12-31 23:59:59.123456'"),
+    "TIMESTAMP_NTZ": (
+        "TIMESTAMP_NTZ '2026-01-01 00:00:00'",
+        "TIMESTAMP_NTZ '2026-01-01 10:11:12.123456'",
+    ),
+    "DECIMAL(10, 3)": ("-1.500", "0"),
+    "DOUBLE": ("double('NaN')", "double('-Infinity')", "1e-7", "-0.0"),
+    "FLOAT": ("float(1.1)", "float(1e20)"),
+    "BOOLEAN": ("true", "false"),
+    "TINYINT": ("-128", "127"),
+    "BIGINT": ("-9223372036854775808",),
+    "BINARY": ("X'41'", "X'C3A9'"),
+}
+
+
+def test_partitions_of_every_type(spark, tmp_path):
+    """A partition for each value, of a column for each type; one of NULLs too."""
+    kinds, rows = list(PARTITION_VALUES), []
+    for number, row in enumerate([*zip_longest(*PARTITION_VALUES.values()), [None] * len(kinds)]):
+        values = (f"CAST({value or 'NULL'} AS {kind})" for kind, value in zip(kinds, row, strict=True))
+        rows.append(f"({number}, {', '.join(values)})")
+    columns = ", ".join(f"p{number} {kind}" for number, kind in enumerate(kinds))
+    names = ", ".join(f"p{number}" for number in range(len(kinds)))
     sql(
         spark,
         tmp_path,
-        f"CREATE TABLE {{t}} (id BIGINT, p {kind}) USING delta PARTITIONED BY (p)",
-        f"INSERT INTO {{t}} SELECT i, CAST(v AS {kind}) FROM (SELECT posexplode(array({values})) AS (i, v))",
+        f"CREATE TABLE {{t}} (id BIGINT, {columns}) USING delta PARTITIONED BY ({names})",
+        f"INSERT INTO {{t}} VALUES {', '.join(rows)}",
     )
     assert_reads_as_spark(spark, tmp_path)
 
@@ -264,12 +271,11 @@ def test_schema_that_grew(spark, tmp_path):
 @pytest.mark.parametrize(
     "clauses",
     [
-        "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
-        "TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
-        "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+        "CLUSTER BY (id) TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true',"
+        " 'delta.enableRowTracking' = 'true', 'delta.enableChangeDataFeed' = 'true')",
         "TBLPROPERTIES ('delta.appendOnly' = 'true')",
-        "CLUSTER BY (id)",
     ],
+    ids=["all", "appendOnly"],
 )
 def test_tables_with_features_of_writers(spark, tmp_path, clauses):
     sql(
