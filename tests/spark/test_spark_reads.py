@@ -96,31 +96,35 @@ def test_an_empty_text_is_null_as_in_spark(spark, tmp_path):
     check_both(spark, tmp_path, pa.table({"id": [1, 2], "p": [None, "x"]}))
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        pa.array([datetime.date(2026, 1, 1), datetime.date(1, 1, 1), None]),
-        pa.array(
-            [
-                datetime.datetime(2026, 1, 1, 1, 2, 3, 456789, UTC),
-                datetime.datetime(1969, 1, 1, tzinfo=UTC),
-                None,
-            ],
-            pa.timestamp("us", "UTC"),
-        ),
-        pa.array([decimal.Decimal("-1.500"), decimal.Decimal("0.000"), None], pa.decimal128(10, 3)),
-        pa.array([1.5, -1e-7, math.inf, None]),
-        pa.array([1.1, 1e20, None], pa.float32()),
-        pa.array([True, False, None]),
-        pa.array([-128, 127, None], pa.int8()),
-        pa.array([2**62, None]),
-        pa.array([b"A", "é".encode(), None]),
-    ],
-    ids=lambda values: str(values.type),
-)
-def test_partitions_of_every_type(spark, tmp_path, values):
-    rows = pa.table({"id": range(len(values)), "p": values})
-    da.write_deltalake(tmp_path, rows, partition_by=["p"])
+PARTITION_VALUES = [
+    pa.array([datetime.date(2026, 1, 1), datetime.date(1, 1, 1), None]),
+    pa.array(
+        [
+            datetime.datetime(2026, 1, 1, 1, 2, 3, 456789, UTC),
+            datetime.datetime(1969, 1, 1, tzinfo=UTC),
+            None,
+        ],
+        pa.timestamp("us", "UTC"),
+    ),
+    pa.array([decimal.Decimal("-1.500"), decimal.Decimal("0.000"), None], pa.decimal128(10, 3)),
+    pa.array([1.5, -1e-7, math.inf, None]),
+    pa.array([1.1, 1e20, None], pa.float32()),
+    pa.array([True, False, None]),
+    pa.array([-128, 127, None], pa.int8()),
+    pa.array([2**62, None]),
+    pa.array([b"A", "é".encode(), None]),
+]
+
+
+def test_partitions_of_every_type(spark, tmp_path):
+    """A partition for each value, of a column for each type; the last is of NULLs."""
+    count = max(map(len, PARTITION_VALUES))
+    columns = {
+        f"p{number}": pa.concat_arrays([values, pa.nulls(count - len(values), values.type)])
+        for number, values in enumerate(PARTITION_VALUES)
+    }
+    rows = pa.table({"id": range(count), **columns})
+    da.write_deltalake(tmp_path, rows, partition_by=list(columns))
     check_both(spark, tmp_path, rows)
 
 
