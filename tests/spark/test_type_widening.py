@@ -97,7 +97,14 @@ def insert(spark, name, first, rows):
     spark.sql(f"INSERT INTO {name} VALUES {', '.join(listed)}")
 
 
-@pytest.fixture(scope="module", params=LEVELS)
+OF_DEEP = ("struct", "array", "map value")
+"""Levels that the one that is called deep has inside of each other."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(level, marks=[pytest.mark.slow] * (level in OF_DEEP)) for level in LEVELS],
+)
 def widened(request, spark, tmp_path_factory):
     """Path of a table with all changes at one level."""
     path = tmp_path_factory.mktemp("widened")
