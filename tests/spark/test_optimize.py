@@ -84,7 +84,14 @@ def newest(path):
     return table.version(), table.history(1)[0]
 
 
-@pytest.mark.parametrize("name", TABLES)
+OF_OTHERS = ("vectors", "everything but variants")
+"""Tables whose features other tables have as well."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in OF_OTHERS)) for name in TABLES],
+)
 def test_spark_goes_on_with_a_compacted_table(spark, tmp_path, name):
     path = tmp_path / "t"
     make(spark, path, name)

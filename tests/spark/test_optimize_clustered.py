@@ -80,7 +80,7 @@ def optimize_both(spark, theirs, ours, *, full=False):
     assert marks(ours) == marks(theirs)
 
 
-@pytest.mark.parametrize("columns", ["id", "id, s.x, s.`y.z`, d"])
+@pytest.mark.parametrize("columns", [pytest.param("id", marks=pytest.mark.slow), "id, s.x, s.`y.z`, d"])
 def test_both_do_the_same(spark, tmp_path, columns):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, columns)
