@@ -79,11 +79,12 @@ def assert_kept(conditions, matching, found):
 
 
 @pytest.mark.parametrize("path", [path for path in VALUES if path != ("st", "s")], ids=".".join)
-def test_conditions_on_a_column(path):
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_conditions_on_a_column(path, count):
     random = Random(f"{path}")
     files = [data_file(random, [path]) for _ in range(50)]
     every = leaf_predicates(path)
-    conditions = [bind(each, SCHEMA) for each in random.sample(every, min(len(every), 60))]
+    conditions = [bind(each, SCHEMA) for each in random.sample(every, min(len(every), count))]
     rows = rows_of(files)
     # TRY: a decimal of more than 38 digits fails the query, which then keeps no row.
     in_duckdb = answers(rows, [f"TRY({to_duckdb(each)})" for each in conditions])
