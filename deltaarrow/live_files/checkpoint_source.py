@@ -9,10 +9,8 @@ key contains the identity of the files, and after reading rows by number, `are_c
 files stayed the same.
 """
 
-import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +22,11 @@ from deltaarrow.log import LogState
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
-from deltaarrow.log.row_numbers import PLACE, numbered_from
+from deltaarrow.log.row_numbers import PLACE, numbered_from, row_condition
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, read_statistics
-
-if TYPE_CHECKING:
-    import duckdb
 
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
@@ -226,7 +221,7 @@ class CheckpointRows:
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             found = rows[numbers == number] - starts[number]
             file = CheckpointFiles((self._files.names[number],), self._files.schema)
-            yield file, _row_condition(sources.cursor, found, self._state.limits.numbered_rows), number
+            yield file, row_condition(sources.cursor, found, self._state.limits.numbered_rows), number
 
 
 class _CheckpointEvidence:
@@ -276,31 +271,3 @@ class _CheckpointEvidence:
         key = self._of.key(("partition values", name))
         found = self._of.cache.find(key, partial(self._of.read_partition_values, name))
         return found if self._rows is None else found.take(self._rows)
-
-
-def _row_condition(cursor: "duckdb.DuckDBPyConnection", rows: np.ndarray, most_numbered: int) -> str:
-    """SQL that is true for ascending row numbers of a file and lets DuckDB skip row groups.
-
-    Up to `most_numbered` rows are passed by number, more as a bit mask.
-    """
-    span = f"file_row_number BETWEEN {rows[0]} AND {rows[-1]}"
-    if len(rows) > rows[-1] - rows[0]:
-        return span
-    if len(rows) <= most_numbered:
-        return f"{span} AND file_row_number IN ({', '.join(map(str, rows.tolist()))})"
-    # Not a join: it would not keep the order of the files.
-    name = f"rows_{os.urandom(8).hex()}"
-    cursor.register(name, pa.table([_bits(rows)], ["bits"]))
-    cursor.execute(f"SET VARIABLE {name} = (SELECT bits::BIT FROM {name})")
-    # DuckDB may evaluate either condition first, so `least` keeps the bit number within the mask.
-    bit = f"least(file_row_number, {rows[-1]})::INTEGER"
-    return f"{span} AND get_bit(getvariable('{name}'), {bit}) = 1"
-
-
-def _bits(rows: np.ndarray) -> pa.Array:
-    """One BLOB whose bits for these rows are set; DuckDB casts it to BIT."""
-    flags = np.zeros(rows[-1] + 1, bool)
-    flags[rows] = True
-    blob = pa.py_buffer(np.packbits(flags))
-    offsets = pa.py_buffer(np.array([0, blob.size], np.int32))
-    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, blob])
