@@ -27,6 +27,7 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── ConcurrentWriteException         other writers were first at every attempt
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
+    ├── MissingFilesError             files that a version needs are gone
     ├── VacuumError                   a VACUUM would delete too much, or cannot find all that is to go
     ├── CommitStateUnknownError       it is unknown whether the commit was made
     ├── StorageError                  a store cannot do what was requested
@@ -35,6 +36,8 @@ name here; conflicts have Spark's names, because users search for them. The tree
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 """
+
+from collections.abc import Sequence
 
 from deltaarrow.display.redaction import redacted
 
@@ -60,6 +63,7 @@ __all__ = [
     "MemoryLimitError",
     "MetadataChangedException",
     "MissingDependencyError",
+    "MissingFilesError",
     "ProtocolChangedException",
     "SchemaMismatchError",
     "StorageError",
@@ -141,6 +145,22 @@ class InvalidCommitMetadataError(DeltaError, ValueError):
 
 class InvalidTablePropertyError(DeltaError):
     """A table property in the ``delta.`` namespace is unknown or has an impossible value."""
+
+
+class MissingFilesError(DeltaError):
+    """Files that a version needs are gone, as after a VACUUM; `files` has their names."""
+
+    def __init__(self, message: str, *, files: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.files = tuple(files)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep `files` when the error crosses a process border."""
+        return _rebuild_missing, (str(self), self.files)
+
+
+def _rebuild_missing(message: str, files: Sequence[str]) -> MissingFilesError:
+    return MissingFilesError(message, files=files)
 
 
 class VacuumError(DeltaError):

@@ -35,7 +35,19 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
-__all__ = ["app", "demo", "detail", "explain", "files", "history", "optimize", "query", "vacuum", "verify"]
+__all__ = [
+    "app",
+    "demo",
+    "detail",
+    "explain",
+    "files",
+    "history",
+    "optimize",
+    "query",
+    "restore",
+    "vacuum",
+    "verify",
+]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -265,6 +277,36 @@ def optimize(
             found = run(
                 **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
             )
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@app.command()
+def restore(
+    path: TablePath,
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, metavar="VERSION", help="The version to restore.")
+    ] = None,
+    timestamp: Annotated[
+        str | None, typer.Option("--timestamp", metavar="TIME", help="Or the version at a time in ISO-8601.")
+    ] = None,
+    ignore_missing_files: Annotated[
+        bool, typer.Option("--ignore-missing-files", help="Restore it although files of it are gone.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be restored.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an older version the newest one again; this can itself be undone."""
+    if (version is None) == (timestamp is None):
+        raise typer.BadParameter("give one of --version and --timestamp", param_hint="--version")
+    target: Any = timestamp if version is None else version
+    table = _open(path, None, storage_option)
+    found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
+    if dry_run:
+        found = {"version": found.version, **found.metrics}
     if as_json:
         print_json(found)
     else:

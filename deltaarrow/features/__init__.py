@@ -64,6 +64,9 @@ if TYPE_CHECKING:
         is_row_tracking_enabled as is_row_tracking_enabled,
         with_materialized_columns as with_materialized_columns,
     )
-    from deltaarrow.features.upgrade import upgraded_protocol as upgraded_protocol
+    from deltaarrow.features.upgrade import (
+        merged_protocol as merged_protocol,
+        upgraded_protocol as upgraded_protocol,
+    )
 
 __getattr__ = lazy_package(__name__)

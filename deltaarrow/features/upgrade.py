@@ -12,11 +12,11 @@ from dataclasses import replace
 from deltaarrow.actions import Protocol
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features.composition import weakest_protocol, with_required
-from deltaarrow.features.gates import implied_features, is_supported
+from deltaarrow.features.gates import implied_features, is_supported, supported_features
 from deltaarrow.features.registry import FEATURES, Operation, Support, TableFeature, find_feature
 from deltaarrow.schema import StructType
 
-__all__ = ["upgraded_protocol"]
+__all__ = ["merged_protocol", "upgraded_protocol"]
 
 _TO_BE_ASKED_FOR = frozenset(("timestampNtz", "allowColumnDefaults"))
 
@@ -67,6 +67,18 @@ def upgraded_protocol(
             feature=", ".join(names),
         )
     return _extended(protocol, added)
+
+
+def merged_protocol(protocol: Protocol, other: Protocol) -> Protocol:
+    """Return the protocol with the features of another one as well; none is lost.
+
+    >>> old = Protocol(min_reader_version=1, min_writer_version=2)
+    >>> merged_protocol(old, Protocol(min_reader_version=1, min_writer_version=3)).min_writer_version
+    3
+    """
+    names = [name for name in supported_features(other) if not is_supported(protocol, name)]
+    lacking = [feature for name in names if (feature := find_feature(name)) is not None]
+    return _extended(protocol, lacking) if lacking else protocol
 
 
 def _extended(protocol: Protocol, added: list[TableFeature]) -> Protocol:

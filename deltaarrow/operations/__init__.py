@@ -55,6 +55,11 @@ if TYPE_CHECKING:
         create_checkpoint as create_checkpoint,
     )
     from deltaarrow.operations.planned_write import WriteResult as WriteResult
+    from deltaarrow.operations.restore import (
+        RestorePlan as RestorePlan,
+        plan_restore as plan_restore,
+        restore_table as restore_table,
+    )
     from deltaarrow.operations.transaction import begin_transaction as begin_transaction
     from deltaarrow.operations.vacuum import VacuumOptions as VacuumOptions, vacuum_files as vacuum_files
     from deltaarrow.operations.write import (

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
-    from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+    from deltaarrow.operations import CommitProperties, PostCommitHookProperties, RestorePlan
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.merger import TableMerger
     from deltaarrow.table.optimizer import TableOptimizer
@@ -881,6 +881,69 @@ class DeltaTable:
     def cleanup_metadata(self) -> None:
         """Delete log files older than ``delta.logRetentionDuration`` that no newer version needs."""
         operations.cleanup_metadata(self._store)
+
+    def restore(
+        self,
+        target: SupportsIndex | str | date,
+        *,
+        ignore_missing_files: bool = False,
+        protocol_downgrade_allowed: bool = False,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        dry_run: bool = False,
+    ) -> "dict[str, Any] | RestorePlan":
+        """Make an older version the newest one again, by a commit that can itself be restored.
+
+        The newest version is replaced, whichever is open. Rows, schema and properties are those of the older
+        version, row ids included; its files are used again, none is written. The protocol keeps all its
+        features, identity columns go on from their highest number, and domains of users stay as they are.
+        Nothing is committed if the target is the newest version.
+
+        Args:
+            target: a version number, or a point in time as for `load_as_version`; a time after the newest
+                commit is refused.
+            ignore_missing_files: whether a version is restored although some of its files are gone. Reading
+                the table then fails until they are back or removed.
+            protocol_downgrade_allowed: whether the protocol becomes that of the older version as well.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether a checkpoint is written.
+            dry_run: whether only the plan is returned.
+
+        Returns:
+            The counts ``numRestoredFile`` and ``numRemovedFile`` of ``deltalake``, and Spark's metrics:
+            ``numRestoredFiles``, ``restoredFilesSize``, ``numRemovedFiles``, ``removedFilesSize``,
+            ``numOfFilesAfterRestore`` and ``tableSizeAfterRestore``. With `dry_run` a plan with the files
+            that would come back (``restored``) and go (``removed``), the ``metadata`` and the ``protocol``.
+
+        Raises:
+            VersionNotFoundError: the log does not have the version or time.
+            MissingFilesError: files of the version are gone; nothing was committed.
+            UnsupportedFeatureError: the table has a feature that is not supported, or a catalog manages it.
+            CommitFailedError: another writer has changed the table meanwhile.
+
+        See the chapters *Action Reconciliation* and *Protocol Evolution* of the protocol.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2]}))
+        >>> _ = write_deltalake(folder, pa.table({"id": [3]}), mode="overwrite")
+        >>> table = DeltaTable(folder)
+        >>> metrics = table.restore(0)
+        >>> metrics["numRestoredFile"], metrics["numRemovedFile"], table.version(), table.count()
+        (1, 1, 2, 2)
+        """
+        options: dict[str, Any] = {
+            "ignore_missing_files": ignore_missing_files,
+            "protocol_downgrade_allowed": protocol_downgrade_allowed,
+        }
+        if dry_run:
+            return operations.plan_restore(self._snapshot.update(), target, **options)
+        options |= {"commit_properties": commit_properties, "hook_properties": post_commithook_properties}
+        plan = operations.restore_table(self._snapshot, target, **options)
+        self.follow_commit()
+        counts = {"numRestoredFile": len(plan.restored), "numRemovedFile": len(plan.removed)}
+        return counts | plan.metrics
 
     def vacuum(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.transaction.isolation import IsolationLevel as IsolationLevel
     from deltaarrow.transaction.read_set import ReadSet as ReadSet, RowMatcher as RowMatcher, Search as Search
-    from deltaarrow.transaction.removal import add_again as add_again
+    from deltaarrow.transaction.removal import add_again as add_again, descriptor_of as descriptor_of
     from deltaarrow.transaction.transaction import (
         OptimisticTransaction as OptimisticTransaction,
         PostCommitHook as PostCommitHook,

@@ -35,6 +35,8 @@ class Staged:
     - `relocations`: the new files that replace live ones.
     - `written`: the store names of files to delete if the transaction fails.
     - `taken`: the paths, as the log spells them, of live files that the commit replaces or removes.
+    - `restored`: the store names of files that the commit adds again. The version that was read does not have
+      these logical files, and the commit removes what it has of the same data files.
     - `vectors`: the deletion vectors that were read.
     """
 
@@ -43,6 +45,7 @@ class Staged:
     relocations: list[Relocation] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    restored: set[str] = field(default_factory=set)
     vectors: PresentVectors = field(default_factory=PresentVectors)
     _marked: MarkedFiles | None = field(default=None, init=False)
     _relocated: MarkedFiles | None = field(default=None, init=False)
@@ -136,14 +139,14 @@ class Staged:
 
         New files are not in it, and files that lose rows are followed from commit to commit.
         """
-        return {*self.written, *self.row_removals}
+        return {*self.written, *self.row_removals, *self.restored}
 
     def is_exact(self, actions: Sequence[Action]) -> bool:
         """Whether every added file is new to the table and every removed file is live.
 
         `actions` are all actions of the commit.
         """
-        new = set(self.written)
+        new = {*self.written, *self.restored}
         return all(
             action.path in self.taken or (isinstance(action, AddFile) and decode_path(action.path) in new)
             for action in actions

@@ -49,7 +49,7 @@ from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.relocation import Relocation
-from deltaarrow.transaction.removal import remove_file
+from deltaarrow.transaction.removal import add_again, remove_file
 from deltaarrow.transaction.staged import Staged
 from deltaarrow.transaction.validity import ensure_marks_stay, ensure_user_domain
 from deltaarrow.version import ENGINE_INFO
@@ -79,6 +79,7 @@ class OptimisticTransaction:
         metrics_of: returns further metrics of the actions that are committed in the end. After a lost race
             these can differ from the staged ones.
         tags: the tags of `commitInfo`; the commit sets the one of row tracking unless it is given here.
+        tags_row_tracking: whether the commit sets that tag; delta-spark does so where it moves rows.
         commit_metadata: further keys of `commitInfo`.
         max_commit_retries: how often a commit is retried after another writer was first.
         hooks: called in turn after the commit.
@@ -92,6 +93,7 @@ class OptimisticTransaction:
     metrics: dict[str, str] = field(default_factory=dict)
     metrics_of: Callable[[Sequence[Action]], Mapping[str, str]] | None = None
     tags: dict[str, str] = field(default_factory=dict)
+    tags_row_tracking: bool = True
     commit_metadata: Mapping[str, Any] = field(default_factory=dict)
     max_commit_retries: int = DEFAULT_MAX_COMMIT_RETRIES
     hooks: Sequence[PostCommitHook] = ()
@@ -215,6 +217,22 @@ class OptimisticTransaction:
         self._staged.taken.update(remove.path for remove in removes)
         self.stage(removes)
         return removes
+
+    def restore_files(self, files: pa.Table, *, instead_of: pa.Table) -> None:
+        """Put files of an older version in the place of live ones, as a change of data.
+
+        The transaction must have read the whole table, so that no other commit has added or removed files.
+
+        Args:
+            files: the files of the older version that are not live, as rows of `Snapshot.files` with all
+                columns. They get back their row ids.
+            instead_of: the live files that the older version does not have, likewise.
+        """
+        assert self.read.whole_table
+        added = [add_again(row, data_change=True) for row in files.to_pylist(maps_as_pydicts="strict")]
+        self.stage(added)
+        self._staged.restored.update(decode_path(add.path) for add in added)
+        self.remove_files(instead_of)
 
     def remove_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
         """Delete rows of a live file by their positions; further calls delete further rows.
@@ -443,7 +461,11 @@ class OptimisticTransaction:
 
     def _tags(self, newest: Snapshot | None) -> Mapping[str, str]:
         """Return the tags; rows keep their ids unless row tracking was enabled since the table was read."""
-        if newest is None or not is_row_tracking_enabled(newest.protocol, newest.configuration):
+        if (
+            newest is None
+            or not self.tags_row_tracking
+            or not is_row_tracking_enabled(newest.protocol, newest.configuration)
+        ):
             return self.tags
         read = self._need_snapshot()
         is_kept = is_row_tracking_enabled(read.protocol, read.configuration)
