@@ -275,9 +275,9 @@ class CatalogStore:
 
     # --- refused ----------------------------------------------------------------------------------
 
-    def put_if_absent(self, name: str, data: bytes) -> None:
+    def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
         """Refuse."""
-        self._refuse(name, data)
+        self._refuse(name, data, *more)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Refuse."""

@@ -136,6 +136,16 @@ class _Totals:
         self.deleted_counts[deleted_bin] += sign
         return True
 
+    def take(self, more: Self) -> None:
+        """Add the counts of other files."""
+        self.files += more.files
+        self.bytes += more.bytes
+        self.counts = [a + b for a, b in zip(self.counts, more.counts, strict=True)]
+        self.sizes = [a + b for a, b in zip(self.sizes, more.sizes, strict=True)]
+        self.vectors += more.vectors
+        self.deleted += more.deleted
+        self.deleted_counts = [a + b for a, b in zip(self.deleted_counts, more.deleted_counts, strict=True)]
+
     @property
     def are_possible(self) -> bool:
         """Whether no count is below zero; one is if more was subtracted than was there."""
@@ -178,7 +188,9 @@ def count_checksum(
     return _with_accounts(checksum, transactions, domains)
 
 
-def next_checksum(previous: VersionChecksum | None, actions: Sequence[Action]) -> VersionChecksum | None:
+def next_checksum(
+    previous: VersionChecksum | None, actions: Sequence[Action], files: pa.Table | None = None
+) -> VersionChecksum | None:
     """Compute the checksum of the version that a commit makes from the previous one.
 
     Every added file must be new to the table, and every removed file must be live in it.
@@ -186,6 +198,7 @@ def next_checksum(previous: VersionChecksum | None, actions: Sequence[Action]) -
     Args:
         previous: the checksum of the previous version; None if the commit creates the table.
         actions: the commit, with its `commitInfo`.
+        files: added files that are not among the actions, with the columns `size` and `deletion_vector`.
 
     Returns:
         None if the new checksum cannot be computed this way; use `count_checksum` then.
@@ -200,6 +213,8 @@ def next_checksum(previous: VersionChecksum | None, actions: Sequence[Action]) -
     info = CommitInfo()
     if totals is None:
         return None
+    if files is not None and len(files):
+        totals.take(_Totals.of_files(files))
     for action in actions:
         match action:
             case AddFile():

@@ -23,7 +23,7 @@ from deltaarrow.log.row_numbers import PLACE, files_and_rows, row_condition
 from deltaarrow.log.state import LogState
 from deltaarrow.log.tail import read_tail
 
-__all__ = ["FileDifferences", "find_differences"]
+__all__ = ["FileDifferences", "find_differences", "keys_of"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _of_commits(older: LogState, newer: LogState, commits: Sequence[LogFile]) ->
     tail = read_tail(newer.store, commits)
     named = [*tail.adds, *tail.removes]
     before = older.through_cleanup(lambda state: _live_among(state, named))
-    keys = _keys_of(before)
+    keys = keys_of(before)
     held = set(keys)
     added = [key for key in reversed(tail.adds) if key not in held]
     is_gone = np.fromiter((key in tail.removes for key in keys), bool, len(keys))
@@ -70,15 +70,15 @@ def _of_commits(older: LogState, newer: LogState, commits: Sequence[LogFile]) ->
 
 def _of_lists(older: LogState, newer: LogState) -> FileDifferences:
     before, after = list_files(older), list_files(newer)
-    keys_before, keys_after = _keys_of(before), _keys_of(after)
+    keys_before, keys_after = keys_of(before), keys_of(after)
     held_before, held_after = set(keys_before), set(keys_after)
     is_gone = np.fromiter((key not in held_after for key in keys_before), bool, len(keys_before))
     is_new = np.fromiter((key not in held_before for key in keys_after), bool, len(keys_after))
     return FileDifferences(before.filter(booleans(is_gone)), after.filter(booleans(is_new)))
 
 
-def _keys_of(files: pa.Table) -> list[FileActionKey]:
-    """The keys of live files, given with the columns ``path`` and ``deletion_vector``."""
+def keys_of(files: pa.Table) -> list[FileActionKey]:
+    """Return the keys of live files, given with the columns ``path`` and ``deletion_vector``."""
     paths, vectors = (files.column(name).to_pylist() for name in ("path", "deletion_vector"))
     return [
         FileActionKey(path, "" if vector is None else DeletionVectorDescriptor(**vector).unique_id)
@@ -101,7 +101,7 @@ def _live_among(state: LogState, keys: Sequence[FileActionKey]) -> pa.Table:
             for files in parts:
                 places = _places(sources, files)
                 table = _at(sources, files, places)
-                if len(table) != len(places) or not wanted.issuperset(_keys_of(table)):
+                if len(table) != len(places) or not wanted.issuperset(keys_of(table)):
                     raise CorruptLogError(f"a checkpoint of {state.store.uri} was replaced while it was read")
                 found.append(table)
     return pa.concat_tables(found)

@@ -37,11 +37,12 @@ def write_checksum(done: CommittedTransaction) -> None:
 def _derive(done: CommittedTransaction) -> VersionChecksum | None:
     if not done.is_exact:
         return None
+    files = None if done.bulk is None else done.bulk.totals
     if done.previous is None:
-        return next_checksum(None, done.actions)
+        return next_checksum(None, done.actions, files)
     said = done.previous.checksum
-    checksum = None if said is None else next_checksum(said, done.actions)
-    return checksum or next_checksum(_count(done.previous), done.actions)
+    checksum = None if said is None else next_checksum(said, done.actions, files)
+    return checksum or next_checksum(_count(done.previous), done.actions, files)
 
 
 def _count(snapshot: Snapshot) -> VersionChecksum:

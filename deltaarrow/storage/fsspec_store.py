@@ -304,10 +304,11 @@ class FsspecStore:
             return False
         return True
 
-    def put_if_absent(self, name: str, data: bytes) -> None:
+    def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
         """Create the file, or raise `FileExistsError`; `StorageError` if the store cannot do this safely."""
         path = self.arrow_path(name)
         self._ensure_writable()
+        data = b"".join((data, *more)) if more else data
         if self.protocol == "memory":
             put_in_memory(self.fsspec_filesystem(), path, data)
         else:

@@ -181,10 +181,11 @@ class LocalStore:
         status = _status(self.location(name))
         return status is not None and stat.S_ISREG(status.st_mode)
 
-    def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file with `data`, or raise `FileExistsError` and leave the existing one as it is."""
+    def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
+        """Create the file with the data, or raise `FileExistsError` and leave the existing one as it is."""
         with _LocalOutput(self.location(name)) as output:
-            output.write(data)
+            for part in (data, *more):
+                output.write(part)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; without `durable` the call does not wait for the disk."""

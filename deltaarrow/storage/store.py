@@ -116,8 +116,8 @@ class Store(Protocol):
     def exists(self, name: str) -> bool:
         """Whether a file (not a folder) of this name exists."""
 
-    def put_if_absent(self, name: str, data: bytes) -> None:
-        """Create the file with `data`, durably and atomically: a reader sees all of it or nothing.
+    def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
+        """Create the file with `data` and `more`, durably and atomically: a reader sees all of it or nothing.
 
         Of several concurrent callers one succeeds; the others get `FileExistsError`.
         """

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from deltaarrow.transaction.bulk_adds import BulkAdds as BulkAdds
     from deltaarrow.transaction.commit_loop import (
         DEFAULT_MAX_COMMIT_RETRIES as DEFAULT_MAX_COMMIT_RETRIES,
         CommittedTransaction as CommittedTransaction,

@@ -24,13 +24,14 @@ from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
+from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.committer import Committed, FileSystemCommitter
 from deltaarrow.transaction.conflicts import ensure_no_conflict, ensure_unrelated
 from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
-from deltaarrow.transaction.row_ids import assign_row_ids, with_recorded_row_ids
+from deltaarrow.transaction.row_ids import assign_row_ids, high_water_mark, with_recorded_row_ids
 from deltaarrow.transaction.staged import Staged
 from deltaarrow.transaction.validity import (
     ensure_live,
@@ -52,6 +53,7 @@ class CommittedTransaction:
 
     `is_exact` says that every added file is new to the table and every removed file was live, so the new
     state of the table follows from the actions alone. It is False if callers staged other actions themselves.
+    `bulk` are added files that are not among the actions.
     """
 
     store: Store
@@ -59,6 +61,7 @@ class CommittedTransaction:
     previous: Snapshot | None
     actions: Sequence[Action]
     is_exact: bool = False
+    bulk: BulkAdds | None = None
 
 
 Describe = Callable[[IsolationLevel, Snapshot | None, Sequence[Action], int], CommitInfo]
@@ -102,8 +105,11 @@ class CommitLoop:
         Raises `VersionExistsError` if a new table already exists, the exception of a conflict,
         `ConcurrentWriteException` if no retry is left, and `CommitStateUnknownError`.
         """
+        bulk = self.staged.bulk
         isolation = isolation_level(
-            self.configuration, self.staged.actions, removes_rows=bool(self.staged.row_removals)
+            self.configuration,
+            self.staged.actions,
+            changes_rows=bool(self.staged.row_removals) or bulk is not None,
         )
         if self.snapshot is not None:
             ensure_live(self.staged.live_files, self.snapshot)
@@ -117,11 +123,12 @@ class CommitLoop:
             version = 0 if newest is None else newest.version + 1
             actions = self._prepare(newest, isolation)
             done = CommittedTransaction(
-                self.store, version, newest, actions, is_exact=self.staged.is_exact(actions)
+                self.store, version, newest, actions, self.staged.is_exact(actions), bulk
             )
+            lines = () if bulk is None else bulk.render(high_water_mark(newest) + 1, version)
             self._is_in_doubt = True
             try:
-                outcome = committer.commit(version, actions)
+                outcome = committer.commit(version, actions, lines)
             except CommitStateUnknownError:
                 raise
             except Exception:
@@ -149,7 +156,8 @@ class CommitLoop:
             ensure_replaced_files_are_removed(staged, newest, known)
             if self.snapshot is not None and newest.version > self.snapshot.version:
                 staged = with_recorded_row_ids(staged, newest, known)
-        staged = assign_row_ids(staged, newest)
+        bulk = self.staged.bulk
+        staged = assign_row_ids(staged, newest, taken=0 if bulk is None else bulk.num_rows)
         now = self.clock()
         commit_info = self.describe(isolation, newest, staged, now)
         told = None if self._last_winner is None else self._last_winner.in_commit_timestamp

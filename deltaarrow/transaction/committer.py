@@ -4,7 +4,7 @@ An attempt returns a value, `Committed` or `Conflict`; the caller decides with t
 again. Chapter "Delta Log Entries" of the protocol.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from deltaarrow.actions import Action, CommitInfo, render_json_lines
@@ -44,8 +44,12 @@ class FileSystemCommitter:
                 " without which two writers could lose each other's commits"
             )
 
-    def commit(self, version: int, actions: Sequence[Action]) -> Committed | Conflict:
+    def commit(
+        self, version: int, actions: Sequence[Action], lines: Iterable[memoryview] = ()
+    ) -> Committed | Conflict:
         """Try to create `version` from the given actions, which name their transaction in `commitInfo`.
+
+        `lines` are further actions, rendered.
 
         A put that raises may still have written the file, and a put that a library repeats finds its own
         file. The content decides: a file with exactly these bytes is this commit, and a second attempt would
@@ -54,9 +58,9 @@ class FileSystemCommitter:
         Raises `CommitStateUnknownError` if the file cannot decide. After any other exception the version was
         not created by this call and will not be.
         """
-        name, data = commit_name(version), render_json_lines(actions)
+        name, data, more = commit_name(version), render_json_lines(actions), [*lines]
         try:
-            self.store.put_if_absent(name, data)
+            self.store.put_if_absent(name, data, *more)
             return Committed(version)
         except Exception as error:  # libraries of remote stores raise errors of their own
             failure = error
@@ -73,7 +77,7 @@ class FileSystemCommitter:
         except Exception as error:
             why = f"{failure}; the version could not be read afterwards: {error}"
         else:
-            if present != data:
+            if present != b"".join((data, *more)):
                 return Conflict(version, present)
             if not (self.store.is_local and isinstance(failure, StorageError)):
                 return Committed(version)

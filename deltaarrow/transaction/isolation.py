@@ -31,16 +31,16 @@ _TABLE_LEVELS = {
 
 
 def isolation_level(
-    configuration: Mapping[str, str], actions: Sequence[Action], *, removes_rows: bool = False
+    configuration: Mapping[str, str], actions: Sequence[Action], *, changes_rows: bool = False
 ) -> IsolationLevel:
     """Return the level at which `actions` are committed to a table with this configuration.
 
     WriteSerializable is honoured where a table already has it, though delta-spark no longer lets users set
     it; any other value means Serializable. A commit with other than file actions never gets snapshot
-    isolation: others could see its change, for example of the metadata. `removes_rows` says that the commit
-    also deletes rows of files, which `actions` do not show.
+    isolation: others could see its change, for example of the metadata. `changes_rows` says that the commit
+    also changes rows in a way that `actions` do not show.
     """
-    if not removes_rows and all(map(_only_moves_rows, actions)):
+    if not changes_rows and all(map(_only_moves_rows, actions)):
         return IsolationLevel.SNAPSHOT_ISOLATION
     text = configuration.get(properties.ISOLATION_LEVEL.name, "").lower()
     return _TABLE_LEVELS.get(text, IsolationLevel.SERIALIZABLE)

@@ -52,8 +52,10 @@ def high_water_mark(snapshot: Snapshot | None) -> int:
     return mark
 
 
-def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None) -> list[Action]:
+def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None, *, taken: int = 0) -> list[Action]:
     """Return the actions of a commit that follows `newest`, with row ids if the table assigns them.
+
+    The first `taken` ids go to files that are not among the actions.
 
     Raises `DeltaProtocolError` for a file without a row count, and for a commit that sets the row tracking
     domain itself.
@@ -62,7 +64,8 @@ def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None) -> list[A
     if not assigns_row_ids(protocol, metadata.configuration):
         return list(actions)
     version = 0 if newest is None else newest.version + 1
-    before = mark = high_water_mark(newest)
+    before = high_water_mark(newest)
+    mark = before + taken
     assigned: list[Action] = []
     for action in actions:
         if isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN:

@@ -12,6 +12,7 @@ from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, FileActionKey, RemoveFile, file_table
 from deltaarrow.storage import Store, decode_path
+from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.relocation import Relocation, relocate
 from deltaarrow.transaction.removal import (
     FileRow,
@@ -37,6 +38,7 @@ class Staged:
     - `taken`: the paths, as the log spells them, of live files that the commit replaces or removes.
     - `restored`: the store names of files that the commit adds again. The version that was read does not have
       these logical files, and the commit removes what it has of the same data files.
+    - `bulk`: many added files without an object each, if any.
     - `vectors`: the deletion vectors that were read.
     """
 
@@ -46,6 +48,7 @@ class Staged:
     written: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     restored: set[str] = field(default_factory=set)
+    bulk: BulkAdds | None = None
     vectors: PresentVectors = field(default_factory=PresentVectors)
     _marked: MarkedFiles | None = field(default=None, init=False)
     _relocated: MarkedFiles | None = field(default=None, init=False)

@@ -44,6 +44,7 @@ from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import Store, decode_path
+from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
 from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
@@ -233,6 +234,12 @@ class OptimisticTransaction:
         self.stage(added)
         self._staged.restored.update(decode_path(add.path) for add in added)
         self.remove_files(instead_of)
+
+    def add_in_bulk(self, files: BulkAdds) -> None:
+        """Add files that are there already, without an object each; the whole table must have been read."""
+        assert self.read.whole_table
+        self._ensure_open()
+        self._staged.bulk = files
 
     def remove_rows(self, file: Mapping[str, Any], positions: BitMap64) -> None:
         """Delete rows of a live file by their positions; further calls delete further rows.

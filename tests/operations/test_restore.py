@@ -301,10 +301,10 @@ def beside(path, monkeypatch, other):
     put = committer.FileSystemCommitter.commit
     pending = [other]
 
-    def commit_after(self, version, actions):
+    def commit_after(self, version, actions, lines):
         if pending:
             pending.pop()()
-        return put(self, version, actions)
+        return put(self, version, actions, lines)
 
     monkeypatch.setattr(committer.FileSystemCommitter, "commit", commit_after)
     DeltaTable(path).restore(0)
