@@ -37,6 +37,7 @@ from deltaarrow.version import VERSION
 
 __all__ = [
     "app",
+    "clone",
     "demo",
     "detail",
     "explain",
@@ -314,6 +315,50 @@ def restore(
 
 
 @app.command()
+def clone(
+    path: TablePath,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The clone: a folder or a URI.")],
+    deep: Annotated[bool, typer.Option("--deep", help="Copy the files; else it refers to them.")] = False,
+    version: AtVersion = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a table without rows, or a deep clone, become the clone.")
+    ] = False,
+    table_property: Annotated[
+        list[str] | None,
+        typer.Option("--property", metavar="KEY=VALUE", help="Of the clone; repeatable."),
+    ] = None,
+    parallelism: Annotated[int, typer.Option(min=1, help="Threads that copy.")] = 8,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be cloned.")] = False,
+    storage_option: StorageOptions = None,
+    target_storage_option: Annotated[
+        list[str] | None,
+        typer.Option("--target-storage-option", metavar="KEY=VALUE", help="Of the target, if others."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make another table of the rows of this one, of the same files or of copies."""
+    table = _open(path, version, storage_option)
+    with _bar(DownloadColumn()) as bar:
+        copied = bar.add_task("copied", total=None, visible=deep and not dry_run)
+        found: Any = table.clone(
+            target,
+            shallow=not deep,
+            replace=replace,
+            properties=_pairs(table_property, "--property"),
+            storage_options=_pairs(target_storage_option, "--target-storage-option") or None,
+            parallelism=parallelism,
+            progress=lambda done, total: bar.update(copied, completed=done, total=total),
+            dry_run=dry_run,
+        )
+    if dry_run:
+        found = {"version": found.source.version, "files": found.num_files, "bytes": found.num_bytes}
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@app.command()
 def vacuum(
     path: TablePath,
     retention_hours: Annotated[
@@ -408,13 +453,18 @@ def demo(
 
 
 def _open(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
-    options = {}
-    for option in storage_options or []:
+    options = _pairs(storage_options, "--storage-option")
+    return DeltaTable(path, version=_version(version), storage_options=options or None)
+
+
+def _pairs(options: list[str] | None, name: str) -> dict[str, str]:
+    found = {}
+    for option in options or []:
         key, equals, value = option.partition("=")
         if not (key and equals):
-            raise typer.BadParameter(f"{option!r} is not KEY=VALUE", param_hint="--storage-option")
-        options[key] = value
-    return DeltaTable(path, version=_version(version), storage_options=options or None)
+            raise typer.BadParameter(f"{option!r} is not KEY=VALUE", param_hint=name)
+        found[key] = value
+    return found
 
 
 def _version(text: str | None) -> int | datetime.datetime | None:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
         unset_properties as unset_properties,
     )
     from deltaarrow.operations.auto_compaction import auto_compaction_hook as auto_compaction_hook
+    from deltaarrow.operations.clone import (
+        CloneOptions as CloneOptions,
+        ClonePlan as ClonePlan,
+        clone_table as clone_table,
+        plan_clone as plan_clone,
+    )
     from deltaarrow.operations.clustering import cluster_by as cluster_by
     from deltaarrow.operations.clustering_domain import clustering_columns as clustering_columns
     from deltaarrow.operations.columns import (

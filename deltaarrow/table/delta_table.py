@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
-    from deltaarrow.operations import CommitProperties, PostCommitHookProperties, RestorePlan
+    from deltaarrow.operations import ClonePlan, CommitProperties, PostCommitHookProperties, RestorePlan
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.merger import TableMerger
     from deltaarrow.table.optimizer import TableOptimizer
@@ -944,6 +944,90 @@ class DeltaTable:
         self.follow_commit()
         counts = {"numRestoredFile": len(plan.restored), "numRemovedFile": len(plan.removed)}
         return counts | plan.metrics
+
+    def clone(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        version: SupportsIndex | str | date | None = None,
+        shallow: bool = True,
+        replace: bool = False,
+        properties: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        parallelism: int = 8,
+        progress: Callable[[int, int], None] | None = None,
+        dry_run: bool = False,
+    ) -> "dict[str, int] | ClonePlan":
+        """Make another table of the rows of this one.
+
+        A *shallow* clone refers to the data files and deletion vectors of this table by absolute paths, and
+        takes seconds however large the table is. What is written to the clone later stays beside it. VACUUM
+        of this table does not know of its clones: it may delete files that they need. A clone of a clone
+        refers to the files of the first table.
+
+        A *deep* clone has copies of these files, and may be in another store. Repeated, it copies only what
+        is new and removes what has left this table; after a failure it goes on where it was. Change data
+        files are not copied.
+
+        A clone has the schema, the properties and the clustering columns of the version, and its protocol,
+        except that no catalog manages it. It begins a history and row ids of its own, and has no description.
+
+        Args:
+            target: the folder of the clone, a path or a URI.
+            version: a version number, or a point in time as for `load_as_version`; the open version if None.
+            shallow: whether the clone refers to files of this table.
+            replace: whether an existing table becomes the clone: one without rows, which keeps its history,
+                or an earlier deep clone of this table, whatever was written to it since.
+            properties: table properties of the clone, in addition to those of this table.
+            storage_options: those of the target; those of this table if None.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether a checkpoint is written.
+            parallelism: in how many threads files are copied.
+            progress: told how many bytes are copied, and of how many.
+            dry_run: whether only the plan is returned.
+
+        Returns:
+            Spark's metrics: ``sourceTableSize``, ``sourceNumOfFiles``, ``numRemovedFiles``,
+            ``removedFilesSize``, ``numCopiedFiles`` and ``copiedFilesSize``. With `dry_run` a plan with the
+            ``metadata`` and the ``protocol`` of the clone, ``num_files`` and ``num_bytes``.
+
+        Raises:
+            VersionExistsError: there is a table that may not become the clone.
+            VersionNotFoundError: the log does not have the version or time.
+            MissingFilesError: files are gone that a deep clone would copy; nothing was copied.
+            StorageError: a shallow clone would be on another file system, or a deep one would be in a
+                folder with other files of the same names.
+            InvalidTablePropertyError: a property cannot be set, or not in a clone.
+
+        See the chapters *Add File and Remove File* and *Deletion Vectors* of the protocol.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(f"{folder}/orders", pa.table({"id": [1, 2]}))
+        >>> metrics = DeltaTable(f"{folder}/orders").clone(f"{folder}/trial")
+        >>> trial = DeltaTable(f"{folder}/trial")
+        >>> _ = trial.delete("id = 1")
+        >>> trial.count(), DeltaTable(f"{folder}/orders").count()
+        (1, 2)
+        """
+        options = operations.CloneOptions(
+            shallow=shallow, replace=replace, properties=properties or {}, parallelism=parallelism
+        )
+        store = open_store(target, storage_options or self._store.storage_options or None)
+        source = self._snapshot if version is None else Snapshot.load_as_version(self._store, version)
+        if dry_run:
+            return operations.plan_clone(source, store, options)
+        return operations.clone_table(
+            source,
+            store,
+            options,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+            progress=progress,
+        )
 
     def vacuum(
         self,
