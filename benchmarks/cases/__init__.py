@@ -15,6 +15,7 @@ from benchmarks.cases import (
     snapshot_load,
     spark_source,
     start_up,
+    table_life,
     tpch,
     vacuum,
     write,
@@ -41,5 +42,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
         *vacuum.cases(scale),
         *daily_merges.cases(scale),
     ],
+    "table_life": table_life.cases,
     "spark_source": spark_source.cases,
 }
