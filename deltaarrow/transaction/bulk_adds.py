@@ -34,7 +34,11 @@ _LINE = (
 )
 """The line of a file up to its row ids."""
 _END = "}}\n"
-_NUM_ROWS = """, TRY_CAST(TRY(json_extract(stats, '$.numRecords')) AS BIGINT) AS num_rows"""
+_NUM_ROWS = (
+    ", CASE WHEN json_valid(stats) THEN"
+    " CASE WHEN json_type(stats, '$.numRecords') IN ('BIGINT', 'UBIGINT') THEN"
+    " TRY_CAST(json_extract(stats, '$.numRecords') AS BIGINT) END END AS num_rows"
+)
 
 
 @dataclass

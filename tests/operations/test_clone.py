@@ -5,13 +5,16 @@ import itertools
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import CommitProperties, DeltaTable, Field, Schema, VersionNotFoundError, write_deltalake
 from deltaarrow.errors import (
+    ConcurrentAppendException,
     DeltaProtocolError,
     InvalidTablePropertyError,
     MissingFilesError,
@@ -239,6 +242,73 @@ def test_row_tracking_needs_row_counts(tmp_path, target):
     table.commit([table.add_file(pa.table({"id": [1]}), stats=False)])
     with pytest.raises(DeltaProtocolError, match="numRecords"):
         DeltaTable(tmp_path / "t").clone(target)
+
+
+@pytest.mark.feature("inCommitTimestamp")
+@KINDS
+def test_timestamps_in_commits_begin_with_the_clone(tmp_path, target, shallow):
+    write_deltalake(tmp_path / "t", rows(1))
+    table = DeltaTable(tmp_path / "t")
+    table.alter.set_table_properties({"delta.enableInCommitTimestamps": "true"})
+    table.clone(target, shallow=shallow)
+    assert "delta.inCommitTimestampEnablementVersion" not in DeltaTable(target).snapshot.configuration
+    assert commit(target, 0)[0]["commitInfo"]["inCommitTimestamp"]
+    write_deltalake(tmp_path / "old", rows(2))
+    DeltaTable(tmp_path / "old").delete()
+    table.clone(tmp_path / "old", shallow=shallow, replace=True)
+    found = DeltaTable(tmp_path / "old").snapshot.configuration
+    assert found["delta.inCommitTimestampEnablementVersion"] == "2"
+    assert DeltaTable(tmp_path / "old").verify().ok
+
+
+@KINDS
+def test_a_table_that_others_make_or_fill_meanwhile_stays(source, target, tmp_path, monkeypatch, shallow):
+    from deltaarrow.operations.clone import clone as module
+
+    empty = str(tmp_path / "empty")
+    write_deltalake(empty, rows(1))
+    DeltaTable(empty).delete()
+    begin = module._begin
+
+    def begin_late(plan, store, *more):
+        found = begin(plan, store, *more)
+        write_deltalake(store.uri, rows(77), mode="append")
+        return found
+
+    monkeypatch.setattr(module, "_begin", begin_late)
+    for path, error in ((target, VersionExistsError), (empty, ConcurrentAppendException)):
+        with pytest.raises(error):
+            DeltaTable(source).clone(path, shallow=shallow, replace=True)
+        assert ids(path) == [77]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["append", "delete", "compact", "overwrite", "clone"]), st.integers(0, 9)),
+    max_size=4,
+)
+
+
+@settings(max_examples=5, deadline=None)
+@given(STEPS)
+def test_clones_of_random_histories_have_the_rows_of_their_versions(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        path, deep = f"{folder}/t", f"{folder}/deep"
+        write_deltalake(path, rows(*range(5)), configuration=TRACKED | {"delta.checkpointInterval": "2"})
+        for number, (step, given_id) in enumerate([*steps, ("clone", 0), ("delete", 3), ("clone", 1)]):
+            table = DeltaTable(path)
+            if step in ("append", "overwrite"):
+                write_deltalake(path, rows(given_id + 10 * number), mode=step)
+            elif step == "delete":
+                table.delete(f"id % 10 = {given_id}")
+            elif step == "compact":
+                table.optimize.compact()
+            else:
+                version = max(0, table.version() - given_id)
+                table.clone(f"{folder}/shallow{number}", version=version)
+                assert ids(f"{folder}/shallow{number}") == ids(path, version=version)
+                table.clone(deep, shallow=False)
+                assert ids(deep) == ids(path)
+                assert DeltaTable(deep).verify(deep=True).ok
 
 
 # --- deep clones ------------------------------------------------------------------------------------
