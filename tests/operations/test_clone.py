@@ -374,6 +374,37 @@ def test_files_of_others_are_not_taken_for_copies(source, target):
     assert files_on_disk(target) == {name}
 
 
+@pytest.mark.parametrize(
+    "name", ["_delta_log/7.parquet", "x/../_delta_log/7.parquet", "./_delta_log/7.parquet"]
+)
+def test_no_file_comes_into_the_log_of_a_deep_clone(tmp_path, target, name):
+    table = TableBuilder(tmp_path / "t").protocol().metadata(pa.schema([("id", pa.int64())]))
+    body = table.add_file(pa.table({"id": [1]}), name="a.parquet")["add"]
+    table.commit([{"add": body | {"path": name}}])
+    with pytest.raises(DeltaProtocolError, match="log folder"):
+        DeltaTable(tmp_path / "t").clone(target, shallow=False)
+    assert not os.path.exists(target)
+
+
+@pytest.mark.parametrize("name", ["../a.parquet", "s3://bucket/a.parquet"])
+@KINDS
+def test_files_outside_of_the_source_are_refused(tmp_path, target, name, shallow):
+    table = TableBuilder(tmp_path / "t").protocol().metadata(pa.schema([("id", pa.int64())]))
+    body = table.add_file(pa.table({"id": [1]}), name="a.parquet")["add"]
+    table.commit([{"add": body | {"path": name}}])
+    with pytest.raises(StorageError):
+        DeltaTable(tmp_path / "t").clone(target, shallow=shallow)
+    assert not os.path.exists(target)
+
+
+def test_a_file_of_two_names_is_not_copied_twice(tmp_path, target):
+    table = TableBuilder(tmp_path / "t").protocol().metadata(pa.schema([("id", pa.int64())]))
+    body = table.add_file(pa.table({"id": [1]}), name="a.parquet")["add"]
+    table.commit([{"add": body}, {"add": body | {"path": "x/../a.parquet"}}])
+    with pytest.raises(DeltaProtocolError, match="twice"):
+        DeltaTable(tmp_path / "t").clone(target, shallow=False)
+
+
 def test_a_deep_clone_needs_another_folder(source):
     with pytest.raises(StorageError, match="another folder"):
         DeltaTable(source).clone(source, shallow=False, replace=True)

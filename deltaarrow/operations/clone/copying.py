@@ -7,6 +7,7 @@ folder says whose files they are, so that files of another table are never taken
 """
 
 import hashlib
+import posixpath
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ import pyarrow as pa
 from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, build_array
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import MissingFilesError, StorageError
+from deltaarrow.errors import DeltaProtocolError, MissingFilesError, StorageError
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.operations.clone.options import Progress
 from deltaarrow.snapshot import Snapshot
@@ -53,7 +54,11 @@ class Copies:
         columns = (files.column(name).to_pylist() for name in ("path", "log_path", "deletion_vector"))
         for path, text, vector in zip(*columns, strict=True):
             name = self._name_of(path)
-            self.names[name] = path
+            if name in self.names:
+                raise DeltaProtocolError(
+                    f"{self.source.uri} names one file twice: {path} and {self.names[name]}"
+                )
+            self._note(name, path)
             texts.append(text if name == path else encode_path(name))
             vectors.append(None if vector is None else self._vector_of(vector))
         for column, array in (
@@ -66,8 +71,7 @@ class Copies:
 
     def _name_of(self, path: str) -> str:
         if not _is_absolute(path):
-            ensure_inside(path)
-            return path
+            return ensure_inside(path)
         base = path.rpartition("/")[2]
         return f"{hashlib.sha256(path.encode()).hexdigest()[:16]}-{base}"
 
@@ -80,8 +84,16 @@ class Copies:
             descriptor = replace(descriptor, storage_type="u", path_or_inline_dv=named.path_or_inline_dv)
         name = descriptor.file_name()
         if path is not None and name is not None:
-            self.names[name] = path
+            self._note(name, path)
         return descriptor.to_json()
+
+    def _note(self, name: str, path: str) -> None:
+        """Note a file to be copied, but none that would come into the log of the clone."""
+        if posixpath.normpath(name).partition("/")[0] == LOG_FOLDER:
+            raise DeltaProtocolError(
+                f"{self.source.uri} names a file in its log folder as one with rows: {path}"
+            )
+        self.names[name] = path
 
     def carry_out(
         self, known: bool, begin: Callable[[], None], threads: int, progress: Progress | None
