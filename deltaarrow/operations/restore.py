@@ -140,15 +140,14 @@ def plan_restore(
     """
     _ensure_restorable(newest)
     version = _version(newest, target)
-    older = newest if version == newest.version else Snapshot.load(newest.store, version, known=newest)
+    older = _older(newest, version)
+    ensure_writable(older.protocol, older.metadata, "append")
     differences = find_differences(older.state, newest.state)
     if not ignore_missing_files:
         _ensure_present(older, differences.only_older)
-    protocol = merged_protocol(older.protocol, newest.protocol)
+    protocol = merged_protocol(newest.protocol, older.protocol)
     if protocol_downgrade_allowed:
         protocol = older.protocol
-    elif protocol == merged_protocol(newest.protocol, older.protocol):
-        protocol = newest.protocol
     metadata = _metadata(older, newest)
     ensure_writable(protocol, metadata, "append")
     num_files, num_bytes = _totals(newest)
@@ -187,6 +186,15 @@ def _version(newest: Snapshot, target: SupportsIndex | str | date) -> int:
             " choose that or an older one (Spark: DELTA_CANNOT_RESTORE_TABLE_VERSION)"
         )
     return wanted
+
+
+def _older(newest: Snapshot, version: int) -> Snapshot:
+    if version == newest.version:
+        return newest
+    try:
+        return Snapshot.load(newest.store, version, known=newest)
+    except VersionNotFoundError as error:
+        raise VersionNotFoundError(f"{error} (Spark: DELTA_CANNOT_RESTORE_TABLE_VERSION)") from error
 
 
 def _version_at(newest: Snapshot, moment: int) -> int:

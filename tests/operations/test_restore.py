@@ -30,6 +30,7 @@ from deltaarrow.storage import open_store
 from tests.support.commits import commit
 from tests.support.stores import raw_s3, s3_options  # noqa: F401  a fixture
 from tests.support.system_calls import Calls, Killed
+from tests.support.tables import TableBuilder
 
 TRACKED = {
     "delta.enableRowTracking": "true",
@@ -212,6 +213,28 @@ def test_the_protocol_falls_only_if_allowed(tmp_path):
     assert table.snapshot.protocol == before
 
 
+@pytest.mark.feature("deletionVectors")
+def test_a_feature_that_was_dropped_comes_back_with_its_files(tmp_path):
+    table = TableBuilder(tmp_path).features("deletionVectors").metadata(pa.schema([("id", pa.int64())]))
+    file = table.add_file(rows(1, 2), name="a.parquet", deletion_vector=table.deletion_vector([0]))
+    table.commit([file])
+    table.protocol()
+    table.commit([table.remove(file)])
+    assert "deletionVectors" not in (DeltaTable(tmp_path).protocol().writer_features or ())
+    DeltaTable(tmp_path).restore(0)
+    assert ids(tmp_path) == [2]
+    assert "deletionVectors" in (DeltaTable(tmp_path).protocol().writer_features or ())
+
+
+def test_a_version_that_was_cleaned_up_is_refused(path):
+    table = DeltaTable(path)
+    table.create_checkpoint()
+    os.remove(Path(path) / "_delta_log" / f"{0:020d}.json")
+    with pytest.raises(VersionNotFoundError, match="DELTA_CANNOT_RESTORE_TABLE_VERSION"):
+        table.restore(1)
+    assert table.version() == 3
+
+
 @pytest.mark.feature("inCommitTimestamp")
 def test_in_commit_timestamps_come_and_go(tmp_path):
     write_deltalake(tmp_path, rows(1))
@@ -331,8 +354,6 @@ def test_a_domain_of_a_user_meanwhile_is_none(path, monkeypatch):
 
 @pytest.mark.feature("catalogManaged")
 def test_a_table_of_a_catalog_is_left_to_it(tmp_path):
-    from tests.support.tables import TableBuilder
-
     table = TableBuilder(tmp_path).features("catalogManaged", writer_only=["inCommitTimestamp"])
     table.metadata(pa.schema([("id", pa.int64())]), configuration={"delta.enableInCommitTimestamps": "true"})
     table.commit([])
@@ -454,7 +475,7 @@ def test_a_restore_to_any_version_gives_its_rows(policy, steps):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(POLICIES, st.lists(STEPS, min_size=3, max_size=25))
 def test_a_restore_to_any_version_gives_its_rows_in_long_histories(policy, steps):
     check(policy, [*steps, ("restore", 5)])
