@@ -93,6 +93,7 @@ def test_commits_are_equal_and_both_go_on(spark, table, tmp_path, version):
     assert numbers[0] > max(wanted.column("n").to_pylist())
 
 
+@pytest.mark.slow
 def test_a_time_is_told_as_spark_tells_it(spark, table, tmp_path):
     moment = datetime.fromtimestamp(os.stat(f"{table}/_delta_log/{2:020d}.json").st_mtime + 0.002, UTC)
     text = f"{moment:%Y-%m-%d %H:%M:%S.%f}"[:-3]
