@@ -30,6 +30,9 @@ from deltaarrow.schema.keys import CONSTRAINT_PREFIX, TABLE_PREFIX
 __all__ = ["ChangedProperties", "changed_properties", "removed_properties"]
 
 _PROTOCOL_NAMES = (MIN_READER_VERSION.name, MIN_WRITER_VERSION.name, IGNORE_PROTOCOL_DEFAULTS.name)
+_RESERVED = ("location", "provider")
+"""Names that say of a table in Spark's catalog where it is and in which format."""
+
 _BY_OTHER_MEANS = {
     "clustering": "choose clustering columns with cluster_by",
     "catalogManaged": "let a catalog create a new table",
@@ -78,7 +81,15 @@ def changed_properties(
     given = proper_properties(changes, known_only=known_only)
     for name in given:
         if name.lower().startswith(CONSTRAINT_PREFIX):
-            raise InvalidTablePropertyError(f"{name} cannot be set as a property; add the constraint instead")
+            raise InvalidTablePropertyError(
+                f"{name} cannot be set as a property; add the constraint instead (Spark:"
+                " DELTA_ADD_CONSTRAINTS)"
+            )
+        if name.lower() in _RESERVED:
+            raise InvalidTablePropertyError(
+                f"the property {name!r} cannot be set: Spark keeps this name for what its catalog knows of a"
+                " table; choose another name (Spark: UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY)"
+            )
     stored = {
         name: text
         for name, text in given.items()
@@ -128,7 +139,7 @@ def _ensure_mapping_may_become(old: Mapping[str, str], new: Mapping[str, str]) -
     if before != after and (before, after) != ("none", "name"):
         raise InvalidTablePropertyError(
             f"{COLUMN_MAPPING_MODE.name} cannot be changed from {before!r} to {after!r}: the data files would"
-            " have to be rewritten"
+            " have to be rewritten (Spark: DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE)"
         )
 
 
