@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         RatifiedCommit as RatifiedCommit,
         RatifiedCommits as RatifiedCommits,
     )
+    from deltaarrow.operations.column_changes import ColumnChange as ColumnChange
     from deltaarrow.operations.commit_properties import (
         AutoCompaction as AutoCompaction,
         CommitProperties as CommitProperties,

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         is_row_tracking_enabled as is_row_tracking_enabled,
         with_materialized_columns as with_materialized_columns,
     )
+    from deltaarrow.features.type_changes import is_allowed_change as is_allowed_change
     from deltaarrow.features.upgrade import (
         merged_protocol as merged_protocol,
         upgraded_protocol as upgraded_protocol,

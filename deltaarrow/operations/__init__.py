@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.clustering import cluster_by as cluster_by
     from deltaarrow.operations.clustering_domain import clustering_columns as clustering_columns
+    from deltaarrow.operations.column_changes import (
+        ColumnChange as ColumnChange,
+        change_columns as change_columns,
+        drop_not_null as drop_not_null,
+        set_column_metadata as set_column_metadata,
+    )
+    from deltaarrow.operations.column_replacement import replace_columns as replace_columns
     from deltaarrow.operations.columns import (
         add_columns as add_columns,
         drop_columns as drop_columns,
-        drop_not_null as drop_not_null,
         rename_column as rename_column,
-        set_column_metadata as set_column_metadata,
     )
     from deltaarrow.operations.commit_properties import (
         AutoCompaction as AutoCompaction,

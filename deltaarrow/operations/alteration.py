@@ -31,6 +31,7 @@ from deltaarrow.features import (
 )
 from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.not_null import ensure_filled
 from deltaarrow.operations.row_id_assignment import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -60,7 +61,8 @@ class Alteration:
     `operation` and `parameters` go to history. `domains` maps user domains to their new text, or to None to
     remove them; `engine_domains` are committed unchanged. Without `may_raise_versions`, features are added
     only if the protocol version has feature lists. With `rewrites_files`, a commit that follows rewrites the
-    files that cannot be read as Iceberg, so that they do not prevent the change.
+    files that cannot be read as Iceberg, so that they do not prevent the change. The columns in `filled`, by
+    their paths, must hold no NULL.
     """
 
     operation: str
@@ -71,6 +73,7 @@ class Alteration:
     engine_domains: Sequence[DomainMetadata] = ()
     may_raise_versions: bool = True
     rewrites_files: bool = False
+    filled: Sequence[tuple[str, ...]] = ()
 
 
 def ensure_alterable(snapshot: Snapshot, alteration: Alteration) -> None:
@@ -94,7 +97,8 @@ def commit_alteration(
     `backfill_row_ids`.
 
     Raises `SchemaMismatchError` for invalid columns and for columns that contradict the properties,
-    `UnsupportedFeatureError` for a feature that this release does not write, and the exceptions of commits.
+    `UnsupportedFeatureError` for a feature that this release does not write, `ConstraintViolationError` for a
+    NULL in a column that is to hold none, and the exceptions of commits.
     """
     tags: Mapping[str, str] = {}
     if alteration.metadata is not None and enables_row_tracking(snapshot, alteration.metadata):
@@ -119,6 +123,8 @@ def commit_alteration(
         transaction.set_metadata(metadata)
         if protocol != snapshot.protocol:
             transaction.set_protocol(protocol)
+    for path in alteration.filled:
+        ensure_filled(transaction, snapshot, path)
     transaction.stage(alteration.engine_domains)
     for domain, configuration in alteration.domains.items():
         if configuration is None:

@@ -156,7 +156,8 @@ def ensure_clustering_kept(
         if path is None:
             raise SchemaMismatchError(
                 f"{render_path(physical)!r} is a clustering column and cannot be dropped; choose other"
-                " clustering columns first, with table.alter.cluster_by"
+                " clustering columns first, with table.alter.cluster_by (Spark:"
+                " DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN)"
             )
         columns.append(path)
     try:

@@ -4,13 +4,14 @@ Chapters *CHECK Constraints*, *Column Invariants* and *Generated Columns* of the
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import StructType, fields_within
+from deltaarrow.errors import DeltaError, SchemaMismatchError
+from deltaarrow.schema import Schema, StructType, fields_within, render_path
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX, GENERATION_KEY, INVARIANTS_KEY
+from deltaarrow.spark_sql import parse_expression
 
-__all__ = ["ensure_no_dependents"]
+__all__ = ["ensure_no_dependents", "ensure_type_may_change"]
 
 _COLUMN_EXPRESSIONS = (GENERATION_KEY, INVARIANTS_KEY)
 
@@ -33,8 +34,38 @@ def ensure_no_dependents(
         if affected:
             raise SchemaMismatchError(
                 f"column {', '.join(map(repr, affected))} cannot {change}: {owner} relies on it"
-                f" ({expression}); drop the constraint or the generated column first"
+                f" ({expression}); drop the constraint or the generated column first (Spark:"
+                f" {_error_class(owner)})"
             )
+
+
+def ensure_type_may_change(schema: Schema, configuration: Mapping[str, str], path: Sequence[str]) -> None:
+    """Raise `SchemaMismatchError` if an expression reads the column at `path`, a part of it or a whole of it.
+
+    The type of a generated column cannot change either, as it is the type of its expression.
+    """
+    for owner, expression in _expressions(schema, configuration):
+        if owner == path[0] or _reads(expression, schema, path):
+            raise SchemaMismatchError(
+                f"the type of column {render_path(path)!r} cannot change: {owner} relies on it"
+                f" ({expression}); drop the constraint or the generated column first (Spark:"
+                f" {_error_class(owner)})"
+            )
+
+
+def _reads(expression: str, schema: Schema, path: Sequence[str]) -> bool:
+    try:
+        columns = parse_expression(expression, schema).columns
+    except DeltaError:
+        return any(_may_speak_of(expression, name) for name in path)
+    wanted = [name.lower() for name in path]
+    return any(all(a == b.lower() for a, b in zip(wanted, column, strict=False)) for column in columns)
+
+
+def _error_class(owner: str) -> str:
+    is_constraint = owner.lower().startswith(CONSTRAINT_PREFIX)
+    what = "CONSTRAINT" if is_constraint else "GENERATED_COLUMNS"
+    return f"DELTA_{what}_DEPENDENT_COLUMN_CHANGE"
 
 
 def _expressions(schema: StructType, configuration: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -55,8 +55,11 @@ if TYPE_CHECKING:
         to_physical_schema as to_physical_schema,
     )
     from deltaarrow.schema.reshaping import (
+        Position as Position,
         add_fields as add_fields,
         edit_field as edit_field,
+        edit_type as edit_type,
+        move_field as move_field,
         render_path as render_path,
         spelled_path as spelled_path,
     )

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import deltaarrow.operations as operations
-from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookProperties
+from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.schema import Field
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.column_alterer import ColumnAlterer
 
 __all__ = ["TableAlterer"]
 
 
-class TableAlterer:
+class TableAlterer(ColumnAlterer):
     """Metadata changes of one table, which moves to the version of each change.
 
     Every method takes `commit_properties` (metadata and options of the commit) and
@@ -26,23 +26,6 @@ class TableAlterer:
     Args:
         table: the table.
     """
-
-    def __init__(self, table: StatementTarget) -> None:
-        self.table = table
-
-    def _commit(
-        self,
-        alteration: Alteration,
-        commit_properties: CommitProperties | None,
-        hook_properties: PostCommitHookProperties | None,
-    ) -> None:
-        operations.commit_alteration(
-            self.table.snapshot,
-            alteration,
-            commit_properties=commit_properties,
-            hook_properties=hook_properties,
-        )
-        self.table.follow_commit()
 
     # --- protocol and properties ------------------------------------------------------------------
 
@@ -307,6 +290,7 @@ class TableAlterer:
         self,
         fields: Field | Sequence[Field],
         *,
+        positions: Mapping[str, str] | None = None,
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
@@ -314,6 +298,8 @@ class TableAlterer:
 
         Args:
             fields: the new columns. A struct column that exists gains the fields that it lacks.
+            positions: the places of new columns by their paths: ``FIRST`` or ``AFTER name``, one after the
+                other in the order of `fields`. Others come last in the table or in their struct.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
@@ -323,12 +309,12 @@ class TableAlterer:
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, Field
         >>> table = DeltaTable.create(tempfile.mkdtemp(), pa.schema([("id", pa.int64())]))
-        >>> table.alter.add_columns([Field("name", "string")])
+        >>> table.alter.add_columns([Field("name", "string")], positions={"name": "FIRST"})
         >>> table.schema().names
-        ['id', 'name']
+        ['name', 'id']
         """
         given = (fields,) if isinstance(fields, Field) else tuple(fields)
-        alteration = operations.add_columns(self.table.snapshot, given)
+        alteration = operations.add_columns(self.table.snapshot, given, positions)
         self._commit(alteration, commit_properties, post_commithook_properties)
 
     def rename_column(

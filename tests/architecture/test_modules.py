@@ -57,9 +57,12 @@ def test_functions_inside_the_package_take_few_arguments(module):
 
 
 def _reached_from_the_table():
-    """The classes of what users get from a table, such as ``table.optimize``."""
+    """The classes of what users get from a table, such as ``table.optimize``, and their bases."""
     getters = [each.fget for each in vars(deltaarrow.DeltaTable).values() if isinstance(each, property)]
-    return {str(getter.__annotations__["return"]).strip("'\"") for getter in getters}
+    names = {str(getter.__annotations__["return"]).strip("'\"") for getter in getters}
+    inside = [each.name for each in modules() if each.name.startswith("deltaarrow.table.")]
+    offered = {name: found for each in inside for name, found in vars(importlib.import_module(each)).items()}
+    return names | {base.__name__ for name in names if name in offered for base in offered[name].__mro__}
 
 
 def _functions(node, outer=""):

@@ -1,0 +1,110 @@
+"""Columns as users name them and as history records them; shared by the changes of columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    Position,
+    PrimitiveType,
+    Schema,
+    StructType,
+    fields_within,
+    render_path,
+    spelled_path,
+)
+from deltaarrow.schema.keys import CHAR_TYPE_KEY
+from deltaarrow.statistics import parse_column_names
+
+__all__ = [
+    "column_path",
+    "described_column",
+    "ensure_reorderable",
+    "has_required_parts",
+    "leads_to",
+    "parse_path",
+    "position_parameter",
+]
+
+
+def parse_path(column: str) -> tuple[str, ...]:
+    """Parse the path of one column; a name with a space needs no backticks.
+
+    Raises `SchemaMismatchError` for a text that names several columns, or none.
+    """
+    try:
+        found = parse_column_names(column)
+    except InvalidTablePropertyError:
+        found = [(column,)]
+    if len(found) != 1:
+        raise SchemaMismatchError(
+            f"{column!r} is not the name of one column; write a path such as s.x, with backticks around names"
+            " that have a dot or a comma"
+        )
+    return tuple(found[0])
+
+
+def column_path(schema: Schema, column: str) -> tuple[str, ...]:
+    """Parse the path of a column that exists, in the schema's spelling.
+
+    Raises `SchemaMismatchError` as `parse_path`, and for a column that does not exist.
+    """
+    return spelled_path(schema, parse_path(column))
+
+
+def leads_to(path: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a path is the other one or leads to it, ignoring case."""
+    return len(path) <= len(other) and all(a.lower() == b.lower() for a, b in zip(path, other, strict=False))
+
+
+def has_required_parts(data_type: DataType) -> bool:
+    """Whether a field within a type is NOT NULL."""
+    return any(not field.nullable for field in fields_within(data_type))
+
+
+def described_column(path: Sequence[str], field: Field) -> dict[str, Any]:
+    """Return a column as Spark records it in history: a nested type is given by its kind only."""
+    match field.type:
+        case PrimitiveType(name):
+            kind = name
+        case StructType():
+            kind = "struct"
+        case ArrayType():
+            kind = "array"
+        case MapType():
+            kind = "map"
+    return {
+        "name": render_path(path),
+        "type": kind,
+        "nullable": field.nullable,
+        "metadata": dict(field.metadata),
+    }
+
+
+def position_parameter(schema: Schema, path: tuple[str, ...], position: Position | None) -> dict[str, str]:
+    """Return a position as Spark records it in history; `schema` is the one after the change."""
+    if position is None:
+        return {}
+    if position.after is None:
+        return {"position": str(position)}
+    return {"position": str(Position(spelled_path(schema, (*path[:-1], position.after))[-1]))}
+
+
+def ensure_reorderable(schema: Schema, path: Sequence[str], position: Position | None) -> None:
+    """Raise `UnsupportedFeatureError` for another order inside a column whose text lengths are limited.
+
+    The limits are told by the places of struct fields.
+    """
+    if position is None or len(path) == 1:
+        return
+    field = schema.find(path[0])
+    if field is not None and CHAR_TYPE_KEY in field.metadata:
+        raise UnsupportedFeatureError(
+            f"the order of fields inside {field.name!r} cannot change, because the column is declared as"
+            f" {field.metadata[CHAR_TYPE_KEY]}, in which fields count by their place",
+            feature="CHAR and VARCHAR",
+        )
