@@ -60,13 +60,12 @@ class Snapshot:
     unpickling replays the log.
     """
 
-    def __init__(self, state: LogState) -> None:
-        ensure_readable(state.protocol, state.metadata, through_catalog=is_catalog_store(state.store))
-        self._state = state
+    def __init__(self, state: LogState, staged: tuple[Protocol, Metadata] | None = None) -> None:
+        self._state, self._staged = state, staged
+        self.protocol, self.metadata = (state.protocol, state.metadata) if staged is None else staged
+        ensure_readable(self.protocol, self.metadata, through_catalog=is_catalog_store(state.store))
         self.store = state.store
         self.version = state.segment.version
-        self.protocol: Protocol = state.protocol
-        self.metadata: Metadata = state.metadata
         self.schema = self._parse_schema()
         self.partition_columns = self._checked_partition_columns()
         self.mapping_mode = column_mapping_mode(
@@ -164,8 +163,14 @@ class Snapshot:
         known = self._state if self._state.is_read else None
         return Snapshot(replay(self.store, self.segment, known, by_checksum=False))
 
+    def with_staged(self, protocol: Protocol, metadata: Metadata) -> "Snapshot":
+        """Return this version as a transaction sees it that has staged a protocol and metadata."""
+        return Snapshot(self._state, (protocol, metadata))
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""
+        if self._staged is not None:
+            return _load_staged, (self.store, self.version, *self._staged)
         return type(self).load, (self.store, self.version)
 
     def __repr__(self) -> str:
@@ -294,6 +299,10 @@ class Snapshot:
     def tombstones(self) -> pa.Table:
         """Return the removed files that the log still lists, as a table of `REMOVE_SCHEMA`."""
         return list_tombstones(self._state)
+
+
+def _load_staged(store: Store, version: int, protocol: Protocol, metadata: Metadata) -> Snapshot:
+    return Snapshot.load(store, version).with_staged(protocol, metadata)
 
 
 def _listed_again(store: Store, version: int | None, error: CorruptLogError) -> LogSegment:

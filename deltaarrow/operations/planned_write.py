@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions import Action, DomainMetadata
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions import Action, DomainMetadata, Metadata, Protocol
+from deltaarrow.actions.names import CLUSTERING_DOMAIN, IDENTITY_TAG
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.operations.clustering_domain import (
@@ -78,13 +78,14 @@ def ensure_table_writable(snapshot: Snapshot, options: WriteOptions) -> None:
 def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: WriteOptions) -> "PlannedWrite":
     """Plan a write of data of a schema to the table that a transaction reads, or to a new table.
 
-    Nothing is staged. Variants must be binary and marked, as `deltaarrow.write.read_variants` returns them.
+    Nothing is staged. The plan sees what the transaction has staged before, such as new columns. Variants
+    must be binary and marked, as `deltaarrow.write.read_variants` returns them.
 
     Raises the exceptions of `deltaarrow.write_deltalake` for data that does not fit and for invalid options.
     """
     if not data.names:
         raise SchemaMismatchError("the data has no columns; a table needs at least one")
-    snapshot = transaction.snapshot
+    snapshot = transaction.staged_snapshot
     target = (
         _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
     )
@@ -121,7 +122,14 @@ class PlannedWrite:
         The transaction is the one of `plan_write`, or another one that reads the same version.
         """
         for action in self.target.changes:
-            transaction.stage([action])
+            match action:
+                case Metadata():
+                    transaction.set_metadata(action)
+                    transaction.tags.pop(IDENTITY_TAG, None)
+                case Protocol():
+                    transaction.set_protocol(action)
+                case _:
+                    transaction.stage([action])
         deletion: PlannedDeletion | None = None
         snapshot = transaction.snapshot
         if self.options.predicate is not None and snapshot is not None:

@@ -107,7 +107,7 @@ def _stage_write(
     if is_replay(transaction, options.applications):
         _LOGGER.info("%s already has this write; nothing is written", redacted(transaction.store.uri))
         return WriteResult(None, is_replay=True)
-    snapshot = transaction.snapshot
+    snapshot = transaction.staged_snapshot
     data = read_variants(
         data, None if snapshot is None or options.schema_mode == "overwrite" else snapshot.schema
     )

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -58,6 +58,7 @@ from deltaarrow.version import ENGINE_INFO
 __all__ = ["OptimisticTransaction", "PostCommitHook"]
 
 _LOGGER = logging.getLogger(__name__)
+_Kind = TypeVar("_Kind", Metadata, Protocol)
 
 
 PostCommitHook = Callable[[CommittedTransaction], None]
@@ -178,10 +179,23 @@ class OptimisticTransaction:
     @property
     def configuration(self) -> Mapping[str, str]:
         """The table properties after the commit."""
-        staged = next((action for action in self._staged.actions if isinstance(action, Metadata)), None)
+        staged = self._last_staged(Metadata)
         if staged is not None:
             return staged.configuration
         return {} if self.snapshot is None else self.snapshot.configuration
+
+    @property
+    def staged_snapshot(self) -> Snapshot | None:
+        """The version that is read, with the protocol and the metadata after the commit."""
+        protocol, metadata = self._last_staged(Protocol), self._last_staged(Metadata)
+        if self.snapshot is None or (protocol is None and metadata is None):
+            return self.snapshot
+        return self.snapshot.with_staged(
+            protocol or self.snapshot.protocol, metadata or self.snapshot.metadata
+        )
+
+    def _last_staged(self, kind: type[_Kind]) -> _Kind | None:
+        return next((each for each in self._staged.actions[::-1] if isinstance(each, kind)), None)
 
     @property
     def marks_deleted_rows(self) -> bool:

@@ -208,3 +208,13 @@ def test_changes_of_columns_that_spark_refuses_are_refused(spark, tmp_path):
     table.alter.change_column("s.z", type="long")
     table.alter.change_column("i", comment="numbers", position="FIRST")
     spark.sql(f"ALTER TABLE {name} ALTER COLUMN s.z COMMENT 'q'")
+
+
+@pytest.mark.feature("columnMapping")
+def test_spark_goes_on_after_a_transaction_that_added_columns_twice(spark, tmp_path):
+    create_table(spark, tmp_path, "id BIGINT", **MAPPED)
+    with da.DeltaTable(tmp_path).transaction() as transaction:
+        for rows in ({"id": [1], "a": ["x"]}, {"id": [2], "b": [2]}):
+            da.write_deltalake(transaction, pa.table(rows), mode="append", schema_mode="merge")
+    spark.sql(f"INSERT INTO {delta_table(tmp_path)} VALUES (3, 'z', 3)")
+    assert check_engines(spark, tmp_path).sort_by("id")["b"].to_pylist() == [None, 2, 3]
