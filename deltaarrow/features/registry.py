@@ -392,6 +392,7 @@ _RECORDS = (
         name="collations",
         kind=_W,
         sentence="Strings may be compared by the rules of a language.",
+        requires=("domainMetadata",),
         also_named=("collations-preview",),
         activation=ColumnMetadata(COLLATIONS_KEY),
     ),
@@ -400,6 +401,20 @@ _RECORDS = (
         kind=_RW,
         sentence="Columns may hold geometries and geographies.",
         also_named=("geospatial-dev",),
+        read=_NO,
+    ),
+    TableFeature(
+        name="intervalTypes",
+        kind=_RW,
+        sentence="Columns may hold spans of months or of microseconds; a proposal.",
+        also_named=("intervalType",),
+        read=_NO,
+    ),
+    TableFeature(
+        name="timestampNanos",
+        kind=_RW,
+        sentence="Columns may hold timestamps in nanoseconds; a proposal.",
+        requires=("timestampNtz",),
         read=_NO,
     ),
     TableFeature(

@@ -1,6 +1,7 @@
 """Gates for reads and writes: every refusal names the feature."""
 
 import pickle
+import re
 
 import pytest
 
@@ -80,6 +81,8 @@ def test_a_feature_that_is_read_stands_in_no_readers_way(feature):
 
 
 @pytest.mark.feature("geospatial")
+@pytest.mark.feature("intervalTypes")
+@pytest.mark.feature("timestampNanos")
 @pytest.mark.feature("catalogManaged")
 @pytest.mark.feature("adaptiveMetadata-preview")
 @pytest.mark.parametrize(
@@ -94,6 +97,8 @@ def test_a_feature_that_is_read_stands_in_no_readers_way(feature):
         (protocol(3, 7, ["catalogOwned"], ["catalogOwned"]), "catalogOwned"),
         (protocol(3, 7, [], ["catalogManaged"]), "catalogManaged"),
         (protocol(3, 7, ["geospatial"], ["geospatial"]), "geospatial"),
+        (protocol(3, 7, ["intervalTypes"], ["intervalTypes"]), "intervalTypes"),
+        (protocol(3, 7, ["timestampNanos", "timestampNtz"], []), "timestampNanos"),
         (protocol(3, 7, ["adaptiveMetadata-preview"], []), "adaptiveMetadata-preview"),
     ],
     ids=str,
@@ -322,3 +327,14 @@ def test_is_supported_knows_previews():
     assert not is_supported(listing("variantType-preview"), "deletionVectors")
     assert is_supported(protocol(2, 5), "columnMapping")
     assert not is_supported(protocol(1, 5), "columnMapping")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["interval year to month", "interval day to second", "timestamp_nanos", "geometry(4326)", "geography"],
+)
+def test_a_type_of_a_proposal_is_refused_by_name(name):
+    text = f'{{"type":"struct","fields":[{{"name":"c","type":"{name}","nullable":true,"metadata":{{}}}}]}}'
+    with pytest.raises(UnsupportedFeatureError, match=re.escape(name)) as caught:
+        Schema.from_json(text)
+    assert caught.value.feature == name
