@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from deltaarrow.expressions import Filters
     from deltaarrow.operations import ClonePlan, CommitProperties, PostCommitHookProperties, RestorePlan
     from deltaarrow.table.alterer import TableAlterer
+    from deltaarrow.table.inspector import TableInspector
     from deltaarrow.table.merger import TableMerger
     from deltaarrow.table.optimizer import TableOptimizer
     from deltaarrow.transaction import OptimisticTransaction
@@ -56,6 +57,7 @@ _load = lazy_attributes(
     __name__,
     {
         "TableAlterer": "deltaarrow.table.alterer",
+        "TableInspector": "deltaarrow.table.inspector",
         "TableMerger": "deltaarrow.table.merger",
         "TableOptimizer": "deltaarrow.table.optimizer",
     },
@@ -834,6 +836,12 @@ class DeltaTable:
             lambda done: self.follow_commit(),
         ]
         return transaction
+
+    @property
+    def inspect(self) -> "TableInspector":
+        """Files, partitions, history, columns and more of the open version, as Arrow tables."""
+        inspector: TableInspector = _load("TableInspector")(self._snapshot)
+        return inspector
 
     # --- changing the table ---------------------------------------------------------------------------
 

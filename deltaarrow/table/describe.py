@@ -25,6 +25,7 @@ __all__ = [
     "describe_metadata",
     "describe_protocol",
     "list_partitions",
+    "partition_texts",
 ]
 
 
@@ -118,7 +119,7 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
         "null_count": _members(statistics, "nullCount", data, mode),
         "min": _members(statistics, "minValues", data, mode),
         "max": _members(statistics, "maxValues", data, mode),
-        "partition": _partition_columns(snapshot, files),
+        "partition": partition_texts(snapshot, files),
     }
     for group, members in groups.items():
         if flatten:
@@ -151,7 +152,8 @@ def _logical(struct: pa.StructArray, schema: StructType, mode: str) -> pa.Struct
     return pa.StructArray.from_arrays(children, names=names, mask=struct.is_null())
 
 
-def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
+def partition_texts(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Return the values of each partition column for files, as texts of the log."""
     import pyarrow.compute as pc
 
     values = files.column("partition_values")
@@ -162,6 +164,6 @@ def _partition_columns(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.Chun
 def list_partitions(snapshot: Snapshot, predicate: "Predicate | None" = None) -> list[dict[str, str | None]]:
     """Return the distinct partition values of files that may match, spelled as in the log."""
     files = snapshot.files(predicate, ["partition_values"])
-    columns = _partition_columns(snapshot, files)
+    columns = partition_texts(snapshot, files)
     rows = zip(*(values.to_pylist() for values in columns.values()), strict=True)
     return [dict(zip(columns, values, strict=True)) for values in dict.fromkeys(rows)]
