@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from deltaarrow.actions import DomainMetadata
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import FEATURES, is_supported
 from deltaarrow.operations.alteration import Alteration
 from deltaarrow.operations.clustering_domain import (
@@ -21,22 +20,22 @@ __all__ = ["cluster_by"]
 _FEATURE = "clustering"
 
 
-def cluster_by(snapshot: Snapshot, columns: Sequence[str]) -> Alteration:
+def cluster_by(snapshot: Snapshot, columns: Sequence[str]) -> Alteration | None:
     """Plan to set the clustering columns; no columns means ``CLUSTER BY NONE``.
 
-    Existing files stay unchanged until Spark's OPTIMIZE clusters them.
+    Existing files stay unchanged until OPTIMIZE clusters them. As in Spark, there is nothing to plan (None)
+    if `columns` is empty and the table was never clustered.
 
     Args:
         snapshot: the table.
         columns: in Spark's notation; a field of a struct is named with dots.
 
     Raises:
-        SchemaMismatchError: as for `resolve_clustering_columns`, or `columns` is empty and the table has no
-            clustering columns.
+        SchemaMismatchError: as for `resolve_clustering_columns`.
     """
     is_clustered = is_supported(snapshot.protocol, _FEATURE)
     if not columns and not is_clustered:
-        raise SchemaMismatchError("the table has no clustering columns to remove; name the columns to set")
+        return None
     mode = snapshot.mapping_mode
     paths = resolve_clustering_columns(
         snapshot.schema,

@@ -73,17 +73,20 @@ def resolve_clustering_columns(
         path = tuple(field.name for field in fields)
         column = render_path(path)
         if path in found:
-            raise SchemaMismatchError(f"clustering column {column!r} is given twice")
+            raise SchemaMismatchError(
+                f"clustering column {column!r} is given twice (Spark: DELTA_DUPLICATE_COLUMNS_FOUND)"
+            )
         physical = tuple(physical_name(field, mapping_mode) for field in fields)
         if physical not in leaves or not leaves[physical].has_bounds:
             raise SchemaMismatchError(
                 f"column {column!r} cannot cluster a table: files have no bounds for its type,"
-                f" {fields[-1].type}"
+                f" {fields[-1].type} (Spark: DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED)"
             )
         if physical not in indexed:
             raise SchemaMismatchError(
                 f"column {column!r} cannot cluster a table: it has no statistics; change"
-                " delta.dataSkippingNumIndexedCols or delta.dataSkippingStatsColumns to collect them"
+                " delta.dataSkippingNumIndexedCols or delta.dataSkippingStatsColumns to collect them (Spark:"
+                " DELTA_CLUSTERING_COLUMN_MISSING_STATS)"
             )
         found.append(path)
     return found

@@ -55,6 +55,7 @@ def add_constraint(
     if key in snapshot.configuration:
         raise InvalidTablePropertyError(
             f"the table already has a constraint {name!r}: {snapshot.configuration[key]}; drop it first"
+            " (Spark: DELTA_CONSTRAINT_ALREADY_EXISTS)"
         )
     transaction = begin_transaction(
         snapshot, "ADD CONSTRAINT", commit_properties, hook_properties, clock=clock
@@ -94,6 +95,7 @@ def drop_constraint(
         if raise_if_not_exists:
             raise InvalidTablePropertyError(
                 f"the table has no constraint {name!r}; its properties delta.constraints.* list those it has"
+                " (Spark: DELTA_CONSTRAINT_DOES_NOT_EXIST)"
             )
         return snapshot.version
     # Constraints set as properties at creation may have any case, even several spellings of one name.
@@ -117,5 +119,6 @@ def _ensure_met(transaction: OptimisticTransaction, snapshot: Snapshot, constrai
     if broken:
         raise ConstraintViolationError(
             f"{broken} rows of {snapshot.store.uri} break the new CHECK constraint {constraint.name}"
-            f" ({constraint.expression.text}); correct or delete these rows first"
+            f" ({constraint.expression.text}); correct or delete these rows first (Spark:"
+            " DELTA_NEW_CHECK_CONSTRAINT_VIOLATION)"
         )

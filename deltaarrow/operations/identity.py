@@ -82,7 +82,8 @@ def sync_identity(
     found = None if field is None else identity_column(field)
     if field is None or found is None:
         raise SchemaMismatchError(
-            f"the table has no identity column {column!r} (columns: {', '.join(snapshot.schema.names)})"
+            f"the table has no identity column {column!r} (columns: {', '.join(snapshot.schema.names)};"
+            " Spark: DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN)"
         )
     transaction = begin_transaction(
         snapshot, "CHANGE COLUMN", commit_properties, hook_properties, clock=clock

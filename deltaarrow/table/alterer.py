@@ -410,7 +410,7 @@ class TableAlterer(ColumnAlterer):
 
         Args:
             columns: up to four columns; a field of a struct is named with dots, such as ``address.city``.
-                None or an empty sequence turns clustering off.
+                None or an empty sequence turns clustering off; if it is off, nothing is committed.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
@@ -427,7 +427,8 @@ class TableAlterer(ColumnAlterer):
         """
         chosen = (columns,) if isinstance(columns, str) else tuple(columns or ())
         alteration = operations.cluster_by(self.table.snapshot, chosen)
-        self._commit(alteration, commit_properties, post_commithook_properties)
+        if alteration is not None:
+            self._commit(alteration, commit_properties, post_commithook_properties)
 
     def sync_identity(
         self,

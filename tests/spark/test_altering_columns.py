@@ -212,7 +212,11 @@ def test_changes_of_columns_that_spark_refuses_are_refused(spark, tmp_path):
 
 @pytest.mark.feature("columnMapping")
 def test_spark_goes_on_after_a_transaction_that_added_columns_twice(spark, tmp_path):
-    create_table(spark, tmp_path, "id BIGINT", **MAPPED)
+    name = create_table(spark, tmp_path, "id BIGINT", **MAPPED)
+    # A table that was never clustered stays as it is.
+    spark.sql(f"ALTER TABLE {name} CLUSTER BY NONE")
+    da.DeltaTable(tmp_path).alter.cluster_by(None)
+    assert da.DeltaTable(tmp_path).version() == 0
     with da.DeltaTable(tmp_path).transaction() as transaction:
         for rows in ({"id": [1], "a": ["x"]}, {"id": [2], "b": [2]}):
             da.write_deltalake(transaction, pa.table(rows), mode="append", schema_mode="merge")
