@@ -372,3 +372,13 @@ def test_a_table_that_is_not_written_to_is_not_altered(tmp_path):
         "redirectWriterOnly",
         lambda alter: alter.set_table_properties({"owner": "me"}),
     )
+
+
+@pytest.mark.parametrize("name", ["location", "Provider"])
+def test_names_of_the_catalog_are_no_properties(table, name):
+    refused(
+        table,
+        InvalidTablePropertyError,
+        "choose another name",
+        lambda alter: alter.set_table_properties({name: "x"}),
+    )
