@@ -19,6 +19,7 @@ __all__ = [
     "empty_table",
     "in_order",
     "integers",
+    "lengths",
     "numbers_of",
     "raw_numbers",
     "repeated_text",
@@ -172,8 +173,22 @@ def raw_numbers(array: pa.Array) -> np.ndarray:
     array([2, 3], dtype=int16)
     """
     kind = "u" if pa.types.is_unsigned_integer(array.type) else "i"
-    values = np.frombuffer(array.buffers()[1], f"{kind}{array.type.bit_width // 8}")
+    # An empty array may have no buffer.
+    values = np.frombuffer(array.buffers()[1] or b"", f"{kind}{array.type.bit_width // 8}")
     return values[array.offset : array.offset + len(array)]
+
+
+def lengths(texts: pa.Array) -> np.ndarray:
+    """Return the number of bytes of each text of a `pa.string` array; any number in place of NULL.
+
+    >>> lengths(texts(["a", "", "bc"])[1:])
+    array([0, 2], dtype=int32)
+    """
+    if not len(texts):
+        return np.empty(0, np.int32)
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)
+    found: np.ndarray = np.diff(offsets[texts.offset : texts.offset + len(texts) + 1])
+    return found
 
 
 def texts(values: Sequence[str]) -> pa.Array:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
 from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.columnar.arrays import in_order, numbers_of
+from deltaarrow.columnar.arrays import empty_table, in_order, numbers_of
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
@@ -113,7 +113,8 @@ class OpenSources:
                 selects.append(numbered_from(first, sql) if self._has_newer else sql)
             first += len(files.names)
         if not selects:
-            return schema.empty_table()
+            # The method of the schema would import pandas.
+            return empty_table(schema)
         table = self.cursor.sql(" UNION ALL ".join(selects)).to_arrow_table()
         if self._has_newer:
             table = (in_order(table, PLACE) if len(table) <= _MOST_ORDERED else table).select(columns)

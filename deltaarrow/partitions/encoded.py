@@ -4,7 +4,6 @@ Files are many and texts are few, so a condition on a partition column is evalua
 takes the verdict of its text (chapter *Partition Value Serialization* of the protocol).
 """
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import array_of, integers, raw_numbers, texts as strings, validity
+from deltaarrow.columnar.arrays import array_of, raw_numbers, texts as strings, validity
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions.arrays import parse_partition_values
 from deltaarrow.partitions.values import parse_partition_value
@@ -23,6 +22,7 @@ __all__ = ["EncodedPartitionValues", "TypedTexts"]
 _NULL, _UNTOLD, _NO_FILE = 0, 1, 2
 """Offsets, after the number of texts, of codes without a text."""
 
+_FEW = 4096
 _ROWS_AT_ONCE = 1 << 16
 _MOST_SHORT = 1 << 15
 """With up to this many texts, codes take two bytes."""
@@ -130,8 +130,9 @@ def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dic
         used = np.flatnonzero(np.bincount(known, minlength=1))
         numbers = np.zeros(len(items.dictionary) + 1, np.int32)
         if len(known):
-            listed = items.dictionary.take(integers(used)).to_pylist()
-            numbers[used] = [places.setdefault(text, len(places)) for text in listed]
+            # Arrow's kernels take 30 ms to load.
+            listed = items.dictionary.to_pylist()
+            numbers[used] = [places.setdefault(listed[place], len(places)) for place in used.tolist()]
         codes[rows] = numbers[texts] if is_text is None else np.where(is_text, numbers[texts], ~_NULL)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             # A file with two values of one column: its reader decides which counts.
@@ -142,7 +143,15 @@ def _coded(maps: pa.MapArray, name: str, is_file: np.ndarray | None, places: dic
 
 
 def _dictionary(texts: pa.Array) -> pa.DictionaryArray:
-    return texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+    if pa.types.is_dictionary(texts.type):
+        return texts
+    if len(texts) > _FEW:
+        return texts.dictionary_encode()
+    # Arrow's kernels take 30 ms and 9 MB to load, for the few files of the latest commits.
+    places: dict[str, int] = {}
+    values = texts.to_pylist()
+    codes = [None if value is None else places.setdefault(value, len(places)) for value in values]
+    return pa.DictionaryArray.from_arrays(array_of(codes, pa.int32()), strings([*places]))
 
 
 def _rows(offsets: np.ndarray) -> np.ndarray:
@@ -154,7 +163,7 @@ def _rows(offsets: np.ndarray) -> np.ndarray:
 
 def _typed(texts: pa.Array, data_type: PrimitiveType) -> TypedTexts:
     is_readable = np.ones(len(texts), bool)
-    with contextlib.suppress(CorruptLogError, UnsupportedFeatureError):
+    if data_type.type in ("string", "binary"):
         return TypedTexts(parse_partition_values(texts, data_type), is_readable)
     values: list[Any] = []
     for place, text in enumerate(texts.to_pylist()):

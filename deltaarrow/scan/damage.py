@@ -15,7 +15,14 @@ from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
 from deltaarrow.storage import Store, system_failure
 
-__all__ = ["READ_ERRORS", "ensure_rows", "ensure_sound_footer", "reading", "reading_failure"]
+__all__ = [
+    "READ_ERRORS",
+    "ensure_rows",
+    "ensure_sound_footer",
+    "reading",
+    "reading_failure",
+    "sound_footer",
+]
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """Exceptions that pyarrow raises for a broken file; the subclass `pyarrow.ArrowCancelled` is not meant."""

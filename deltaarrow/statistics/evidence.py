@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal as OneOf, NamedTuple, Prot
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import array_of, booleans, integers, texts, truths, validity
+from deltaarrow.columnar.arrays import (
+    array_of,
+    booleans,
+    integers,
+    lengths,
+    raw_numbers,
+    texts,
+    truths,
+    validity,
+)
 from deltaarrow.expressions import CompareOp, Literal, literal_scalar
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
@@ -308,7 +317,8 @@ class PartitionValue(NamedTuple):
     @property
     def _is_null(self) -> np.ndarray:
         """Whether each text means NULL; in the protocol, an empty text is NULL for every type."""
-        return truths(_kernels().equal(self._encoded.texts, texts([""])[0]))
+        empty: np.ndarray = lengths(self._encoded.texts) == 0
+        return empty
 
     def _is_known(self) -> np.ndarray:
         """Whether each text is a value; some readers treat an empty text as an empty string or binary."""
@@ -385,6 +395,16 @@ _NAMES: dict[CompareOp, str] = {
 }
 
 
+_COMPARISONS: dict[CompareOp, np.ufunc] = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
 def _unless_false(found: "pa.BooleanArray | None") -> Verdicts:
     """Return True unless a test is known to be false; NULL and a failed test (None) are unknown."""
     if found is None:
@@ -394,12 +414,31 @@ def _unless_false(found: "pa.BooleanArray | None") -> Verdicts:
     return passed if known is None else passed | ~known
 
 
-def _compared(values: pa.Array, op: CompareOp, other: "pa.Scalar | pa.Array") -> "pa.BooleanArray | None":
+def _compared(values: pa.Array, op: CompareOp, other: pa.Scalar) -> "pa.BooleanArray | None":
     """Compare each value; None if pyarrow cannot compare the types."""
+    if values.type == other.type and _is_whole(values.type) and other.is_valid:
+        return _whole_compared(values, op, other)
     try:
         return getattr(_kernels(), _NAMES[op])(values, other)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
+
+
+def _is_whole(data_type: pa.DataType) -> bool:
+    """Whether values are whole numbers: integers, days and microseconds."""
+    types = pa.types
+    return bool(types.is_integer(data_type) or types.is_date32(data_type) or types.is_timestamp(data_type))
+
+
+def _whole_compared(values: pa.Array, op: CompareOp, other: pa.Scalar) -> pa.BooleanArray:
+    # Arrow's kernels take 30 ms and 9 MB to load, and most tables are partitioned by days or numbers.
+    number = other.as_py() if pa.types.is_integer(other.type) else other.value
+    found, known = _COMPARISONS[op](raw_numbers(values), number), validity(values)
+    bits = [
+        None if each is None else pa.py_buffer(np.packbits(each, bitorder="little"))
+        for each in (known, found)
+    ]
+    return pa.Array.from_buffers(pa.bool_(), len(found), bits)
 
 
 def _compared_with(values: pa.Array, op: CompareOp, literal: Literal) -> "pa.BooleanArray | None":
