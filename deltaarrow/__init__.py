@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         PrimitiveType as PrimitiveType,
         StructType as StructType,
     )
+    from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.merger import TableMerger as TableMerger
     from deltaarrow.table.writer import write_deltalake as write_deltalake

@@ -46,7 +46,11 @@ __all__ = ["NewTable", "create_table", "is_table"]
 
 @dataclass(frozen=True, kw_only=True)
 class NewTable:
-    """The schema, layout and properties of a new table, for `create_table` and for a first write."""
+    """The schema, layout and properties of a new table, for `create_table` and for a first write.
+
+    With `has_files` the table is made of files that exist: its columns keep their ids, and column mapping
+    finds them in the files by the names that they have.
+    """
 
     schema: Schema
     partition_by: Sequence[str] = ()
@@ -54,6 +58,7 @@ class NewTable:
     name: str | None = None
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
+    has_files: bool = False
 
     def actions(self, clock: Clock) -> tuple[Protocol, Metadata]:
         """Return the protocol and the metadata of the first commit.
@@ -65,9 +70,11 @@ class NewTable:
         mapping_mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
         ensure_valid_for_write(self.schema, self.partition_by, mapping_mode)
         # Column ids and physical names belong to the table that the schema was copied from.
-        schema = without_column_ids(self.schema)
+        schema = self.schema if self.has_files else without_column_ids(self.schema)
         if mapping_mode != "none":
-            schema, highest = assign_column_ids(schema, nested=has_nested_ids(configuration))
+            schema, highest = assign_column_ids(
+                schema, keep_names=self.has_files, nested=has_nested_ids(configuration)
+            )
             configuration[properties.COLUMN_MAPPING_MAX_COLUMN_ID.name] = str(highest)
         partition_columns = resolve_partition_columns(schema, self.partition_by)
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)

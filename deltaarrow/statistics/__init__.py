@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         FileEvidence as FileEvidence,
         Verdicts as Verdicts,
     )
+    from deltaarrow.statistics.from_footers import FooterStatistics as FooterStatistics
     from deltaarrow.statistics.listed import (
         PLACE as PLACE,
         ListedFiles as ListedFiles,

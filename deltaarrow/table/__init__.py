@@ -6,6 +6,7 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.table.alterer import TableAlterer as TableAlterer
+    from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.merger import TableMerger as TableMerger
     from deltaarrow.table.writer import write_deltalake as write_deltalake

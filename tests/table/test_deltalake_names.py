@@ -35,6 +35,12 @@ def test_write_deltalake_has_the_arguments_of_deltalake():
     assert {p: theirs[p].default for p in theirs} == {p: ours[p].default for p in theirs}
 
 
+def test_convert_to_deltalake_has_the_arguments_of_deltalake():
+    ours, theirs = (inspect.signature(m.convert_to_deltalake).parameters for m in (deltaarrow, deltalake))
+    assert set(theirs) - {"args"} <= set(ours)
+    assert list(ours)[:8] == list(theirs)[:8]
+
+
 @pytest.mark.parametrize(
     "name", ["CommitProperties", "PostCommitHookProperties", "WriterProperties", "Transaction"]
 )

@@ -1,0 +1,120 @@
+"""`convert_to_deltalake`: makes a table of Parquet files, with the name and arguments of ``deltalake``."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from deltaarrow.errors import VersionExistsError
+from deltaarrow.operations import CommitProperties, PostCommitHookProperties, is_table
+from deltaarrow.operations.convert import ConversionPlan, NewTableOptions, commit_conversion, plan_conversion
+from deltaarrow.operations.convert.partitions import STRATEGIES
+from deltaarrow.schema import Field, StructType, from_arrow_schema
+from deltaarrow.storage import open_store
+
+__all__ = ["convert_to_deltalake"]
+
+
+def convert_to_deltalake(
+    uri: str | os.PathLike[str],
+    mode: str = "error",
+    partition_by: StructType | pa.Schema | Sequence[Field] | Mapping[str, str] | None = None,
+    partition_strategy: str = "hive",
+    name: str | None = None,
+    description: str | None = None,
+    configuration: Mapping[str, str | None] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    collect_stats: bool = True,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    commit_properties: CommitProperties | None = None,
+    post_commithook_properties: PostCommitHookProperties | None = None,
+) -> ConversionPlan | None:
+    """Make a table of the Parquet files in a folder and the folders below it, where they are.
+
+    Only the footers of the files are read. Files and folders are left out whose name begins with ``.``, or
+    with ``_`` and has no ``=``; if ``_spark_metadata`` of a stream is there, it says which files count. A
+    file without rows is not part of the table. The columns are those of all files together. Files that come
+    later are not part of the table, and nobody may change the files from now on.
+
+    Args:
+        uri: the folder.
+        mode: what happens if the folder is a table: ``error`` raises, ``ignore`` does nothing.
+        partition_by: the partition columns with their types: a `Schema`, a ``pyarrow.Schema`` or any object
+            that exports an Arrow schema, a list of `Field`, or types by name. If None, folders ``name=value``
+            tell: the type is ``integer`` or ``long`` if all values are whole numbers without leading zeros,
+            ``date`` if all are dates such as ``2026-01-31``, else ``string``.
+        partition_strategy: ``hive`` for folders such as ``year=2026/month=1``; ``directory`` for ``2026/1``,
+            with the columns of `partition_by` in order.
+        name: the name of the table, for display.
+        description: the description of the table, for display.
+        configuration: table properties by name. ``delta.columnMapping.mode`` may be ``name``, which allows
+            blanks in names, or ``id`` if the files tell a field id of every column.
+        storage_options: see `DeltaTable`.
+        collect_stats: whether files get statistics, from their footers.
+        dry_run: whether nothing is committed.
+        progress: told how many footers are read, and of how many.
+        commit_properties: metadata and options of the commit.
+        post_commithook_properties: whether the commit writes a checkpoint.
+
+    Returns:
+        What was committed, or would be; None if the folder is a table already. ``deltalake`` returns None.
+
+    Raises:
+        VersionExistsError: the folder is a table and `mode` is ``error``.
+        SchemaMismatchError: there is no file, the types of a column differ, or a folder does not fit the
+            partition columns.
+        CorruptDataFileError: a file is not Parquet.
+        UnsupportedFeatureError: a column has a type that Delta has not, or a folder is a table.
+        ValueError: `mode` or `partition_strategy` is unknown.
+
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> from deltaarrow import DeltaTable
+    >>> folder = tempfile.mkdtemp()
+    >>> for day in ("2026-01-01", "2026-01-02"):
+    ...     os.mkdir(f"{folder}/day={day}")
+    ...     pq.write_table(pa.table({"id": [1, 2]}), f"{folder}/day={day}/a.parquet")
+    >>> plan = convert_to_deltalake(folder)
+    >>> plan.num_files, plan.num_rows, plan.schema.field("day")
+    (2, 4, Field(day, PrimitiveType("date"), nullable=True))
+    >>> DeltaTable(folder).count()
+    4
+    """
+    if mode not in ("error", "ignore"):
+        raise ValueError(f"mode is error or ignore, not {mode!r}")
+    if partition_strategy not in STRATEGIES:
+        raise ValueError(f"partition_strategy is hive or directory, not {partition_strategy!r}")
+    store = open_store(uri, storage_options)
+    if is_table(store):
+        if mode == "error":
+            raise VersionExistsError(
+                f"{store.uri} is a Delta table already; mode='ignore' leaves it unchanged"
+            )
+        return None
+    options = NewTableOptions(
+        partition_by=None if partition_by is None else _fields(partition_by),
+        strategy=partition_strategy,
+        name=name,
+        description=description,
+        configuration={key: value for key, value in (configuration or {}).items() if value is not None},
+        collect_stats=collect_stats,
+    )
+    plan = plan_conversion(store, options, progress=progress)
+    if not dry_run:
+        commit_conversion(
+            store, plan, commit_properties=commit_properties, hook_properties=post_commithook_properties
+        )
+    return plan
+
+
+def _fields(given: Any) -> list[Field]:
+    """Return the columns that a caller gives in one of several forms."""
+    if isinstance(given, StructType):
+        return list(given.fields)
+    if isinstance(given, Mapping):
+        return [Field(name, text) for name, text in given.items()]
+    if isinstance(given, list | tuple) and all(isinstance(each, Field) for each in given):
+        return list(given)
+    return list(from_arrow_schema(pa.schema(given)).fields)
