@@ -18,7 +18,12 @@ from deltaarrow.features.properties import (
     MIN_WRITER_VERSION,
     PROPERTIES,
 )
-from deltaarrow.features.property_names import FEATURE_PREFIX, ensure_commits_outlive_files, proper_properties
+from deltaarrow.features.property_names import (
+    FEATURE_PREFIX,
+    ensure_commits_outlive_files,
+    ensure_manifests_tell_rows,
+    proper_properties,
+)
 from deltaarrow.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
@@ -97,6 +102,7 @@ def changed_properties(
     }
     merged = {**configuration, **stored}
     ensure_commits_outlive_files(merged)
+    ensure_manifests_tell_rows(merged)
     _ensure_mapping_may_become(configuration, merged)
     asked = [*_named_features(given), *_features_of_versions(protocol, given)]
     return ChangedProperties(given, merged, tuple(dict.fromkeys(asked)))
@@ -130,6 +136,7 @@ def removed_properties(
     gone = {present.get(name.lower(), name) if name.startswith(TABLE_PREFIX) else name for name in given}
     left = {name: text for name, text in configuration.items() if name not in gone}
     ensure_commits_outlive_files(left)
+    ensure_manifests_tell_rows(left)
     _ensure_mapping_may_become(configuration, left)
     return ChangedProperties(given, left)
 

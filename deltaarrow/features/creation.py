@@ -18,7 +18,12 @@ from deltaarrow.features.properties import (
     MIN_WRITER_VERSION,
     PROPERTIES,
 )
-from deltaarrow.features.property_names import FEATURE_PREFIX, ensure_commits_outlive_files, proper_properties
+from deltaarrow.features.property_names import (
+    FEATURE_PREFIX,
+    ensure_commits_outlive_files,
+    ensure_manifests_tell_rows,
+    proper_properties,
+)
 from deltaarrow.features.registry import FEATURES, Support, TableFeature, find_feature
 from deltaarrow.schema import StructType
 
@@ -118,4 +123,5 @@ def minimal_protocol(
 def _validated(configuration: Mapping[str, str]) -> dict[str, str]:
     validated = proper_properties(configuration)
     ensure_commits_outlive_files(validated)
+    ensure_manifests_tell_rows(validated)
     return validated

@@ -309,7 +309,6 @@ SYMLINK_FORMAT_MANIFEST_ENABLED = _switch(
     "delta.compatibility.symlinkFormatManifest.enabled",
     False,
     "Manifests for engines that cannot read the Delta log are kept up to date.",
-    effect=Effect.REFUSED,
 )
 UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
     "delta.universalFormat.enabledFormats",

@@ -7,11 +7,22 @@ feature, and two namespaces in which every name is allowed. All other names are 
 from collections.abc import Mapping
 
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
-from deltaarrow.features.properties import DELETED_FILE_RETENTION, LOG_RETENTION, PROPERTIES
+from deltaarrow.features.properties import (
+    DELETED_FILE_RETENTION,
+    ENABLE_DELETION_VECTORS,
+    LOG_RETENTION,
+    PROPERTIES,
+    SYMLINK_FORMAT_MANIFEST_ENABLED,
+)
 from deltaarrow.features.registry import find_feature
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX
 
-__all__ = ["FEATURE_PREFIX", "ensure_commits_outlive_files", "proper_properties"]
+__all__ = [
+    "FEATURE_PREFIX",
+    "ensure_commits_outlive_files",
+    "ensure_manifests_tell_rows",
+    "proper_properties",
+]
 
 FEATURE_PREFIX = "delta.feature."
 _FREE_PREFIXES = (CONSTRAINT_PREFIX, "delta.universalformat.config.")
@@ -49,6 +60,19 @@ def ensure_commits_outlive_files(configuration: Mapping[str, str]) -> None:
         raise InvalidTablePropertyError(
             f"{log.name} ({configuration.get(log.name, 'the default, 30 days')}) must be at least"
             f" {files.name} ({configuration.get(files.name, 'the default, 7 days')})"
+        )
+
+
+def ensure_manifests_tell_rows(configuration: Mapping[str, str]) -> None:
+    """Raise `InvalidTablePropertyError` if manifests would list files with deleted rows.
+
+    As in delta-spark: who reads manifests knows no deletion vectors.
+    """
+    manifests, vectors = SYMLINK_FORMAT_MANIFEST_ENABLED, ENABLE_DELETION_VECTORS
+    if manifests.parse(configuration) and vectors.parse(configuration):
+        raise InvalidTablePropertyError(
+            f"{manifests.name} and {vectors.name} cannot both be true, because readers of manifests would see"
+            " deleted rows; set one of them to false (Spark: DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED)"
         )
 
 

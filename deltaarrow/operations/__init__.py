@@ -65,6 +65,10 @@ if TYPE_CHECKING:
         compact_logs as compact_logs,
         create_checkpoint as create_checkpoint,
     )
+    from deltaarrow.operations.manifests import (
+        generate_manifests as generate_manifests,
+        update_manifests as update_manifests,
+    )
     from deltaarrow.operations.planned_write import WriteResult as WriteResult
     from deltaarrow.operations.restore import (
         RestorePlan as RestorePlan,

@@ -16,7 +16,7 @@ from deltaarrow.actions import AddFile, Metadata
 from deltaarrow.features import properties
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.commit_properties import AutoCompaction, PostCommitHookProperties
-from deltaarrow.operations.replacement import partitions_predicate
+from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import TreeCondition
 from deltaarrow.schema import physical_name, render_path
@@ -133,7 +133,7 @@ class _Due:
         """Return the number of small files in each partition that the commit wrote to."""
         predicate = None
         if self.snapshot.partition_columns:
-            predicate = partitions_predicate(self.snapshot, self.added)
+            predicate = partitions_predicate(self.snapshot, [each.partition_values for each in self.added])
         files = self.snapshot.files(predicate, columns=["size", "partition_values"])
         files = files.filter(pc.less(files.column("size"), self.min_file_size))
         values = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
@@ -152,8 +152,8 @@ class _Due:
         if not self.snapshot.partition_columns:
             return optimize.Selection()
         wanted = set(partitions)
-        files = [each for each in self.added if _partition(each) in wanted]
-        predicate = partitions_predicate(self.snapshot, files)
+        values = [each.partition_values for each in self.added if _partition(each) in wanted]
+        predicate = partitions_predicate(self.snapshot, values)
         return optimize.Selection((TreeCondition(predicate),), self._text(wanted))
 
     def _text(self, partitions: Iterable[_Partition]) -> str:

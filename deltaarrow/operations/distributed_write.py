@@ -16,6 +16,7 @@ from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write import begin_write
@@ -118,6 +119,7 @@ class DistributedWrite:
             transaction.hooks = [
                 write_checksum,
                 maintenance_hook(transaction.configuration, self.hook_properties),
+                update_manifests,
                 auto_compaction_hook(self.hook_properties),
             ]
         return replace(result, version=transaction.version)

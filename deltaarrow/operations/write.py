@@ -16,6 +16,7 @@ from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write_options import WriteOptions
@@ -54,6 +55,7 @@ def write_table(
         transaction.hooks = [
             write_checksum,
             maintenance_hook(transaction.configuration, hook_properties),
+            update_manifests,
             auto_compaction_hook(hook_properties),
         ]
     # Like delta-spark, a write without rows makes no version.

@@ -873,6 +873,34 @@ class DeltaTable:
         """
         return verification.verify_snapshot(self._snapshot, deep=deep)
 
+    def generate(self, mode: str = "symlink_format_manifest") -> None:
+        """Write manifests of the newest version: lists of files, for engines that do not read the Delta log.
+
+        ``_symlink_format_manifest`` gets a file ``manifest`` with the absolute name of a data file in each
+        line, one for every partition. Manifests of partitions that are gone are deleted. They do not follow
+        later commits, unless the property ``delta.compatibility.symlinkFormatManifest.enabled`` is true.
+
+        Args:
+            mode: ``symlink_format_manifest``; there is no other.
+
+        Raises:
+            UnsupportedFeatureError: the table has column mapping, or deletion vectors.
+            ValueError: another mode.
+
+        >>> import os, tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> written = write_deltalake(folder, pa.table({"id": [1]}))
+        >>> DeltaTable(folder).generate()
+        >>> os.listdir(f"{folder}/_symlink_format_manifest")
+        ['manifest']
+        """
+        if mode != "symlink_format_manifest":
+            raise ValueError(
+                f"mode is symlink_format_manifest, not {mode!r} (Spark: DELTA_MODE_NOT_SUPPORTED)"
+            )
+        operations.generate_manifests(Snapshot.load(self._store, known=self._snapshot))
+
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version, of the kind that the table properties select."""
         operations.create_checkpoint(self._store, self.version(), known=self._snapshot)

@@ -148,7 +148,6 @@ def test_a_feature_that_cannot_be_created_is_refused_by_name(name):
 @pytest.mark.parametrize(
     ("schema", "configuration", "feature"),
     [
-        (PLAIN, {"delta.compatibility.symlinkFormatManifest.enabled": "true"}, "symlinkFormatManifest"),
         (Schema([Field("c", "long", metadata={"CURRENT_DEFAULT": "1"})]), {}, "allowColumnDefaults"),
     ],
     ids=str,

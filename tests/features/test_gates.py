@@ -263,7 +263,6 @@ def test_an_append_only_table_is_appended_to_and_neither_overwritten_nor_changed
 @pytest.mark.parametrize(
     ("meta", "feature"),
     [
-        (metadata(compatibility_symlinkFormatManifest_enabled="true"), "symlinkFormatManifest"),
         (metadata(universalFormat_enabledFormats="hudi"), "universalFormat"),
     ],
     ids=str,

@@ -191,6 +191,13 @@ def has_a_file_a_partition(path: Path, configuration: Configuration) -> bool:
 # --- the properties --------------------------------------------------------------------------------
 
 Look = Callable[[Path, Configuration], Any]
+
+
+def manifests(path: Path, configuration: Configuration) -> list[str]:
+    write_versions(path, configuration, 1)
+    return sorted(file.name for file in path.rglob("manifest"))
+
+
 HONOURED: dict[str, tuple[str, Look, Any, Any]] = {
     "delta.minReaderVersion": ("2", implied_by_writer_version_5, (1, 4), (2, 5)),
     "delta.minWriterVersion": ("1", protocol, (1, 2), (1, 1)),
@@ -199,6 +206,7 @@ HONOURED: dict[str, tuple[str, Look, Any, Any]] = {
     "delta.autoOptimize.autoCompact": ("true", files_after_fifty_writes, 50, 1),
     "delta.autoOptimize.optimizeWrite": ("true", has_a_file_a_partition, False, True),
     "delta.appendOnly": ("true", overwriting, "done", "refused: appendOnly"),
+    "delta.compatibility.symlinkFormatManifest.enabled": ("true", manifests, [], ["manifest"]),
     "delta.checkpointInterval": ("2", checkpoints_of_four_versions, [], ["2", "4"]),
     "delta.checkpointPolicy": ("v2", kind_of_checkpoint, "classic", "v2"),
     "delta.checkpoint.writeStatsAsJson": (

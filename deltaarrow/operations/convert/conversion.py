@@ -18,6 +18,7 @@ from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged
 from deltaarrow.operations.convert.source import list_source
 from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Field, Schema, StructType, leaf_paths, physical_name
 from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
@@ -142,7 +143,7 @@ def plan_conversion(
         metadata=metadata,
         adds=adds,
         parameters={
-            "numFiles": len(adds),
+            "numFiles": len(files),
             "partitionedBy": orjson.dumps(list(metadata.partition_columns)).decode(),
             "collectStats": options.collect_stats,
             "sourceFormat": "parquet",
@@ -165,10 +166,14 @@ def commit_conversion(
         snapshot=None,
         operation="CONVERT",
         parameters=plan.parameters,
-        metrics={"numConvertedFiles": str(plan.num_files)},
+        metrics={"numConvertedFiles": str(plan.parameters["numFiles"])},
         commit_metadata=given.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
-        hooks=[write_checksum, maintenance_hook(plan.metadata.configuration, hook_properties)],
+        hooks=[
+            write_checksum,
+            maintenance_hook(plan.metadata.configuration, hook_properties),
+            update_manifests,
+        ],
         clock=clock,
     )
     transaction.read_whole_table()
