@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         update_manifests as update_manifests,
     )
     from deltaarrow.operations.planned_write import WriteResult as WriteResult
+    from deltaarrow.operations.repair import repair_table as repair_table
     from deltaarrow.operations.restore import (
         RestorePlan as RestorePlan,
         plan_restore as plan_restore,

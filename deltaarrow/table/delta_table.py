@@ -901,6 +901,54 @@ class DeltaTable:
             )
         operations.generate_manifests(Snapshot.load(self._store, known=self._snapshot))
 
+    def repair(
+        self,
+        dry_run: bool = False,
+        *,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+    ) -> dict[str, Any]:
+        """Remove files from the newest version that are lost, or only say which.
+
+        Lost is a data file that is gone or truncated, and a data file whose deletion vector is: which of its
+        rows are deleted, nobody knows. Their rows are lost with them, so look at a dry run first: a file that
+        is brought back needs no repair. A file that cannot be reached for another reason is never removed.
+        Nothing is deleted from storage.
+
+        Args:
+            dry_run: whether nothing is committed.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes a checkpoint.
+
+        Returns:
+            ``dry_run``, ``files_removed`` with the paths of these files, and ``reasons`` with what is wrong
+            of each. ``deltalake`` returns the first two.
+
+        Raises:
+            StorageError: a file cannot be reached, or is on a disk that may not be mounted.
+            CommitFailedError: the commit conflicts with another one.
+
+        >>> import os, tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> for mode in ("error", "append"):
+        ...     written = write_deltalake(folder, pa.table({"id": [1]}), mode=mode)
+        >>> table = DeltaTable(folder)
+        >>> os.remove(table.file_uris()[0])
+        >>> list(table.repair()["reasons"].values())
+        ['gone']
+        >>> table.count()
+        1
+        """
+        found = operations.repair_table(
+            Snapshot.load(self._store, known=self._snapshot),
+            dry_run=dry_run,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.follow_commit()
+        return found
+
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version, of the kind that the table properties select."""
         operations.create_checkpoint(self._store, self.version(), known=self._snapshot)

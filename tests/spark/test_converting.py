@@ -69,3 +69,30 @@ def test_columns_mapped_by_the_ids_of_files_are_read_by_spark(spark, tmp_path):
     spark.sql(f"INSERT INTO {delta_table(tmp_path)} VALUES (5, 6, 7)")
     assert_same_rows(DeltaTable(tmp_path).to_pyarrow_table(), spark_table(spark, tmp_path))
     assert sorted(DeltaTable(tmp_path).to_pyarrow_table().column("d").to_pylist()) == [2, 6]
+
+
+def test_manifests_are_those_of_spark(spark, tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    columns = "id INT, p STRING, d DATE, t TIMESTAMP"
+    enabled = "TBLPROPERTIES ('delta.compatibility.symlinkFormatManifest.enabled' = 'true')"
+    spark.sql(
+        f"CREATE TABLE {delta_table(theirs)} ({columns}) USING delta PARTITIONED BY (p, d, t) {enabled}"
+    )
+    rows = "(1, 'a b/c', DATE'2020-01-01', TIMESTAMP'2020-01-01 01:02:03.5'), (2, NULL, NULL, NULL)"
+    spark.sql(f"INSERT INTO {delta_table(theirs)} VALUES {rows}")
+    shutil.copytree(theirs, ours)
+    shutil.rmtree(ours / "_symlink_format_manifest")
+    DeltaTable(ours).generate()
+
+    def found(path):
+        texts = {
+            str(file.relative_to(path)): file.read_text() for file in path.rglob("_symlink*/**/manifest")
+        }
+        return {name: text.replace(str(path), "") for name, text in texts.items()}
+
+    assert found(ours) == found(theirs)
+    assert len(found(ours)) == 2
+    DeltaTable(ours).delete("p IS NULL")
+    spark.sql(f"DELETE FROM {delta_table(theirs)} WHERE p IS NULL")
+    assert found(ours) == found(theirs)
+    assert len(found(ours)) == 1
