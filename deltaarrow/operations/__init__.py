@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         merge_rows as merge_rows,
         update_rows as update_rows,
     )
+    from deltaarrow.operations.drop import drop_table as drop_table, plan_drop as plan_drop
     from deltaarrow.operations.identity import sync_identity as sync_identity
     from deltaarrow.operations.log_maintenance import (
         cleanup_metadata as cleanup_metadata,

@@ -949,6 +949,42 @@ class DeltaTable:
         self.follow_commit()
         return found
 
+    def delete_table(
+        self, *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, Any]:
+        """Delete the table: its log and all files in its folder. Nothing brings it back.
+
+        First a commit makes the table unreadable for every engine; then the files are deleted, the log last.
+        If it is killed, the table cannot be read, and the next call, or ``deltaarrow drop``, goes on. Links
+        are deleted and not followed; files in other places stay.
+
+        Args:
+            dry_run: whether nothing is deleted.
+            progress: told how many files are deleted, and of how many.
+
+        Returns:
+            ``dry_run``, ``num_files`` that were deleted, and ``kept``: links to folders, which stay.
+
+        Raises:
+            UnsupportedFeatureError: a folder below is another table, or this release does not write the
+                table.
+            StorageError: a file cannot be deleted.
+
+        >>> import os, tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> written = write_deltalake(folder, pa.table({"id": [1]}))
+        >>> DeltaTable(folder).delete_table()["kept"]
+        []
+        >>> os.path.exists(folder)
+        False
+        """
+        if dry_run:
+            plan = operations.plan_drop(self._store)
+        else:
+            plan = operations.drop_table(self._store, progress=progress)
+        return {"dry_run": dry_run, "num_files": plan.num_files, "kept": list(plan.kept)}
+
     def create_checkpoint(self) -> None:
         """Write a checkpoint of the open version, of the kind that the table properties select."""
         operations.create_checkpoint(self._store, self.version(), known=self._snapshot)

@@ -1,0 +1,171 @@
+"""DROP: the log and the files of a table are deleted, and the table is unreadable from the first step on.
+
+1. A commit raises the protocol to a feature that nobody has. From then on every reader and writer refuses the
+   table, and a writer that began before loses its race. This commit alone can be taken back: by deleting it.
+2. All files but those of the log are deleted.
+3. The files of the log are deleted, the commit of step 1 last.
+
+So a drop that is killed never leaves a table that reads as fewer rows, and the next drop goes on with it.
+Links are deleted, never followed. Files in other places, such as those of a shallow clone, stay.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from deltaarrow.actions import CommitInfo, Protocol
+from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.features import ensure_writable
+from deltaarrow.log import LOG_FOLDER, LogFileKind, list_log
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
+from deltaarrow.transaction.committer import Committed, FileSystemCommitter
+from deltaarrow.version import ENGINE_INFO
+
+__all__ = ["DropPlan", "drop_table", "plan_drop"]
+
+DROPPED_FEATURE = "deltaarrow.dropped"
+"""The feature in the protocol of a table that is being dropped."""
+
+_FILES_AT_A_TIME = 1000
+_MAX_TRIES = 16
+
+
+@dataclass(frozen=True)
+class DropPlan:
+    """What a drop deletes.
+
+    Attributes:
+        uri: the folder of the table.
+        num_files: how many files are deleted, those of the log included.
+        kept: links to folders, which stay with the folders around them.
+    """
+
+    uri: str
+    num_files: int
+    kept: tuple[str, ...]
+    files: tuple[str, ...]
+    log_files: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def plan_drop(store: Store) -> DropPlan:
+    """List what a drop deletes.
+
+    Raises `TableNotFoundError` if there is no table that can be read and none that is half dropped, and
+    `UnsupportedFeatureError` if a folder below is another table, or this release does not write such tables.
+    """
+    if _barrier(store) is None:
+        snapshot = Snapshot.load(store)
+        ensure_writable(snapshot.protocol, snapshot.metadata, "append")
+        FileSystemCommitter(store).ensure_able()
+    files: list[str] = []
+    log_files: list[str] = []
+    folders: list[str] = []
+    kept: list[str] = []
+    for listing in store.walk():
+        prefix = f"{listing.folder}/" if listing.folder else ""
+        parts = listing.folder.split("/")
+        if LOG_FOLDER in parts[1:]:
+            raise UnsupportedFeatureError(
+                f"the folder {'/'.join(parts[: parts.index(LOG_FOLDER, 1)])} of {store.uri} is another"
+                " table; drop"
+                " or move it first",
+                feature="drop of a folder that contains tables",
+            )
+        folders.append(listing.folder)
+        kept += [prefix + base for base in listing.others]
+        (log_files if parts[0] == LOG_FOLDER else files).extend(prefix + base for base in listing.files)
+    return DropPlan(
+        store.uri,
+        len(files) + len(log_files),
+        tuple(sorted(kept)),
+        tuple(files),
+        tuple(sorted(log_files)),
+        tuple(sorted(folders, key=lambda folder: -folder.count("/") - bool(folder))),
+    )
+
+
+def drop_table(
+    store: Store,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    clock: Clock = system_clock,
+) -> DropPlan:
+    """Delete a table, or go on with a drop that was killed; return what was deleted.
+
+    `progress` is told how many files are deleted, and of how many. Raises the errors of `plan_drop`, and
+    `StorageError` for a file that cannot be deleted: the table stays unreadable, and the next drop goes on.
+    """
+    plan_drop(store)
+    barrier = _barrier(store) or _commit_barrier(store, clock)
+    # Listed again: what was written before the barrier is the table's, and nothing can be added any more.
+    plan = plan_drop(store)
+    done = 0
+    last = [name for name in plan.log_files if name == barrier]
+    for names in (plan.files, [name for name in plan.log_files if name != barrier], last):
+        for start in range(0, len(names), _FILES_AT_A_TIME):
+            some = names[start : start + _FILES_AT_A_TIME]
+            if failures := store.delete_all(some):
+                name, error = next(iter(failures.items()))
+                raise StorageError(
+                    f"{len(failures)} files of {store.uri} cannot be deleted, {name} among them: {error};"
+                    " drop the"
+                    " table again to go on"
+                ) from error
+            done += len(some)
+            if progress is not None:
+                progress(done, plan.num_files)
+    for folder in plan.folders:
+        store.delete_folder(folder)
+    return plan
+
+
+def _barrier(store: Store) -> str | None:
+    """Return the name of the commit that made a table unreadable; None if there is none."""
+    commits = [file for file in list_log(store) if file.kind is LogFileKind.COMMIT]
+    if not commits:
+        return None
+    newest = max(commits, key=lambda file: file.version)
+    for line in store.read(newest.name).splitlines():
+        try:
+            action = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return None
+        protocol = action.get("protocol") if isinstance(action, dict) else None
+        if isinstance(protocol, dict) and DROPPED_FEATURE in (protocol.get("readerFeatures") or ()):
+            return newest.name
+    return None
+
+
+def _commit_barrier(store: Store, clock: Clock) -> str:
+    """Commit the protocol that nobody supports, and return the name of the commit."""
+    committer = FileSystemCommitter(store)
+    for _ in range(_MAX_TRIES):
+        snapshot = Snapshot.load(store)
+        ensure_writable(snapshot.protocol, snapshot.metadata, "append")
+        info = CommitInfo(
+            timestamp=clock(),
+            operation="DROP TABLE",
+            operation_parameters={},
+            read_version=snapshot.version,
+            isolation_level="Serializable",
+            is_blind_append=False,
+            engine_info=ENGINE_INFO,
+            txn_id=str(uuid.uuid4()),
+        )
+        protocol = Protocol(
+            min_reader_version=3,
+            min_writer_version=7,
+            reader_features=(DROPPED_FEATURE,),
+            writer_features=(DROPPED_FEATURE,),
+        )
+        if isinstance(committer.commit(snapshot.version + 1, [info, protocol]), Committed):
+            found = _barrier(store)
+            if found is None:
+                raise TableNotFoundError(f"{store.uri} was replaced while it was dropped")
+            return found
+    raise CommitFailedError(f"other writers were first at every attempt to drop {store.uri}; try again")
