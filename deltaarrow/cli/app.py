@@ -15,19 +15,13 @@ import duckdb
 import pyarrow as pa
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import DownloadColumn, MofNCompleteColumn
 from rich.text import Text
 from typer.core import TyperGroup
 
+from deltaarrow.cli.arguments import AsJson, StorageOptions, TablePath, parse_options, progress_bar
 from deltaarrow.cli.demo import run_demo
+from deltaarrow.cli.life import life
 from deltaarrow.cli.pipeline import pipeline
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
 from deltaarrow.engines import register
@@ -79,16 +73,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(pipeline)
+app.add_typer(life)
 
-TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 AtVersion = Annotated[
     str | None,
     typer.Option("--version", metavar="VERSION", help="A version number, or a time in ISO-8601."),
-]
-StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option("--storage-option", metavar="KEY=VALUE", help="For the file system; may be repeated."),
 ]
 
 
@@ -273,7 +262,7 @@ def optimize(
         plan = run(**given, dry_run=True)
         found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}
     else:
-        with _bar(DownloadColumn()) as bar:
+        with progress_bar(DownloadColumn()) as bar:
             rewritten = bar.add_task("rewritten", total=None)
             found = run(
                 **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
@@ -338,14 +327,14 @@ def clone(
 ) -> None:
     """Make another table of the rows of this one, of the same files or of copies."""
     table = _open(path, version, storage_option)
-    with _bar(DownloadColumn()) as bar:
+    with progress_bar(DownloadColumn()) as bar:
         copied = bar.add_task("copied", total=None, visible=deep and not dry_run)
         found: Any = table.clone(
             target,
             shallow=not deep,
             replace=replace,
-            properties=_pairs(table_property, "--property"),
-            storage_options=_pairs(target_storage_option, "--target-storage-option") or None,
+            properties=parse_options(table_property, "--property"),
+            storage_options=parse_options(target_storage_option, "--target-storage-option"),
             parallelism=parallelism,
             progress=lambda done, total: bar.update(copied, completed=done, total=total),
             dry_run=dry_run,
@@ -387,7 +376,7 @@ def vacuum(
     if report:
         _print_report(table.vacuum_report(retention_hours, dry_run, enforce_retention, **options), as_json)
         return
-    with _bar(MofNCompleteColumn()) as progress:
+    with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("files deleted", total=None, visible=not dry_run)
         gone = table.vacuum(
             retention_hours,
@@ -415,13 +404,6 @@ def _print_report(found: pa.Table, as_json: bool) -> None:
     print_rows(Console(), rows, [*columns, "error"] if any(row["error"] for row in rows) else columns)
 
 
-def _bar(count: ProgressColumn) -> Progress:
-    """A bar on the terminal that is gone when the work is done; none where the output goes elsewhere."""
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
-    screen = Console(stderr=True)
-    return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-
-
 @app.command()
 def demo(
     path: Annotated[
@@ -434,7 +416,7 @@ def demo(
     target = path or str(Path(tempfile.mkdtemp(prefix="deltaarrow-demo-")) / "orders")
     console = Console()
     steps = []
-    with _bar(MofNCompleteColumn()) as progress:
+    with progress_bar(MofNCompleteColumn()) as progress:
         written = progress.add_task("rows written", total=rows)
         for step in run_demo(target, rows, lambda count: progress.advance(written, count)):
             result = [] if step.result is None else step.result.to_pylist()
@@ -453,18 +435,7 @@ def demo(
 
 
 def _open(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
-    options = _pairs(storage_options, "--storage-option")
-    return DeltaTable(path, version=_version(version), storage_options=options or None)
-
-
-def _pairs(options: list[str] | None, name: str) -> dict[str, str]:
-    found = {}
-    for option in options or []:
-        key, equals, value = option.partition("=")
-        if not (key and equals):
-            raise typer.BadParameter(f"{option!r} is not KEY=VALUE", param_hint=name)
-        found[key] = value
-    return found
+    return DeltaTable(path, version=_version(version), storage_options=parse_options(storage_options))
 
 
 def _version(text: str | None) -> int | datetime.datetime | None:
