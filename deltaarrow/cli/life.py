@@ -13,7 +13,7 @@ from deltaarrow.operations import drop_table, plan_drop
 from deltaarrow.storage import open_store
 from deltaarrow.table import DeltaTable, convert_to_deltalake
 
-__all__ = ["life"]
+__all__ = ["convert", "drop", "generate", "life", "repair"]
 
 life = typer.Typer()
 

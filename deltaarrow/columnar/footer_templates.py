@@ -12,6 +12,7 @@ abort the process if a chunk contradicts the schema.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -190,11 +191,12 @@ class _Parse:
                 rows, at = _integer(data, at)
             else:
                 at = _skipped(data, header & 15, at)
-        for leaf, chunk in zip(leaves, chunks, strict=True):
-            if leaf.repetition_level == 0 and chunk.num_values != rows:
-                raise ValueError(f"a row group has not as many values of {'.'.join(leaf.path)} as rows")
-            if chunk.null_count is not None and not 0 <= chunk.null_count <= chunk.num_values:
-                raise ValueError(f"a row group has an impossible count of NULLs in {'.'.join(leaf.path)}")
+        if len(chunks) != len(leaves):
+            raise ValueError("a row group has other columns than the schema")
+        for leaf, (num_values, null_count, *_) in zip(leaves, chunks, strict=True):
+            is_impossible = null_count is not None and not 0 <= null_count <= num_values
+            if is_impossible or (num_values != rows and not leaf.repetition_level):
+                raise ValueError(f"a row group has impossible counts of values of {'.'.join(leaf.path)}")
         return (rows, chunks), at + 1
 
     def _chunk(self, column: int, at: int) -> tuple[ChunkFacts, int]:
@@ -243,21 +245,19 @@ class _Template(NamedTuple):
             values += found.groups()
             at = found.end()
             if keeps is not None:
-                length, _ = _varint(values.pop(), 0)
+                length = _unsigned(values.pop())
                 if keeps:
                     values.append(data[at : at + length])
                 at += length
         count, nulls, low, high = self.places
-        return (
-            ChunkFacts(
-                _integer(values[count], 0)[0],
-                None if nulls is None else _integer(values[nulls], 0)[0],
-                None if low is None else values[low],
-                None if high is None else values[high],
-                self.old_order,
-            ),
-            at,
+        chunk = (
+            _signed(values[count]),
+            None if nulls is None else _signed(values[nulls]),
+            None if low is None else values[low],
+            None if high is None else values[high],
+            self.old_order,
         )
+        return ChunkFacts._make(chunk), at
 
 
 class _Walk:
@@ -406,6 +406,16 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if octet < 128:
             return value, at
         shift += 7
+
+
+@lru_cache(maxsize=1 << 12)
+def _unsigned(data: bytes) -> int:
+    return _varint(data, 0)[0]
+
+
+@lru_cache(maxsize=1 << 12)
+def _signed(data: bytes) -> int:
+    return _integer(data, 0)[0]
 
 
 def _integer(data: bytes, at: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from deltaarrow.log import LOG_FOLDER, LogFileKind, list_log
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction.committer import Committed, FileSystemCommitter
+from deltaarrow.transaction import Committed, FileSystemCommitter
 from deltaarrow.version import ENGINE_INFO
 
 __all__ = ["DropPlan", "drop_table", "plan_drop"]

@@ -14,8 +14,7 @@ from deltaarrow.actions import AddFile, Metadata, RemoveFile
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.operations.partition_predicate import partitions_predicate
-from deltaarrow.partitions import parse_partition_value, partition_folder
-from deltaarrow.schema import PrimitiveType
+from deltaarrow.partitions import DEFAULT_PARTITION, escape_path_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommittedTransaction
@@ -120,14 +119,12 @@ def _line(store: Store, path: str) -> str:
 
 
 def _name(snapshot: Snapshot, partition: Mapping[str, str | None]) -> str:
-    """Return the name of the manifest of a partition."""
-    types: dict[str, PrimitiveType] = {}
-    for column in snapshot.partition_columns:
-        found = snapshot.schema.field(column).type
-        assert isinstance(found, PrimitiveType)
-        types[column] = found
-    values = {name: parse_partition_value(partition.get(name), each, name) for name, each in types.items()}
-    return posixpath.join(MANIFEST_FOLDER, partition_folder(values, types), _MANIFEST)
+    """Return the name of the manifest of a partition: as in Spark, folders have the texts of the log."""
+    folders = [
+        f"{escape_path_name(column)}={escape_path_name(partition.get(column) or DEFAULT_PARTITION)}"
+        for column in snapshot.partition_columns
+    ]
+    return posixpath.join(MANIFEST_FOLDER, *folders, _MANIFEST)
 
 
 def _write(store: Store, manifests: Mapping[str, Sequence[str]]) -> None:

@@ -27,7 +27,7 @@ from deltaarrow.columnar.footer_templates import ChunkFacts, FileFooter
 from deltaarrow.columnar.parquet_footers import Footer
 from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
-from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
+from deltaarrow.statistics.render import Bound, bound_renderer, nest, render_statistics
 
 __all__ = ["FooterStatistics"]
 
@@ -43,6 +43,7 @@ _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _PLACE = "\0"
 
 _Decode = Callable[[bytes], Bound | None]
+_Render = Callable[[Bound], str | None]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class _Column:
     column: StatisticsColumn
     leaf: int | None
     decode: _Decode | None
+    render_low: _Render
+    render_high: _Render
     is_floating: bool = False
     needs_new_order: bool = False
 
@@ -76,42 +79,49 @@ class FooterStatistics:
         *,
         prefix_length: int = DEFAULT_STRING_PREFIX_LENGTH,
     ) -> None:
-        self._prefix_length = prefix_length
+        renderers = [
+            {
+                name: bound_renderer(each.type, prefix_length, upper=name == "render_high")
+                if each.has_bounds
+                else _no_text
+                for name in ("render_low", "render_high")
+            }
+            for each in columns
+        ]
         types = [found for _, found in parquet_leaves(arrow_schema)]
         leaves = {leaf.path: number for number, leaf in enumerate(footer.leaves) if not leaf.repetition_level}
         begins = {leaf.path[:length] for leaf in footer.leaves for length in range(1, len(leaf.path) + 1)}
         self._columns: list[_Column] = []
         # By which values are known: the text around them, because its keys take longest to render.
         self._forms: dict[tuple[bool, ...], str] = {}
-        for each in columns:
+        for each, renders in zip(columns, renderers, strict=True):
             path = names.get(each.path, each.path)
             number = leaves.get(path)
             if number is not None:
                 self._columns.append(
-                    _column(each, number, types[number], footer.leaves[number].physical_type)
+                    _column(each, number, types[number], footer.leaves[number].physical_type, renders)
                 )
             elif path not in begins:
-                self._columns.append(_Column(each, None, None))
+                self._columns.append(_Column(each, None, None, renders["render_low"], renders["render_high"]))
 
     def render(self, file: FileFooter) -> str:
         """Return the text of ``add.stats`` of a file."""
         lows: list[str | None] = []
         highs: list[str | None] = []
         nulls: list[str | None] = []
-        length = self._prefix_length
+        groups = file.groups
         for each in self._columns:
             low = high = count = None
             if each.leaf is None:
                 count = file.num_rows
             else:
                 leaf = each.leaf
-                chunks = [group[leaf] for _, group in file.groups]
-                count = _total([chunk.null_count for chunk in chunks])
+                chunks = [group[leaf] for _, group in groups]
+                count = chunks[0].null_count if len(chunks) == 1 else _total(chunks)
                 if each.decode is not None:
                     low, high = _bounds(each, chunks)
-            data_type = each.column.type
-            lows.append(None if low is None else render_bound(low, data_type, length, upper=False))
-            highs.append(None if high is None else render_bound(high, data_type, length, upper=True))
+            lows.append(None if low is None else each.render_low(low))
+            highs.append(None if high is None else each.render_high(high))
             nulls.append(None if count is None else str(count))
         texts = [str(file.num_rows), *lows, *highs, *nulls]
         known = tuple(text is not None for text in texts)
@@ -136,9 +146,13 @@ class FooterStatistics:
         return text.replace('"numRecords":0', '"numRecords":%s', 1)
 
 
-def _total(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+def _no_text(_: Bound) -> None:
+    return None
+
+
+def _total(chunks: Sequence[ChunkFacts]) -> int | None:
+    known = [chunk.null_count for chunk in chunks if chunk.null_count is not None]
+    return sum(known) if len(known) == len(chunks) else None
 
 
 def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None, Bound | None]:
@@ -147,13 +161,13 @@ def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None
     highs: list[Bound | None] = []
     decode = column.decode
     assert decode is not None
-    for chunk in chunks:
-        if chunk.null_count == chunk.num_values:
+    for num_values, null_count, first, last, old_order in chunks:
+        if null_count == num_values:
             continue
-        if chunk.low is None or chunk.high is None or (chunk.old_order and column.needs_new_order):
+        if first is None or last is None or (old_order and column.needs_new_order):
             return None, None
-        lows.append(decode(chunk.low))
-        highs.append(None if column.is_floating else decode(chunk.high))
+        lows.append(decode(first))
+        highs.append(None if column.is_floating else decode(last))
     if not lows:
         return None, None
     low = None if None in lows else min(lows)  # type: ignore[type-var]  # all of one kind
@@ -163,12 +177,18 @@ def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None
     return low, high
 
 
-def _column(column: StatisticsColumn, leaf: int, found: pa.DataType, physical_type: int) -> _Column:
+def _column(
+    column: StatisticsColumn,
+    leaf: int,
+    found: pa.DataType,
+    physical_type: int,
+    renders: Mapping[str, _Render],
+) -> _Column:
     types = pa.types
     is_floating = types.is_floating(found)
     needs_new_order = types.is_unsigned_integer(found) or types.is_string(found) or types.is_decimal(found)
     decode = _decoder(found, physical_type) if column.has_bounds and physical_type != _INT96 else None
-    return _Column(column, leaf, decode, is_floating, needs_new_order)
+    return _Column(column, leaf, decode, **renders, is_floating=is_floating, needs_new_order=needs_new_order)
 
 
 def _decoder(found: pa.DataType, physical_type: int) -> _Decode | None:

@@ -21,17 +21,19 @@ maximum ends in a character that sorts after the removed part.
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
+from typing import Any
 
 import numpy as np
 
 from deltaarrow.partitions import render_double, render_float
-from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 
 __all__ = [
     "Bound",
     "JsonTree",
+    "bound_renderer",
     "nest",
     "render_bound",
     "render_statistics",
@@ -110,26 +112,45 @@ def render_bound(bound: Bound, data_type: DataType, prefix_length: int, *, upper
     >>> render_bound(b"abcdef", PrimitiveType("string"), 3, upper=True)
     '"abc\x7f"'
     """
+    return bound_renderer(data_type, prefix_length, upper=upper)(bound)
+
+
+def bound_renderer(data_type: DataType, prefix_length: int, *, upper: bool) -> Callable[[Any], str | None]:
+    """Return `render_bound` for one column, which is quicker for many bounds.
+
+    >>> list(map(bound_renderer(PrimitiveType("decimal(5,2)"), 32, upper=True), [150, -5]))
+    ['1.50', '-0.05']
+    """
     assert isinstance(data_type, PrimitiveType)
-    if isinstance(bound, bytes):
-        try:
-            text = bound.decode()
-        except UnicodeDecodeError:
-            return None
-        # Spark counts characters in a minimum and UTF-16 units in a maximum.
-        cut = truncate_max(text, prefix_length) if upper else text[:prefix_length]
-        return None if cut is None else _render_string(cut)
-    if isinstance(bound, float):
-        text = render_float(bound) if data_type.type == "float" else render_double(bound)
-        return text if math.isfinite(bound) else f'"{text}"'
+    name = data_type.type
+    if data_type in FLOATING:
+        return lambda bound: _render_number(bound, is_float=name == "float")
     if data_type.decimal:
-        return str(Decimal(bound).scaleb(-data_type.decimal[1], _ANY_DECIMAL))
-    if data_type.type == "date":
-        return f'"{_render_date(bound)}"'
-    if data_type.type in ("timestamp", "timestamp_ntz"):
-        zone = "Z" if data_type.type == "timestamp" else ""
-        return f'"{_render_timestamp(bound)}{zone}"'
-    return str(bound)
+        scale = -data_type.decimal[1]
+        return lambda bound: str(Decimal(bound).scaleb(scale, _ANY_DECIMAL))
+    if name == "date":
+        return lambda bound: f'"{_render_date(bound)}"'
+    if name in ("timestamp", "timestamp_ntz"):
+        zone = "Z" if name == "timestamp" else ""
+        return lambda bound: f'"{_render_timestamp(bound)}{zone}"'
+    if name == "string":
+        return lambda bound: _render_text(bound, prefix_length, upper=upper)
+    return str
+
+
+def _render_text(bound: bytes, prefix_length: int, *, upper: bool) -> str | None:
+    try:
+        text = bound.decode()
+    except UnicodeDecodeError:
+        return None
+    # Spark counts characters in a minimum and UTF-16 units in a maximum.
+    cut = truncate_max(text, prefix_length) if upper else text[:prefix_length]
+    return None if cut is None else _render_string(cut)
+
+
+def _render_number(bound: float, *, is_float: bool) -> str:
+    text = render_float(bound) if is_float else render_double(bound)
+    return text if math.isfinite(bound) else f'"{text}"'
 
 
 def truncate_max(text: str, length: int) -> str | None:

@@ -9,7 +9,7 @@ import orjson
 from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.features import properties
+from deltaarrow.features import iceberg_compat_version, properties
 from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.convert.footers import read_footers
@@ -20,15 +20,14 @@ from deltaarrow.operations.create import NewTable
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.schema import Field, Schema, StructType, leaf_paths, physical_name
-from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.keys import CONSTRAINT_PREFIX, FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.statistics import FooterStatistics, StatisticsColumn, statistics_columns, string_prefix_length
 from deltaarrow.storage import FileEntry, Store, encode_path
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
 __all__ = ["ConversionPlan", "NewTableOptions", "commit_conversion", "plan_conversion"]
-
-_UNVERIFIED = ("delta.constraints.", "delta.enableIcebergCompat", "delta.universalFormat.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +90,11 @@ def plan_conversion(
     `UnsupportedFeatureError` for a type or a property that converted files cannot have, and
     `CorruptDataFileError` for a file that is not Parquet.
     """
-    _ensure_convertible(options.configuration)
     files = list_source(store)
-    folders = list(dict.fromkeys(dirname(file.name) for file in files))
-    partitions = FolderPartitions.of(folders, options.partition_by, options.strategy, store.uri)
+    folders = [dirname(file.name) for file in files]
+    partitions = FolderPartitions.of(
+        list(dict.fromkeys(folders)), options.partition_by, options.strategy, store.uri
+    )
     reader = FooterReader()
     footers = read_footers(store, files, reader, progress)
     kinds = _Kinds.of(files, footers, reader)
@@ -109,6 +109,7 @@ def plan_conversion(
         has_files=True,
     )
     protocol, metadata = table.actions(clock)
+    _ensure_convertible(metadata.configuration)
     schema = Schema.from_json(metadata.schema_string)
     mode = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration)
     statistics: list[FooterStatistics] | None = None
@@ -120,18 +121,19 @@ def plan_conversion(
         folder: {names[column]: text for column, text in found.items()}
         for folder, found in partitions.values.items()
     }
-    adds = [
-        AddFile(
-            path=encode_path(file.name),
-            partition_values=values[dirname(file.name)],
-            size=file.size,
-            modification_time=file.modified_ms,
-            data_change=True,
-            stats=None if statistics is None else statistics[footer.schema].render(footer),
-        )
-        for file, footer in zip(files, footers, strict=True)
-        if footer.num_rows
-    ]
+    with gc_paused():
+        adds = [
+            AddFile(
+                path=encode_path(file.name),
+                partition_values=values[folder],
+                size=file.size,
+                modification_time=file.modified_ms,
+                data_change=True,
+                stats=None if statistics is None else statistics[footer.schema].render(footer),
+            )
+            for file, folder, footer in zip(files, folders, footers, strict=True)
+            if footer.num_rows
+        ]
     return ConversionPlan(
         uri=store.uri,
         schema=schema,
@@ -186,7 +188,7 @@ def commit_conversion(
 def _ensure_convertible(configuration: Mapping[str, str]) -> None:
     """Raise for properties that say something of rows or files that nobody has checked."""
     for name, value in configuration.items():
-        if name.startswith(_UNVERIFIED) and value.lower() != "false":
+        if iceberg_compat_version({name: value}) is not None or name.startswith(CONSTRAINT_PREFIX):
             raise UnsupportedFeatureError(
                 f"{name} cannot be set while files are converted, because they may break it; convert them,"
                 " and"
