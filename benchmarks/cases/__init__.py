@@ -9,6 +9,7 @@ from benchmarks.cases import (
     commit,
     compaction,
     constraints,
+    convert,
     daily_merges,
     dml,
     scan,
@@ -42,6 +43,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
         *vacuum.cases(scale),
         *daily_merges.cases(scale),
     ],
-    "table_life": table_life.cases,
+    "table_life": lambda scale: [*table_life.cases(scale), *convert.cases(scale)],
     "spark_source": spark_source.cases,
 }
