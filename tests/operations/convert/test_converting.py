@@ -5,6 +5,7 @@ import decimal
 import json
 import os
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,8 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
+from deltaarrow.operations.convert import NewTableOptions, commit_conversion, plan_conversion
+from deltaarrow.storage import open_store
 from tests.support.commits import commit
 
 
@@ -166,6 +169,7 @@ def test_types_that_do_not_go_together_are_named(tmp_path, other):
         pa.array([1], pa.timestamp("ns", "UTC")),
         pa.array([1], pa.uint64()),
         pa.array([1], pa.time64("us")),
+        pa.array(["{}"], pa.json_()),
         pa.array([[1]], pa.list_(pa.timestamp("ns"))),
     ],
 )
@@ -355,3 +359,23 @@ def test_rows_get_ids_where_the_property_asks_for_them(tmp_path):
 def test_an_unknown_argument_is_refused(tmp_path, argument, value):
     with pytest.raises(ValueError, match=value):
         convert_to_deltalake(tmp_path, **{argument: value})
+
+
+def test_a_folder_of_another_store_is_converted(tmp_path):
+    put(tmp_path, "a.parquet", {"id": [1, 2]})
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/converted/p=1/a.parquet", (tmp_path / "a.parquet").read_bytes())
+    convert_to_deltalake("memory://converted")
+    rows = DeltaTable("memory://converted").to_pyarrow_table().to_pylist()
+    assert rows == [{"id": 1, "p": 1}, {"id": 2, "p": 1}]
+
+
+def test_a_writer_that_is_first_wins(tmp_path):
+    put(tmp_path, "a.parquet", {"id": [1]})
+    store = open_store(tmp_path)
+    plan = plan_conversion(store, NewTableOptions())
+    deltaarrow.write_deltalake(tmp_path, pa.table({"id": [2]}))
+    with pytest.raises(VersionExistsError):
+        commit_conversion(store, plan)
+    assert DeltaTable(tmp_path).to_pyarrow_table().column("id").to_pylist() == [2]
+    assert (tmp_path / "a.parquet").exists()
