@@ -116,9 +116,14 @@ class FooterStatistics:
                 count = file.num_rows
             else:
                 leaf = each.leaf
-                chunks = [group[leaf] for _, group in groups]
-                count = chunks[0].null_count if len(chunks) == 1 else _total(chunks)
-                if each.decode is not None:
+                if len(groups) == 1:
+                    chunk = groups[0][1][leaf]
+                    count = chunk.null_count
+                    if count != file.num_rows:
+                        low, high = _chunk_bounds(each, chunk)
+                else:
+                    chunks = [group[leaf] for _, group in groups]
+                    count = _total(chunks)
                     low, high = _bounds(each, chunks)
             lows.append(None if low is None else each.render_low(low))
             highs.append(None if high is None else each.render_high(high))
@@ -157,22 +162,26 @@ def _total(chunks: Sequence[ChunkFacts]) -> int | None:
 
 def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None, Bound | None]:
     """Return the bounds of a column over all row groups; None for one that is not known."""
-    lows: list[Bound | None] = []
-    highs: list[Bound | None] = []
-    decode = column.decode
-    assert decode is not None
-    for num_values, null_count, first, last, old_order in chunks:
-        if null_count == num_values:
-            continue
-        if first is None or last is None or (old_order and column.needs_new_order):
-            return None, None
-        lows.append(decode(first))
-        highs.append(None if column.is_floating else decode(last))
-    if not lows:
+    found = [_chunk_bounds(column, chunk) for chunk in chunks if chunk.null_count != chunk.num_values]
+    if not found:
         return None, None
-    low = None if None in lows else min(lows)  # type: ignore[type-var]  # all of one kind
-    high = None if None in highs else max(highs)  # type: ignore[type-var]
-    if low is not None and high is not None and high < low:  # type: ignore[operator]
+    lows, highs = zip(*found, strict=True)
+    low = None if None in lows else min(lows)
+    high = None if None in highs else max(highs)
+    return low, high
+
+
+def _chunk_bounds(column: _Column, chunk: ChunkFacts) -> tuple[Bound | None, Bound | None]:
+    """Return the bounds of a column in one row group; none if they contradict each other."""
+    _, _, first, last, old_order = chunk
+    decode = column.decode
+    if decode is None or first is None or last is None or (old_order and column.needs_new_order):
+        return None, None
+    low = decode(first)
+    if column.is_floating:
+        return low, None
+    high = decode(last)
+    if low is not None and high is not None and high < low:  # type: ignore[operator]  # both of one kind
         return None, None
     return low, high
 

@@ -23,6 +23,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,8 @@ def _render_string(text: str) -> str:
     return _LOWER_ESCAPE.sub(lambda match: match[1] or f"\\u{match[2].upper()}", rendered)
 
 
+# Files of a table have few days, and a timestamp has one too.
+@lru_cache(maxsize=1 << 12)
 def _render_date(days: int) -> str:
     # Delta dates exceed Python's years 1 to 9999. The calendar repeats every 400 years, so move the date
     # by whole eras of 400 years into Python's range.
