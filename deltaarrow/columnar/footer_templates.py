@@ -75,7 +75,7 @@ class FooterReader:
         self.arrow_schemas: list[pa.Schema] = []
         self._schemas: dict[bytes, int] = {}
         self._last_schema = b""
-        self._templates: dict[int, list[_Template]] = {}
+        self._templates: list[list[list[_Template]]] = []
         self.last_tail: tuple[bytes, Sequence[tuple[bytes, bytes]], bytes] = (b"", (), b"")
 
     def read(self, data: bytes, end: int) -> FileFooter:
@@ -98,13 +98,14 @@ class FooterReader:
         number = self._schemas.get(self._last_schema)
         if number is None:
             self.footers.append(parse_footer(data, end))
+            self._templates.append([[] for _ in self.footers[-1].leaves])
             self.arrow_schemas.append(_arrow_schema(self._last_schema))
             number = self._schemas[self._last_schema] = len(self._schemas)
         return number
 
-    def templates(self, schema: int, column: int) -> list["_Template"]:
-        """Return the templates of a leaf, the last one that matched first."""
-        return self._templates.setdefault(schema << 32 | column, [])
+    def templates(self, schema: int) -> list[list["_Template"]]:
+        """Return the templates of each leaf, the last one that matched first."""
+        return self._templates[schema]
 
 
 class _Parse:
@@ -184,8 +185,9 @@ class _Parse:
                 count, _, at = _list_header(data, at)
                 if count != len(leaves):
                     raise ValueError("a row group has other columns than the schema")
-                for column in range(count):
-                    chunk, at = self._chunk(column, at)
+                for templates in self._reader.templates(self._schema):
+                    found = templates[0].match(data, at) if templates else None
+                    chunk, at = found or self._other_chunk(templates, at)
                     chunks.append(chunk)
             elif number == _GROUP_ROWS and header & 15 == _I64:
                 rows, at = _integer(data, at)
@@ -199,12 +201,11 @@ class _Parse:
                 raise ValueError(f"a row group has impossible counts of values of {'.'.join(leaf.path)}")
         return (rows, chunks), at + 1
 
-    def _chunk(self, column: int, at: int) -> tuple[ChunkFacts, int]:
-        templates = self._reader.templates(self._schema, column)
-        for place, template in enumerate(templates):
+    def _other_chunk(self, templates: list["_Template"], at: int) -> tuple[ChunkFacts, int]:
+        """Return the chunk at a place that the first template does not match, and where it ends."""
+        for place, template in enumerate(templates[1:], 1):
             if (found := template.match(self._data, at)) is not None:
-                if place:
-                    templates.insert(0, templates.pop(place))
+                templates.insert(0, templates.pop(place))
                 return found
         if not self._is_checked:
             parse_footer(self._data, self._end)
