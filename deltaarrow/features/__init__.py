@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         minimal_protocol as minimal_protocol,
         new_table_configuration as new_table_configuration,
     )
+    from deltaarrow.features.downgrade import downgraded_protocol as downgraded_protocol
     from deltaarrow.features.gates import (
         ensure_readable as ensure_readable,
         ensure_writable as ensure_writable,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         FEATURES as FEATURES,
         FeatureKind as FeatureKind,
         Operation as Operation,
+        Removal as Removal,
         Support as Support,
         TableFeature as TableFeature,
         find_feature as find_feature,

@@ -14,9 +14,12 @@ def render_feature_table() -> str:
     """Return the Markdown table of all table features and how far this release supports them.
 
     >>> print(render_feature_table().splitlines()[0])
-    | Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |
+    | Table feature | Read | Write | DELETE, UPDATE, MERGE | Can be dropped | What it is |
     """
-    head = ["| Table feature | Read | Write | DELETE, UPDATE, MERGE | What it is |", "|---|---|---|---|---|"]
+    head = [
+        "| Table feature | Read | Write | DELETE, UPDATE, MERGE | Can be dropped | What it is |",
+        "|---|---|---|---|---|---|",
+    ]
     return "\n".join(head + [_row(feature) for feature in FEATURES.values()]) + "\n"
 
 
@@ -45,7 +48,8 @@ def _default(value: object) -> str:
 
 def _row(feature: TableFeature) -> str:
     names = ", ".join(f"`{name}`" for name in (feature.name, *feature.also_named))
-    return f"| {names} | {feature.read} | {_write(feature)} | {_change(feature)} | {feature.sentence} |"
+    can = f"{feature.read} | {_write(feature)} | {_change(feature)} | {feature.removal}"
+    return f"| {names} | {can} | {feature.sentence} |"
 
 
 def _write(feature: TableFeature) -> str:

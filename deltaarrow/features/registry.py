@@ -26,6 +26,7 @@ __all__ = [
     "WRITER_FEATURES_VERSION",
     "FeatureKind",
     "Operation",
+    "Removal",
     "Support",
     "TableFeature",
     "find_feature",
@@ -52,6 +53,15 @@ class Support(StrEnum):
     UNLESS_ACTIVE = "unless active"
     THROUGH_CATALOG = "through its catalog"
     NO = "no"
+
+
+class Removal(StrEnum):
+    """Whether, and how, a feature can be dropped from a table."""
+
+    NO = "no"
+    AT_ONCE = "yes"
+    GUARDS_HISTORY = "yes, guarding older versions"
+    NOT_HERE = "in Spark only"
 
 
 class TableFeature(NamedTuple):
@@ -85,6 +95,8 @@ class TableFeature(NamedTuple):
     """Can rows be replaced?"""
     change: Support = Support.NO
     """Can rows be deleted, updated and merged into?"""
+    removal: Removal = Removal.NO
+    """Can it be dropped, and do readers of older versions still need it then?"""
     remedy: str = ""
     """What can a user do when it is refused?"""
 
@@ -119,6 +131,7 @@ class TableFeature(NamedTuple):
 _W, _RW = FeatureKind.WRITER, FeatureKind.READER_WRITER
 _YES, _UNLESS_ACTIVE, _NO = Support.YES, Support.UNLESS_ACTIVE, Support.NO
 _THROUGH_CATALOG = Support.THROUGH_CATALOG
+_AT_ONCE, _GUARDS_HISTORY, _NOT_HERE = Removal.AT_ONCE, Removal.GUARDS_HISTORY, Removal.NOT_HERE
 
 _RECORDS = (
     TableFeature(
@@ -154,6 +167,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="changeDataFeed",
@@ -188,6 +202,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_GUARDS_HISTORY,
     ),
     TableFeature(
         name="identityColumns",
@@ -209,6 +224,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_GUARDS_HISTORY,
     ),
     TableFeature(
         name="timestampNtz",
@@ -229,6 +245,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_GUARDS_HISTORY,
     ),
     TableFeature(
         name="vacuumProtocolCheck",
@@ -238,6 +255,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_GUARDS_HISTORY,
     ),
     TableFeature(
         name="typeWidening",
@@ -249,6 +267,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_GUARDS_HISTORY,
     ),
     TableFeature(
         name="variantType",
@@ -282,6 +301,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="rowTracking",
@@ -293,6 +313,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="clustering",
@@ -323,6 +344,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="checkpointProtection",
@@ -332,6 +354,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="materializePartitionColumns",
@@ -342,6 +365,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_YES,
         change=_YES,
+        removal=_AT_ONCE,
     ),
     TableFeature(
         name="icebergCompatV1",
@@ -402,6 +426,7 @@ _RECORDS = (
         sentence="Columns may hold geometries and geographies.",
         also_named=("geospatial-dev",),
         read=_NO,
+        removal=_NOT_HERE,
     ),
     TableFeature(
         name="intervalTypes",
@@ -432,6 +457,7 @@ _RECORDS = (
         sentence="Commits are made through a coordinator; catalogManaged has taken its place.",
         activation=PropertySet(p.COMMIT_COORDINATOR),
         requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+        removal=_NOT_HERE,
     ),
     TableFeature(
         name="redirectReaderWriter-preview",
@@ -440,12 +466,14 @@ _RECORDS = (
         activation=PropertySet(p.REDIRECT_READER_WRITER),
         read=_UNLESS_ACTIVE,
         remedy="open the table that the property names",
+        removal=_NOT_HERE,
     ),
     TableFeature(
         name="redirectWriterOnly-preview",
         kind=_W,
         sentence="Writers are sent to another table.",
         activation=PropertySet(p.REDIRECT_WRITER_ONLY),
+        removal=_NOT_HERE,
     ),
     TableFeature(
         name="adaptiveMetadata-preview",

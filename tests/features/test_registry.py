@@ -96,9 +96,9 @@ def test_no_name_is_given_twice():
 
 def test_the_feature_table_has_a_row_for_each_feature():
     head, rule, *rows = render_feature_table().splitlines()
-    assert head.count("|") == rule.count("|") == 6
+    assert head.count("|") == rule.count("|") == 7
     assert len(rows) == len(FEATURES)
     for row, feature in zip(rows, FEATURES.values(), strict=True):
         assert row.startswith(f"| `{feature.name}`")
-        assert row.count("|") == 6
+        assert row.count("|") == 7
     assert printed is render_feature_table
