@@ -5,14 +5,15 @@ delta-spark: the table feature, after which every commit assigns ids; a *backfil
 again to assign ids to them; and the table property, which promises ids to readers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions import Metadata, Protocol
+from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.errors import (
     ConcurrentAppendException,
     ConcurrentDeleteReadException,
@@ -36,7 +37,22 @@ from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import ROW_TRACKING_BACKFILL, OptimisticTransaction, add_again
 
-__all__ = ["backfill_row_ids", "enablement_tags", "enables_row_tracking", "hidden_columns", "tracking_of"]
+__all__ = [
+    "ROW_TRACKING_UNBACKFILL",
+    "backfill_row_ids",
+    "enablement_tags",
+    "enables_row_tracking",
+    "has_row_ids",
+    "hidden_columns",
+    "tracking_of",
+    "unbackfill_row_ids",
+]
+
+ROW_TRACKING_UNBACKFILL = "ROW TRACKING UNBACKFILL"
+"""The operation of commits that only take the row ids from existing files."""
+
+Begin = Callable[[Snapshot], OptimisticTransaction]
+"""Opens a transaction on a version."""
 
 _MOST_FILES_OF_A_COMMIT = 100_000
 _MOST_CONFLICTS = 15
@@ -122,11 +138,43 @@ def backfill_row_ids(
         transaction.set_protocol(protocol)
         transaction.commit()
         snapshot = snapshot.update()
+
+    def begin(snapshot: Snapshot) -> OptimisticTransaction:
+        return begin_transaction(snapshot, ROW_TRACKING_BACKFILL, given, hook_properties, clock=clock)
+
+    return _commit_again(
+        snapshot, begin, lambda table: _files(table, most_files, with_ids=False), lambda add: add
+    )
+
+
+def unbackfill_row_ids(
+    snapshot: Snapshot, begin: Begin, *, most_files: int = _MOST_FILES_OF_A_COMMIT
+) -> Snapshot:
+    """Take the row ids from every file of a table whose row tracking is suspended; return the newest version.
+
+    Files with ids are committed again without them and without data change, at most `most_files` in a
+    transaction, which `begin` opens. Raises the exceptions of commits; a repeated call goes on.
+    """
+
+    def without_ids(add: AddFile) -> AddFile:
+        return replace(add, base_row_id=None, default_row_commit_version=None)
+
+    return _commit_again(snapshot, begin, lambda table: _files(table, most_files, with_ids=True), without_ids)
+
+
+def _commit_again(
+    snapshot: Snapshot,
+    begin: Begin,
+    files_left: Callable[[Snapshot], list[dict[str, Any]]],
+    change: Callable[[AddFile], AddFile],
+) -> Snapshot:
+    """Commit files again as `change` makes them, until none is left; return the newest version."""
     known, batch, conflicts = snapshot.metadata, 0, 0
-    while lacking := _files_without_ids(snapshot, most_files):
-        transaction = begin_transaction(snapshot, ROW_TRACKING_BACKFILL, given, hook_properties, clock=clock)
+    while left := files_left(snapshot):
+        transaction = begin(snapshot)
         transaction.parameters = {"batchId": str(batch)}
-        _stage_again(transaction, lacking)
+        transaction.read.files.update(file["path"] for file in left)
+        transaction.stage([change(add_again(file, data_change=False)) for file in left])
         try:
             transaction.commit()
             batch += 1
@@ -135,10 +183,11 @@ def backfill_row_ids(
             if conflicts > _MOST_CONFLICTS:
                 raise
         snapshot = snapshot.update()
-    if snapshot.metadata != known:
-        raise MetadataChangedException(
-            "a concurrent commit changed the metadata of the table while row ids were assigned; try again"
-        )
+        if snapshot.metadata != known:
+            raise MetadataChangedException(
+                "a concurrent commit changed the metadata of the table while files got or lost row ids; try"
+                " again"
+            )
     return snapshot
 
 
@@ -152,16 +201,17 @@ def _protocol_json(protocol: Protocol) -> str:
     return orjson.dumps(said).decode()
 
 
-def _files_without_ids(snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+def has_row_ids(files: pa.Table) -> pa.ChunkedArray:
+    """Return which files have ids, given as rows of `Snapshot.files` with these two columns."""
+    columns = [files.column("base_row_id"), files.column("default_row_commit_version")]
+    return pc.or_(*map(pc.is_valid, columns))
+
+
+def _files(snapshot: Snapshot, most: int, *, with_ids: bool) -> list[dict[str, Any]]:
     files = snapshot.files()
-    lacking = files.filter(pc.is_null(files.column("base_row_id"))).slice(0, most)
-    rows: list[dict[str, Any]] = lacking.to_pylist(maps_as_pydicts="strict")
+    mask = has_row_ids(files) if with_ids else pc.is_null(files.column("base_row_id"))
+    rows: list[dict[str, Any]] = files.filter(mask).slice(0, most).to_pylist(maps_as_pydicts="strict")
     return rows
-
-
-def _stage_again(transaction: OptimisticTransaction, files: Iterable[Mapping[str, Any]]) -> None:
-    transaction.read.files.update(file["path"] for file in files)
-    transaction.stage([add_again(file, data_change=False) for file in files])
 
 
 def _ensure_counted(snapshot: Snapshot) -> None:

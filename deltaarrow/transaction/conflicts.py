@@ -57,6 +57,7 @@ from deltaarrow.transaction.winning_commit import WinningCommit
 __all__ = [
     "ensure_no_added_file_should_have_been_read",
     "ensure_no_application_transaction_conflict",
+    "ensure_no_commit_after_the_version",
     "ensure_no_conflict",
     "ensure_no_domain_metadata_conflict",
     "ensure_no_file_is_deleted_twice",
@@ -78,6 +79,7 @@ _ROW_TRACKING_PROPERTIES = frozenset(
 
 def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
     """Raise if an intended commit conflicts with a commit that was made before it."""
+    ensure_no_commit_after_the_version(intent, f"{winner} was made")
     ensure_no_protocol_change(intent, winner)
     ensure_no_metadata_update(intent, winner)
     ensure_no_domain_metadata_conflict(intent, winner)
@@ -88,6 +90,15 @@ def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
         if winner.only_moves_rows:
             error.moved_in = winner.version
         raise
+
+
+def ensure_no_commit_after_the_version(intent: CommitIntent, what: str) -> None:
+    """A transaction that drops a feature has made sure that one version holds no trace of it."""
+    if intent.read.whole_version:
+        raise ConcurrentWriteException(
+            f"{what} after version {intent.snapshot.version}, which this transaction has to follow; repeat"
+            " the operation"
+        )
 
 
 def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit) -> None:
@@ -108,6 +119,7 @@ def ensure_unrelated(intent: CommitIntent, newest: Snapshot) -> None:
     on protocol and metadata alone.
     """
     read = intent.snapshot
+    ensure_no_commit_after_the_version(intent, f"version {newest.version} was committed")
     relies_on_more = intent.read.has_files or intent.read.applications
     if newest.protocol != read.protocol:
         raise ProtocolChangedException(

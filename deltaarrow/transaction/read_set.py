@@ -48,6 +48,7 @@ class ReadSet:
       `deltaarrow.transaction.row_level`.
     - `applications`: the ids whose `txn` was read.
     - `whole_table`: stands for every file, present or future.
+    - `whole_version`: stands for all of the version; the transaction must follow that very version.
     """
 
     searches: list[Search] = field(default_factory=list)
@@ -56,6 +57,7 @@ class ReadSet:
     rows: dict[str, BitMap64] = field(default_factory=dict)
     applications: set[str] = field(default_factory=set)
     whole_table: bool = False
+    whole_version: bool = False
 
     def add_rows(self, path: str, positions: BitMap64) -> None:
         """Note rows that the transaction relies on, in addition to those already noted for the file."""

@@ -122,8 +122,11 @@ def with_recorded_row_ids(
 
     A commit that follows a later version than the one read needs this: a commit in between may have assigned
     ids to files that had none, see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are
-    the names of files whose actions are right already, such as new files.
+    the names of files whose actions are right already, such as new files. A table whose row tracking is
+    suspended loses its ids.
     """
+    if not assigns_row_ids(newest.protocol, newest.configuration):
+        return list(actions)
     lacking = {
         path
         for action in actions
@@ -131,7 +134,7 @@ def with_recorded_row_ids(
         and action.base_row_id is None
         and (path := decode_path(action.path)) not in known
     }
-    if not lacking or not is_supported(newest.protocol, "rowTracking"):
+    if not lacking:
         return list(actions)
     files = newest.files(columns=["path", "base_row_id", "default_row_commit_version"])
     files = files.filter(pc.is_in(files.column("path"), texts(sorted(lacking))))

@@ -163,6 +163,10 @@ class OptimisticTransaction:
         """Note that everything was read: any commit that adds or removes a file is a conflict."""
         self.read.whole_table = True
 
+    def read_whole_version(self) -> None:
+        """Note that the commit relies on all of the version: any other commit is a conflict."""
+        self.read.whole_version = True
+
     def application_version(self, app_id: str) -> int | None:
         """Return the last version that an application recorded, and note that the commit relies on it."""
         self.read.applications.add(app_id)
@@ -466,7 +470,7 @@ class OptimisticTransaction:
             isolation_level=isolation.value,
             is_blind_append=only_adds and not self.read.has_files,
             operation_metrics={**self.metrics, **(self.metrics_of(actions) if self.metrics_of else {})},
-            tags=self._tags(newest) or None,
+            tags=self._tags(newest, actions) or None,
             engine_info=ENGINE_INFO,
             txn_id=self._id,
             extra=dict(self.commit_metadata),
@@ -480,13 +484,11 @@ class OptimisticTransaction:
             )
         return info
 
-    def _tags(self, newest: Snapshot | None) -> Mapping[str, str]:
+    def _tags(self, newest: Snapshot | None, actions: Sequence[Action]) -> Mapping[str, str]:
         """Return the tags; rows keep their ids unless row tracking was enabled since the table was read."""
-        if (
-            newest is None
-            or not self.tags_row_tracking
-            or not is_row_tracking_enabled(newest.protocol, newest.configuration)
-        ):
+        if not self.tags_row_tracking or not any(isinstance(each, AddFile | RemoveFile) for each in actions):
+            return self.tags
+        if newest is None or not is_row_tracking_enabled(newest.protocol, newest.configuration):
             return self.tags
         read = self._need_snapshot()
         is_kept = is_row_tracking_enabled(read.protocol, read.configuration)
