@@ -69,5 +69,6 @@ if TYPE_CHECKING:
         TableLayout as TableLayout,
         file_tasks as file_tasks,
     )
+    from deltaarrow.scan.widened_columns import files_with_narrow_columns as files_with_narrow_columns
 
 __getattr__ = lazy_package(__name__)

@@ -27,10 +27,16 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.optimize.selection import Selection as Selection
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
+    from deltaarrow.operations.optimize.type_rewriting import plan_type_rewriting as plan_type_rewriting
     from deltaarrow.operations.optimize.uniform import (
         enable_iceberg_rules as enable_iceberg_rules,
         plan_iceberg_files as plan_iceberg_files,
         plan_upgrade as plan_upgrade,
+    )
+    from deltaarrow.operations.optimize.unmapping import (
+        has_column_mapping as has_column_mapping,
+        mapping_removal as mapping_removal,
+        switches_mapping_off as switches_mapping_off,
     )
     from deltaarrow.operations.optimize.z_order import (
         ZOrder as ZOrder,

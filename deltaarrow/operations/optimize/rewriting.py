@@ -88,6 +88,8 @@ class Rewriting:
         options: how.
         clock: the time of new files and of commits.
         sorting: how rows are laid out; they keep their order if None.
+        target: the table as the commit makes it, if it changes metadata too; then any file that another
+            writer adds meanwhile is a conflict.
     """
 
     snapshot: Snapshot
@@ -97,6 +99,7 @@ class Rewriting:
     options: RewritingOptions
     clock: Clock = system_clock
     sorting: Sorting | None = None
+    target: WriteTarget | None = None
     _transaction: OptimisticTransaction | None = field(default=None, init=False)
     _staged: list[RewrittenBin] = field(default_factory=list, init=False)
     _committed: list[RewrittenBin] = field(default_factory=list, init=False)
@@ -113,11 +116,14 @@ class Rewriting:
                 clock=self.clock,
             )
             self._transaction.parameters = self.parameters
+            if self.target is not None:
+                self._transaction.stage(self.target.changes)
+                self._transaction.read_whole_table()
         return self._transaction
 
     @cached_property
     def _write_plan(self) -> WritePlan:
-        target = WriteTarget.existing(self.snapshot)
+        target = self.target or WriteTarget.existing(self.snapshot)
         plan = target.plan(self.snapshot.store, _NEVER_FULL, self.options.writer_properties)
         # The rows of a bin are of one partition anyway.
         plan = replace(plan, fewest_files=False)
@@ -144,7 +150,7 @@ class Rewriting:
     def run(self, progress: Progress = lambda done, total: None) -> dict[str, Any]:
         """Rewrite the files, commit, and return the metrics by the names that ``deltalake`` has for them.
 
-        Nothing is committed where there is nothing to rewrite.
+        Nothing is committed where there is nothing to rewrite, unless the metadata changes.
 
         Raises what reading and writing raise, and the exceptions of commits: `ConcurrentDeleteReadException`
         when another writer has removed or rewritten one of the files meanwhile. What was not committed is
@@ -189,7 +195,7 @@ class Rewriting:
 
     def _stage(self, rewritten: RewrittenBin) -> None:
         files, added = self.plan.scan.files.take(integers(rewritten.places)), rewritten.added
-        if rewritten.counts is None:
+        if rewritten.counts is None or self.target is not None:
             self._open().rewrite(files, added)
         else:
             self._open().relocate(files, rewritten.counts, added[0] if added else None)
@@ -197,12 +203,15 @@ class Rewriting:
 
     def _commit(self) -> None:
         """Commit what is staged."""
-        if not self._staged:
+        if not self._staged and (self.target is None or self._committed):
             return
         staged, self._staged = self._staged, []
         transaction, self._transaction = self._open(), None
         added, removed = self._sizes(staged)
-        transaction.metrics.update(history_metrics(added, removed, self._vectors(staged)))
+        if self.target is None:
+            transaction.metrics.update(history_metrics(added, removed, self._vectors(staged)))
+        else:
+            transaction.metrics["numOutputBytes"] = str(sum(added))
         transaction.commit()
         self._committed += staged
 
