@@ -28,6 +28,7 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
     ├── MissingFilesError             files that a version needs are gone
+    ├── FeatureDropError              a table feature cannot be dropped, or not yet
     ├── VacuumError                   a VACUUM would delete too much, or cannot find all that is to go
     ├── CommitStateUnknownError       it is unknown whether the commit was made
     ├── StorageError                  a store cannot do what was requested
@@ -57,6 +58,7 @@ __all__ = [
     "DeltaError",
     "DeltaProtocolError",
     "ExpressionLimitError",
+    "FeatureDropError",
     "InvalidCommitMetadataError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
@@ -229,6 +231,26 @@ class CommitStateUnknownError(DeltaError):
 
 def _rebuild_unknown(message: str, version: int, transaction_id: str) -> CommitStateUnknownError:
     return CommitStateUnknownError(message, version=version, transaction_id=transaction_id)
+
+
+class FeatureDropError(DeltaError):
+    """A table feature cannot be dropped, or not yet; `error_class` is Spark's name for the reason.
+
+    If it is ``DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD``, the newest version no longer uses the feature,
+    and a later call drops it.
+    """
+
+    def __init__(self, message: str, *, error_class: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep `error_class` when the error crosses a process border."""
+        return _rebuild_feature_drop, (str(self), self.error_class)
+
+
+def _rebuild_feature_drop(message: str, error_class: str) -> FeatureDropError:
+    return FeatureDropError(message, error_class=error_class)
 
 
 class StorageError(DeltaError):

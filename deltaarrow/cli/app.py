@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 the engine refuses (one line on standard error) or `verify
 usage.
 """
 
+import dataclasses
 import datetime
 import itertools
 import sys
@@ -34,6 +35,7 @@ __all__ = [
     "clone",
     "demo",
     "detail",
+    "drop_feature",
     "explain",
     "files",
     "history",
@@ -393,6 +395,44 @@ def vacuum(
     for name in gone if dry_run else ():
         console.print(Text(printable(name)), soft_wrap=True)
     console.print(Text(f"files that {'would be' if dry_run else 'were'} deleted: {len(gone)}"))
+
+
+@app.command()
+def drop_feature(
+    path: TablePath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table feature.")],
+    truncate_history: Annotated[
+        bool,
+        typer.Option("--truncate-history", help="Delete older versions that need it, instead of guarding."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a table feature from a table, after removing what uses it."""
+    table = _open(path, None, storage_option)
+    if dry_run:
+        plan = table.alter.drop_feature(name, truncate_history, dry_run=True)
+        found: dict[str, Any] = {} if plan is None else dataclasses.asdict(plan)
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            rewritten = bar.add_task("rewritten", total=None)
+            table.alter.drop_feature(
+                name,
+                truncate_history,
+                progress=lambda done, total: bar.update(rewritten, completed=done, total=total),
+            )
+        left = table.protocol()
+        found = {
+            "version": table.version(),
+            "minReaderVersion": left.min_reader_version,
+            "minWriterVersion": left.min_writer_version,
+            "features": left.writer_features or [],
+        }
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
 
 
 def _print_report(found: pa.Table, as_json: bool) -> None:

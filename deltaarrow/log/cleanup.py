@@ -82,14 +82,23 @@ def _newest_expired_commit(files: Sequence[LogFile], cutoff_ms: int) -> int:
     return version
 
 
-def clean_up_log(store: Store, *, now_ms: int, retention_ms: int, protected_before: int = 0) -> list[str]:
+def clean_up_log(
+    store: Store,
+    *,
+    now_ms: int,
+    retention_ms: int,
+    protected_before: int = 0,
+    granularity_ms: int = DAY_MS,
+) -> list[str]:
     """Delete log files older than the retention, and unreferenced sidecars; return their names.
 
-    The cut-off is the midnight before `now_ms` minus `retention_ms`. If checkpoints before `protected_before`
+    The cut-off is `now_ms` minus `retention_ms`, rounded down to the midnight before, or to another multiple
+    of `granularity_ms`. If checkpoints before `protected_before`
     are protected, either everything before that version is deleted at once or nothing is.
     """
     files = list_log(store)
-    expired = _find_readable(store, files, midnight(now_ms - retention_ms))
+    cutoff = now_ms - retention_ms
+    expired = _find_readable(store, files, cutoff - cutoff % granularity_ms)
     deleted: list[str] = []
     if expired is not None and expired.checkpoint.version >= protected_before:
         # Oldest first: if this is interrupted, the newest of the older versions remain.

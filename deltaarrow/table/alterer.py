@@ -8,14 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import deltaarrow.operations as operations
-from deltaarrow.operations import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.optimize import switches_mapping_off
 from deltaarrow.schema import Field
+from deltaarrow.schema.keys import MAPPING_MODE
 from deltaarrow.table.column_alterer import ColumnAlterer
+from deltaarrow.table.feature_dropper import FeatureDropper
 
 __all__ = ["TableAlterer"]
 
 
-class TableAlterer(ColumnAlterer):
+class TableAlterer(ColumnAlterer, FeatureDropper):
     """Metadata changes of one table, which moves to the version of each change.
 
     Every method takes `commit_properties` (metadata and options of the commit) and
@@ -75,7 +78,8 @@ class TableAlterer(ColumnAlterer):
         """Set table properties, like Spark's ``ALTER TABLE ... SET TBLPROPERTIES``.
 
         A property that needs a table feature adds the feature. ``delta.feature.<name>`` = ``supported`` adds
-        a feature by name. The protocol is never downgraded.
+        a feature by name. The protocol is never downgraded. ``delta.columnMapping.mode`` = ``none`` ends
+        column mapping, by a commit of its own that rewrites every data file.
 
         Args:
             properties: values by property name. Names that begin with ``delta.`` are case-insensitive.
@@ -95,10 +99,19 @@ class TableAlterer(ColumnAlterer):
         >>> table.metadata().configuration
         {'delta.enableChangeDataFeed': 'true'}
         """
-        alteration = operations.set_properties(
-            self.table.snapshot, properties, known_only=raise_if_not_exists
-        )
-        self._commit(alteration, commit_properties, post_commithook_properties)
+
+        def plan(changes: Mapping[str, str]) -> Alteration:
+            return operations.set_properties(self.table.snapshot, changes, known_only=raise_if_not_exists)
+
+        if switches_mapping_off(self.table.snapshot, properties):
+            rest = {name: text for name, text in properties.items() if name.lower() != MAPPING_MODE.lower()}
+            plan(rest)  # refuses before files are rewritten
+            self._remove_mapping(
+                commit_properties, post_commithook_properties, keep_mode=True, is_last=not rest
+            )
+            if not rest:
+                return
+        self._commit(plan(properties), commit_properties, post_commithook_properties)
 
     def unset_table_properties(
         self,
@@ -110,7 +123,8 @@ class TableAlterer(ColumnAlterer):
     ) -> None:
         """Unset table properties, like Spark's ``ALTER TABLE ... UNSET TBLPROPERTIES``.
 
-        Table features that the properties added stay.
+        Table features that the properties added stay. Without ``delta.columnMapping.mode`` there is no
+        column mapping: a commit of its own rewrites every data file first.
 
         Args:
             names: one property name or several.
@@ -129,12 +143,23 @@ class TableAlterer(ColumnAlterer):
         >>> table.metadata().configuration
         {}
         """
-        alteration = operations.unset_properties(
-            self.table.snapshot,
-            (names,) if isinstance(names, str) else names,
-            raise_if_not_exists=raise_if_not_exists,
-        )
-        self._commit(alteration, commit_properties, post_commithook_properties)
+
+        def plan(changes: Sequence[str]) -> Alteration:
+            return operations.unset_properties(
+                self.table.snapshot, changes, raise_if_not_exists=raise_if_not_exists
+            )
+
+        given = (names,) if isinstance(names, str) else tuple(names)
+        if switches_mapping_off(self.table.snapshot, dict.fromkeys(given)):
+            rest = tuple(name for name in given if name.lower() != MAPPING_MODE.lower())
+            plan(rest)  # refuses before files are rewritten
+            self._remove_mapping(
+                commit_properties, post_commithook_properties, keep_mode=False, is_last=not rest
+            )
+            if not rest:
+                return
+            given = rest
+        self._commit(plan(given), commit_properties, post_commithook_properties)
 
     def set_table_name(
         self,

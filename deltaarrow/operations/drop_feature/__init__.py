@@ -1,0 +1,14 @@
+"""DROP FEATURE: a table loses a feature, once neither it nor, where that matters, its history needs it."""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.runtime.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from deltaarrow.operations.drop_feature.drop import (
+        DropFeaturePlan as DropFeaturePlan,
+        FeatureDrop as FeatureDrop,
+    )
+    from deltaarrow.operations.drop_feature.step import Work as Work
+
+__getattr__ = lazy_package(__name__)
