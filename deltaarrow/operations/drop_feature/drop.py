@@ -102,10 +102,11 @@ class FeatureDrop:
                 " without truncate_history",
             )
         if protects and not self.truncate_history:
-            raise _refusal(
-                "CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
+            error_class = "DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION"
+            raise FeatureDropError(
                 f"{self.listed} guards older versions, and can only be dropped together with them; pass"
-                " truncate_history=True",
+                f" truncate_history=True (Spark: {error_class})",
+                error_class=error_class,
             )
         dependents = [
             name
