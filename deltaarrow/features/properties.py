@@ -206,7 +206,6 @@ DROP_FEATURE_RETENTION = _duration(
     "delta.dropFeatureTruncateHistory.retentionDuration",
     timedelta(hours=24),
     "How long history is kept when a feature is dropped with TRUNCATE HISTORY.",
-    effect=Effect.NONE,
 )
 DELETED_FILE_RETENTION = _duration(
     "delta.deletedFileRetentionDuration", timedelta(weeks=1), "How long VACUUM keeps removed data files."

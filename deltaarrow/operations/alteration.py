@@ -210,7 +210,8 @@ def set_properties(snapshot: Snapshot, changes: Mapping[str, str], *, known_only
 
     ``comment`` is the description of the table. ``delta.feature.<name>`` set to ``supported`` adds a feature;
     ``delta.minReaderVersion`` and ``delta.minWriterVersion`` add the features that these versions imply.
-    Column mapping can be switched on, in mode ``name``, and never off again.
+    Column mapping can be switched on, in mode ``name``. To switch it off rewrites files: see
+    `deltaarrow.operations.optimize.unmapping`.
 
     Raises the exceptions of `deltaarrow.features.changed_properties`.
     """
