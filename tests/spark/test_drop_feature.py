@@ -65,6 +65,7 @@ TABLES = {
         {"enableDeletionVectors": "true", "checkpointPolicy": "v2", "checkpointInterval": "2"},
         ("INSERT INTO {t} SELECT id, CAST(id % 2 AS INT) FROM range(0, 20, 1, 1)", DELETE),
     ),
+    "vectors enabled": ("deletionVectors", PLAIN, "", {"enableDeletionVectors": "true"}, ROWS),
     "no vectors": ("deletionVectors", PLAIN, "", {"feature__deletionVectors": "supported"}, ROWS),
     "vacuum": ("vacuumProtocolCheck", PLAIN, "", {"feature__vacuumProtocolCheck": "supported"}, ROWS),
     "v2": ("v2Checkpoint", PLAIN, "", {"checkpointPolicy": "v2", "checkpointInterval": "2"}, ROWS),
@@ -133,6 +134,10 @@ TABLES = {
     ),
 }
 EVERY_DAY = {"vectors"}
+TRUNCATED = (
+    *("vectors", "names", "wide", "not wide", "v2"),
+    *("no v2", "vacuum", "no vectors", "vectors enabled", "constraints", "times"),
+)
 
 
 def make_with_spark(spark, path, name):
@@ -197,6 +202,12 @@ def normal(action):
         metrics = body.get("operationMetrics", {})
         # Sizes depend on who writes Parquet.
         body["operationMetrics"] = {n: v for n, v in metrics.items() if "Bytes" not in n and "Size" not in n}
+        parameters = body["operationParameters"]
+        if "newProtocol" in parameters:
+            told = json.loads(parameters["newProtocol"])
+            parameters["newProtocol"] = {
+                name: sorted(f) if isinstance(f, list) else f for name, f in told.items()
+            }
     if key == "add":
         body["stats"] = json.loads(body["stats"])
         # Which of several new files comes first is up to threads.
@@ -248,10 +259,7 @@ def test_the_commits_are_those_of_spark(spark, tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    ["vectors", "names", "wide", "not wide", "v2", "no v2", "vacuum", "no vectors", "constraints", "times"],
-)
+@pytest.mark.parametrize("name", TRUNCATED)
 def test_history_is_truncated_as_by_spark(spark, tmp_path, name):
     """Once while its versions are young, and once after they have expired."""
     feature = TABLES[name][0]
@@ -361,6 +369,27 @@ def test_what_only_spark_drops(spark, tmp_path, feature):
     DeltaTable(tmp_path / "t").alter.drop_feature(feature)
 
 
+HIDDEN = re.compile(r"_row-(id|commit-version)-col-[0-9a-f-]+")
+
+
+def with_hidden_columns(made):
+    """Commits in which the hidden columns of row tracking have other names in each table."""
+    return [[HIDDEN.sub("hidden", line) for line in each] for each in made]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("properties", [{}, {"delta.appendOnly": "false"}])
+@pytest.mark.parametrize("name", ["vectors", "constraints"])
+def test_row_ids_are_given_to_an_old_table_as_by_spark(spark, tmp_path, name, properties):
+    theirs, ours = two(spark, tmp_path, name)
+    first, given = DeltaTable(ours).version() + 1, {"delta.enableRowTracking": "true", **properties}
+    listed = ", ".join(f"'{key}' = '{text}'" for key, text in given.items())
+    spark.sql(f"ALTER TABLE {delta_table(theirs)} SET TBLPROPERTIES ({listed})")
+    DeltaTable(ours).alter.set_table_properties(given)
+    made, wanted = (with_hidden_columns(commits(path, first)) for path in (ours, theirs))
+    assert made == wanted
+
+
 ADDED = (
     *("appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "columnMapping"),
     *("identityColumns", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"),
@@ -386,11 +415,7 @@ def test_features_are_added_as_by_spark(spark, tmp_path):
             DeltaTable(ours).alter.add_feature(feature, allow_protocol_versions_increase=True)
         except DeltaError:
             assert refused, feature
-        hidden = re.compile(r"_row-(id|commit-version)-col-[0-9a-f-]+")
-        made, wanted = (
-            [[hidden.sub("hidden", line) for line in each] for each in commits(path, 1)]
-            for path in (ours, theirs)
-        )
+        made, wanted = (with_hidden_columns(commits(path, 1)) for path in (ours, theirs))
         if feature in ("appendOnly", "invariants"):
             # The table has them; Spark writes the same protocol again.
             wanted[0] = [each for each in wanted[0] if '{"protocol"' not in each]

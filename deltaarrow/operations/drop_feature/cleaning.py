@@ -158,8 +158,7 @@ def _shows_vectors(key: str, body: JsonObject) -> bool:
 
 
 def _shows_widening(key: str, body: JsonObject) -> bool:
-    is_enabled = properties.ENABLE_TYPE_WIDENING.parse(_configuration(key, body))
-    return is_enabled or (key == "metaData" and TYPE_CHANGES_KEY in str(body.get("schemaString")))
+    return key == "metaData" and TYPE_CHANGES_KEY in str(body.get("schemaString"))
 
 
 def _shows_v2(key: str, body: JsonObject) -> bool:

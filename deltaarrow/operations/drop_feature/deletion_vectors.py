@@ -75,6 +75,12 @@ def _vector_files(snapshot: Snapshot, now: int) -> list[str]:
 STEPS = (
     Step("UNSET TBLPROPERTIES", _is_enabled, _disable),
     Step("REORG", _has_vectors, _purge, _plan_purge),
-    Step("Deletion Vector Tombstones", lambda snapshot: True, _keep_vector_files, is_trace=False),
+    Step(
+        "Deletion Vector Tombstones",
+        lambda snapshot: True,
+        _keep_vector_files,
+        is_trace=False,
+        in_history=False,
+    ),
 )
 """As in Spark, the last commit is made even if it names no file."""

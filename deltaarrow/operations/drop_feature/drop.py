@@ -173,12 +173,12 @@ class FeatureDrop:
         return self._dropped(snapshot, work)
 
     def _cleaned(self, work: Work) -> tuple[Snapshot, bool]:
-        """Return the version after the steps, and whether there were traces."""
+        """Return the version after the steps, and whether readers of older ones need the feature."""
         snapshot, had_traces = self.snapshot, False
         for step in self._cleaning.steps:
             if step.is_needed(snapshot):
                 step.commit(snapshot, work)
-                had_traces = had_traces or step.is_trace
+                had_traces = had_traces or step.in_history
                 snapshot = snapshot.update()
         return snapshot, had_traces
 

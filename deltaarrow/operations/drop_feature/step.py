@@ -64,6 +64,7 @@ class Step:
         commit: makes the commit on a version.
         plan: plans to rewrite files, if the step does.
         is_trace: whether what the step removes keeps the feature from being dropped.
+        in_history: whether readers of older versions need the feature for it.
     """
 
     operation: str
@@ -71,3 +72,4 @@ class Step:
     commit: Callable[[Snapshot, Work], None]
     plan: Callable[[Snapshot], OptimizePlan] | None = None
     is_trace: bool = True
+    in_history: bool = True

@@ -87,7 +87,7 @@ def _widened_columns(data_type: DataType, path: tuple[str, ...]) -> Iterator[tup
 
 
 STEPS = (
-    Step("UNSET TBLPROPERTIES", _is_enabled, _disable),
+    Step("UNSET TBLPROPERTIES", _is_enabled, _disable, in_history=False),
     Step("REORG", _has_narrow_files, _rewrite, _plan),
     Step("DROP FEATURE", _has_changes, _forget_changes),
 )
