@@ -23,6 +23,7 @@ from deltaarrow.errors import (
     InvalidTablePropertyError,
     SchemaMismatchError,
     StorageError,
+    UnsupportedFeatureError,
 )
 from deltaarrow.features import FEATURES, Removal
 from deltaarrow.operations.drop_feature import FeatureDrop, Work
@@ -397,6 +398,22 @@ def test_a_refusal_has_the_name_that_spark_gives_it(tmp_path, features, name, tr
     assert DeltaTable(tmp_path).version() == before
 
 
+@pytest.mark.parametrize(
+    "name",
+    [name for name, each in FEATURES.items() if each.removal is Removal.NOT_HERE and each.read != "no"],
+)
+def test_what_is_not_dropped_here_is_refused_by_name(tmp_path, name):
+    made(tmp_path, "vacuumProtocolCheck")
+    first = tmp_path / "_delta_log" / f"{0:020}.json"
+    first.write_text(first.read_text().replace("vacuumProtocolCheck", name))
+    for checksum in first.parent.glob("*.crc"):
+        checksum.unlink()
+    with pytest.raises(UnsupportedFeatureError, match="the engine that added it") as caught:
+        DeltaTable(tmp_path).alter.drop_feature(name)
+    assert caught.value.feature == name
+    assert DeltaTable(tmp_path).version() == 2
+
+
 def test_constraints_have_to_go_first(tmp_path):
     table = made(tmp_path)
     table.alter.add_constraint({"positive": "id > 0"})
@@ -516,7 +533,7 @@ def test_rows_stay_in_random_histories(tmp_path_factory, features, statements, o
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sets(st.sampled_from(list(PROPERTIES)), min_size=1), STATEMENTS, st.permutations(list(PROPERTIES)))
 def test_rows_stay_in_many_random_histories(tmp_path_factory, features, statements, order):
     histories_with(tmp_path_factory, features, statements, order)

@@ -121,7 +121,8 @@ class FeatureDrop:
             )
         if self.feature.removal is Removal.NOT_HERE:
             raise UnsupportedFeatureError(
-                f"{self.listed} is not dropped by this release; drop it with Spark", feature=self.feature.name
+                f"{self.listed} is not dropped by this release; drop it with the engine that added it",
+                feature=self.feature.name,
             )
         ensure_writable(self.snapshot.protocol, self.snapshot.metadata, "append")
         self._cleaning.refuse(self.snapshot)
