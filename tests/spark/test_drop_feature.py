@@ -133,7 +133,7 @@ TABLES = {
         ROWS,
     ),
 }
-EVERY_DAY = {"vectors"}
+EVERY_DAY = {"times of later"}
 TRUNCATED = (
     *("vectors", "names", "wide", "not wide", "v2"),
     *("no v2", "vacuum", "no vectors", "vectors enabled", "constraints", "times"),
