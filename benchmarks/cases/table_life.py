@@ -1,4 +1,4 @@
-"""The life of a table: RESTORE of one version, and clones.
+"""The life of a table: RESTORE of one version, clones, and DROP FEATURE.
 
 A shallow clone and a restore work on a table whose many files are in its log alone. A deep clone is
 measured beside a plain copy of the same files, which also waits until they are on the disk.
@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, short
+from benchmarks.cases.compaction import deleted_dataset, linked
+from benchmarks.cases.dml import describe_rows
 from benchmarks.data import write_log_of_checkpoint, write_orders_table
+from benchmarks.data_lineitem import DELETED
 
 __all__ = ["cases"]
 
@@ -42,7 +45,26 @@ def cases(scale: Scale) -> list[Case]:
             lambda files: files,
             targets=deep,
         ),
+        Case(
+            f"{deleted_dataset(scale).name}_drop_deletion_vectors",
+            deleted_dataset(scale),
+            {OURS: linked(DELETED, _drop_vectors), _PURGED: linked(DELETED, _purge)},
+            describe_rows,
+            targets=(Target(_PURGED, 1.2),) if is_whole else (),
+            yardsticks=frozenset({_PURGED}),
+        ),
     ]
+
+
+_PURGED = "deltaarrow, purged"
+
+
+def _drop_vectors(table: Any) -> None:
+    table.alter.drop_feature("deletionVectors")
+
+
+def _purge(table: Any) -> None:
+    table.optimize.purge()
 
 
 def _restore(data: Path, scratch: Path) -> Iterator[Any]:
