@@ -18,7 +18,7 @@ from deltaarrow.operations.alteration import Alteration
 from deltaarrow.operations.column_names import (
     column_path,
     described_column,
-    ensure_reorderable,
+    ensure_places_stay,
     leads_to,
     position_parameter,
 )
@@ -150,7 +150,7 @@ class _Plan:
             self._change_type(path, change.type)
         if change.position is not None:
             position = Position.parse(change.position)
-            ensure_reorderable(self._snapshot.schema, path, position)
+            ensure_places_stay(self._schema, path)
             self._schema = move_field(self._schema, path, position)
             self.described[-1] |= position_parameter(self._schema, path, position)
 

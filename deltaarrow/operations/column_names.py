@@ -23,7 +23,7 @@ from deltaarrow.statistics import parse_column_names
 __all__ = [
     "column_path",
     "described_column",
-    "ensure_reorderable",
+    "ensure_places_stay",
     "has_required_parts",
     "leads_to",
     "parse_path",
@@ -94,17 +94,15 @@ def position_parameter(schema: Schema, path: tuple[str, ...], position: Position
     return {"position": str(Position(spelled_path(schema, (*path[:-1], position.after))[-1]))}
 
 
-def ensure_reorderable(schema: Schema, path: Sequence[str], position: Position | None) -> None:
-    """Raise `UnsupportedFeatureError` for another order inside a column whose text lengths are limited.
+def ensure_places_stay(schema: Schema, path: Sequence[str]) -> None:
+    """Raise `UnsupportedFeatureError` if `path` is inside a column whose text lengths are limited.
 
-    The limits are told by the places of struct fields.
+    The limits are told by the places of struct fields, so no field may be moved or dropped there.
     """
-    if position is None or len(path) == 1:
-        return
     field = schema.find(path[0])
-    if field is not None and CHAR_TYPE_KEY in field.metadata:
+    if len(path) > 1 and field is not None and CHAR_TYPE_KEY in field.metadata:
         raise UnsupportedFeatureError(
-            f"the order of fields inside {field.name!r} cannot change, because the column is declared as"
+            f"the fields inside {field.name!r} cannot be moved or dropped, because the column is declared as"
             f" {field.metadata[CHAR_TYPE_KEY]}, in which fields count by their place",
             feature="CHAR and VARCHAR",
         )

@@ -18,7 +18,7 @@ from deltaarrow.operations.clustering_domain import physical_clustering_columns
 from deltaarrow.operations.column_names import (
     column_path,
     described_column,
-    ensure_reorderable,
+    ensure_places_stay,
     has_required_parts,
     leads_to,
     parse_path,
@@ -75,7 +75,8 @@ def add_columns(
     columns = []
     for path, field in added:
         place = _taken(places, path)
-        ensure_reorderable(snapshot.schema, path, place)
+        if place is not None:
+            ensure_places_stay(snapshot.schema, path)
         described = {"column": described_column(path, field)}
         columns.append(described | position_parameter(schema, path, place))
     if places:
@@ -144,7 +145,7 @@ def drop_columns(
         raise_if_not_exists: whether a column that does not exist is an error.
 
     Raises:
-        UnsupportedFeatureError: the table has no column mapping.
+        UnsupportedFeatureError: the table has no column mapping, or limits the texts inside the column.
         SchemaMismatchError: the column does not exist, is a partition or clustering column or the only
             field of its struct, or an expression of the table refers to it.
     """
@@ -157,6 +158,7 @@ def drop_columns(
             if raise_if_not_exists:
                 raise
             continue
+        ensure_places_stay(snapshot.schema, path)
         _ensure_droppable(snapshot, path)
         schema = edit_field(schema, path, lambda field: None)
         ensure_no_dependents(schema, snapshot.configuration, [path[-1]], "be dropped")

@@ -394,7 +394,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper):
         Raises:
             SchemaMismatchError: the column does not exist, partitions or clusters the table, is used by a
                 constraint or a generated column, or is the last one of its table or struct.
-            UnsupportedFeatureError: the table has no column mapping.
+            UnsupportedFeatureError: the table has no column mapping, or a text inside the column is limited.
         """
         alteration = operations.drop_columns(
             self.table.snapshot,
