@@ -25,7 +25,7 @@ from deltaarrow.operations.clustering_domain import render_clustering
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.schema import Schema
+from deltaarrow.schema import Schema, physical_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import descriptor_of
 from deltaarrow.write import identity_column, with_marks
@@ -266,8 +266,10 @@ def _total(files: pa.Table) -> int:
 def _metadata(older: Snapshot, newest: Snapshot) -> Metadata:
     """The metadata of the older version, but for what never falls."""
     marks = {}
+    # The physical name stays when a column is renamed.
+    numbered = {physical_name(field, newest.mapping_mode): field for field in newest.schema.fields}
     for field in older.schema.fields:
-        before, present = identity_column(field), newest.schema.find(field.name)
+        before, present = identity_column(field), numbered.get(physical_name(field, older.mapping_mode))
         after = None if present is None else identity_column(present)
         if before is None or after is None or after.high_water_mark is None or before.step != after.step:
             continue

@@ -168,6 +168,18 @@ def test_identity_columns_go_on_from_their_highest_number(tmp_path):
     assert DeltaTable(tmp_path).to_pyarrow_table().to_pylist() == [{"n": 5, "id": 11}]
 
 
+@pytest.mark.feature("identityColumns")
+def test_an_identity_column_that_was_renamed_goes_on_from_its_highest_number(tmp_path):
+    keys = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}
+    schema = Schema([Field("n", "long", metadata=keys), Field("id", "long")])
+    table = DeltaTable.create(tmp_path, schema, configuration={"delta.columnMapping.mode": "name"})
+    table.alter.rename_column("n", "number")
+    write_deltalake(tmp_path, rows(7, 8), mode="append")
+    table.restore(0)
+    write_deltalake(tmp_path, rows(9), mode="append")
+    assert DeltaTable(tmp_path).to_pyarrow_table().to_pylist() == [{"n": 3, "id": 9}]
+
+
 @pytest.mark.feature("columnMapping")
 def test_schema_and_properties_come_back_and_column_ids_do_not_fall(tmp_path):
     write_deltalake(tmp_path, rows(1), configuration={"delta.columnMapping.mode": "name", "own": "1"})
