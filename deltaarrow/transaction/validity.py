@@ -116,8 +116,10 @@ def ensure_valid_commit(
             raise DeltaProtocolError(f"a commit adds and removes {path} with the same deletion vector")
     (new_metadata,) = by_kind[Metadata].values() or (None,)
     (new_protocol,) = by_kind[Protocol].values() or (None,)
+    # A commit that makes the table append-only may still remove rows, and one that ends it may not yet.
+    previous = metadata or new_metadata
     metadata, protocol = new_metadata or metadata, new_protocol or protocol
-    if protocol is None or metadata is None:
+    if protocol is None or metadata is None or previous is None:
         missing = "protocol" if protocol is None else "metaData"
         raise DeltaProtocolError(f"the first commit of a table has no {missing} action")
     if new_metadata is not None or new_protocol is not None:
@@ -126,7 +128,7 @@ def ensure_valid_commit(
     _ensure_supported(protocol, adds.values(), by_kind[DomainMetadata])
     _ensure_partition_values(metadata, adds)
     _ensure_iceberg_compatible(metadata, adds)
-    if properties.APPEND_ONLY.parse(metadata.configuration):
+    if properties.APPEND_ONLY.parse(previous.configuration):
         _ensure_no_rows_are_removed(removes.values())
 
 
@@ -184,7 +186,8 @@ def has_row_count(stats: str | None) -> bool:
 def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:
     if any(remove.data_change for remove in removes):
         raise DeltaProtocolError(
-            "the table is append-only (delta.appendOnly): rows cannot be deleted or overwritten"
+            "the table is append-only (delta.appendOnly): rows cannot be deleted or overwritten; set the"
+            " property to false first"
         )
 
 

@@ -270,6 +270,20 @@ def test_rows_of_an_append_only_table_stay(tmp_path):
     assert ids(tmp_path) == [1, 2]
 
 
+@pytest.mark.feature("appendOnly")
+def test_the_newest_version_says_whether_rows_stay(tmp_path):
+    write_deltalake(tmp_path, rows(1), configuration={"delta.appendOnly": "true"})
+    table = DeltaTable(tmp_path)
+    table.alter.set_table_properties({"delta.appendOnly": "false"})
+    write_deltalake(tmp_path, rows(2), mode="append")
+    table.restore(0)
+    assert (ids(tmp_path), table.snapshot.configuration["delta.appendOnly"]) == ([1], "true")
+    write_deltalake(tmp_path, rows(3), mode="append")
+    with pytest.raises(DeltaProtocolError, match="append-only"):
+        table.restore(2)
+    assert ids(tmp_path) == [1, 3]
+
+
 def test_files_that_are_gone_are_named_before_anything_is_written(path):
     (gone,) = DeltaTable(path, version=0).file_uris()
     vector = next(Path(path).glob("*.bin"))
