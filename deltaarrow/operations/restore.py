@@ -242,7 +242,7 @@ def _ensure_present(older: Snapshot, files: pa.Table) -> None:
         raise MissingFilesError(
             f"version {older.version} of {redacted(older.store.uri)} cannot be restored, as files of it are"
             f" gone: {', '.join(gone[:_MOST_NAMED])}{more}; restore a later version, or pass"
-            " ignore_missing_files=True to restore it without their rows",
+            " ignore_missing_files=True and put the files back, as reading the table fails until then",
             files=gone,
         )
 

@@ -1117,8 +1117,8 @@ class DeltaTable:
             VersionExistsError: there is a table that may not become the clone.
             VersionNotFoundError: the log does not have the version or time.
             MissingFilesError: files are gone that a deep clone would copy; nothing was copied.
-            StorageError: a shallow clone would be on another file system, or a deep one would be in a
-                folder with other files of the same names.
+            StorageError: the target is the folder of this table, a shallow clone would be on another file
+                system, or a deep one would be in a folder with other files of the same names.
             InvalidTablePropertyError: a property cannot be set, or not in a clone.
 
         See the chapters *Add File and Remove File* and *Deletion Vectors* of the protocol.

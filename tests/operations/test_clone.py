@@ -405,9 +405,11 @@ def test_a_file_of_two_names_is_not_copied_twice(tmp_path, target):
         DeltaTable(tmp_path / "t").clone(target, shallow=False)
 
 
-def test_a_deep_clone_needs_another_folder(source):
+@pytest.mark.parametrize("shallow", [True, False])
+def test_a_clone_needs_another_folder(source, shallow):
+    DeltaTable(source).delete()
     with pytest.raises(StorageError, match="another folder"):
-        DeltaTable(source).clone(source, shallow=False, replace=True)
+        DeltaTable(source).clone(source, version=1, shallow=shallow, replace=True)
 
 
 @KINDS

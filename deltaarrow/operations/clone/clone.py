@@ -84,7 +84,8 @@ def plan_clone(source: Snapshot, store: Store, options: CloneOptions) -> ClonePl
     """Return what a clone is going to be; only the two logs are read.
 
     Raises `VersionExistsError` if there is a table that may not become the clone, `StorageError` for a
-    shallow clone on another file system, and the exceptions of `clone_of`.
+    shallow clone on another file system and for a clone in the folder of the source, and the exceptions of
+    `clone_of`.
     """
     is_same = store.filesystem_key == source.store.filesystem_key
     if options.shallow and not is_same:
@@ -92,8 +93,12 @@ def plan_clone(source: Snapshot, store: Store, options: CloneOptions) -> ClonePl
             f"a shallow clone of {redacted(source.store.uri)} cannot be in {redacted(store.uri)}: its files"
             " are on another file system; make a deep clone"
         )
-    if not options.shallow and is_same and store.uri == source.store.uri:
-        raise StorageError(f"a deep clone of {redacted(store.uri)} needs another folder")
+    if is_same and store.uri == source.store.uri:
+        # A shallow one would name the same files in two ways, which the change feed could not tell apart.
+        raise StorageError(
+            f"a clone of {redacted(store.uri)} needs another folder; for an older version of the table itself"
+            " use table.restore"
+        )
     target = _target(source, store, options)
     metadata, protocol, domains = clone_of(source, target, options.properties)
     num_files, num_bytes = source.totals()
