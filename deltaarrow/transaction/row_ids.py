@@ -6,7 +6,7 @@ version that the commit follows, so each attempt assigns ids anew. A file that i
 added again with another deletion vector keeps its ids.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -65,7 +65,7 @@ def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None, *, taken:
         return list(actions)
     version = 0 if newest is None else newest.version + 1
     before = high_water_mark(newest)
-    mark = before + taken
+    mark = max([before + taken, *_kept_row_ids(actions)])
     assigned: list[Action] = []
     for action in actions:
         if isinstance(action, DomainMetadata) and action.domain == ROW_TRACKING_DOMAIN:
@@ -86,6 +86,16 @@ def assign_row_ids(actions: Sequence[Action], newest: Snapshot | None, *, taken:
     return assigned if mark == before else [*assigned, _domain(mark, protocol)]
 
 
+def _kept_row_ids(actions: Iterable[Action]) -> Iterator[int]:
+    """The last row id of each file that keeps its ids.
+
+    It is above the mark if a restored file is from a time before row tracking was dropped with its domain.
+    """
+    for action in actions:
+        if isinstance(action, AddFile) and action.base_row_id is not None:
+            yield action.base_row_id + max(_count(action) or 1, 1) - 1
+
+
 def _table(actions: Iterable[Action], newest: Snapshot | None) -> tuple[Protocol, Metadata]:
     protocol = None if newest is None else newest.protocol
     metadata = None if newest is None else newest.metadata
@@ -99,9 +109,14 @@ def _table(actions: Iterable[Action], newest: Snapshot | None) -> tuple[Protocol
     return protocol, metadata
 
 
-def _num_records(add: AddFile) -> int:
+def _count(add: AddFile) -> int | None:
     count = None if add.stats is None else orjson.loads(add.stats).get("numRecords")
-    if type(count) is not int or count < 0:
+    return count if type(count) is int and count >= 0 else None
+
+
+def _num_records(add: AddFile) -> int:
+    count = _count(add)
+    if count is None:
         raise DeltaProtocolError(f"{add.path} has no numRecords in its statistics, which row tracking needs")
     return count
 

@@ -238,6 +238,24 @@ def test_a_feature_that_was_dropped_comes_back_with_its_files(tmp_path):
     assert "deletionVectors" in (DeltaTable(tmp_path).protocol().writer_features or ())
 
 
+@pytest.mark.feature("rowTracking")
+def test_row_ids_that_come_back_are_not_given_again(tmp_path):
+    write_deltalake(tmp_path, rows(1, 2, 3), configuration={"delta.enableRowTracking": "true"})
+    lines = {next(iter(line)): line for line in commit(tmp_path, 0)}
+    metadata, domain, file = (lines[name][name] for name in ("metaData", "domainMetadata", "add"))
+    dropped = [
+        {"metaData": metadata | {"configuration": {}}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}},
+        {"domainMetadata": domain | {"removed": True}},
+        {"remove": {"path": file["path"], "dataChange": True, "deletionTimestamp": 0}},
+    ]
+    log = tmp_path / "_delta_log" / f"{1:020d}.json"
+    log.write_text("".join(json.dumps(line) + "\n" for line in dropped))
+    DeltaTable(tmp_path).restore(0)
+    write_deltalake(tmp_path, rows(4, 5), mode="append")
+    assert [(row["id"], row[ROW_ID]) for row in row_ids(tmp_path)] == [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]
+
+
 def test_a_version_that_was_cleaned_up_is_refused(path):
     table = DeltaTable(path)
     table.create_checkpoint()
