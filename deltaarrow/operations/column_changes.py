@@ -170,8 +170,9 @@ class _Plan:
     def _has_type(self, path: tuple[str, ...], wanted: DataType | str | None) -> bool:
         if wanted is None or (isinstance(wanted, str) and _TEXT.fullmatch(wanted)):
             return False
-        field, _ = _nearest_field(self._schema, path)
-        return CHAR_TYPE_KEY not in field.metadata and _type_at(self._schema, path) == _parsed(wanted)
+        field, inside = _nearest_field(self._schema, path)
+        is_limited = CHAR_TYPE_KEY in field.metadata and not inside
+        return not is_limited and _type_at(self._schema, path) == _parsed(wanted)
 
     def _change_field(self, path: tuple[str, ...], change: ColumnChange) -> None:
         def edit(field: Field) -> Field:
@@ -198,6 +199,11 @@ class _Plan:
         self._schema = edit_field(self._schema, path, edit)
 
     def _described_part(self, path: tuple[str, ...], wanted: DataType | str) -> dict[str, Any]:
+        if isinstance(wanted, str) and _TEXT.fullmatch(wanted):
+            raise SchemaMismatchError(
+                f"the type of {render_path(path)!r} cannot change to {wanted}: it is an array element or a"
+                " map key or value, and the limits of texts in it stay (Spark: NOT_SUPPORTED_CHANGE_COLUMN)"
+            )
         outer, part = _type_at(self._schema, path[:-1]), path[-1]
         nullable = part != "key"
         match outer:

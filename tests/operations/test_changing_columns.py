@@ -265,6 +265,20 @@ def test_fields_inside_a_column_with_text_limits_stay_in_their_places(tmp_path):
 # --- replacing ----------------------------------------------------------------------------------------
 
 
+def test_limits_of_texts_in_an_array_stay(tmp_path):
+    limited = {"__CHAR_VARCHAR_TYPE_STRING": "array<varchar(2)>"}
+    schema = da.Schema([da.Field("a", da.ArrayType("string"), metadata=limited)])
+    table = da.DeltaTable.create(tmp_path, schema)
+    refused(
+        table,
+        da.SchemaMismatchError,
+        "limits of texts in it stay",
+        lambda alter: alter.change_column("a.element", type="varchar(5)"),
+    )
+    table.alter.change_column("a.element", type="string")
+    assert table.version() == 0
+
+
 def test_columns_are_replaced_in_another_order_and_with_new_ones(table):
     inner = da.StructType([da.Field("y", "string"), da.Field("n", "date"), da.Field("x", "long")])
     columns = [
