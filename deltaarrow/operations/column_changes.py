@@ -21,6 +21,7 @@ from deltaarrow.operations.column_names import (
     ensure_places_stay,
     leads_to,
     position_parameter,
+    type_at,
 )
 from deltaarrow.operations.dependents import ensure_type_may_change
 from deltaarrow.schema import (
@@ -172,7 +173,7 @@ class _Plan:
             return False
         field, inside = _nearest_field(self._schema, path)
         is_limited = CHAR_TYPE_KEY in field.metadata and not inside
-        return not is_limited and _type_at(self._schema, path) == _parsed(wanted)
+        return not is_limited and type_at(self._schema, path) == _parsed(wanted)
 
     def _change_field(self, path: tuple[str, ...], change: ColumnChange) -> None:
         def edit(field: Field) -> Field:
@@ -204,7 +205,7 @@ class _Plan:
                 f"the type of {render_path(path)!r} cannot change to {wanted}: it is an array element or a"
                 " map key or value, and the limits of texts in it stay (Spark: NOT_SUPPORTED_CHANGE_COLUMN)"
             )
-        outer, part = _type_at(self._schema, path[:-1]), path[-1]
+        outer, part = type_at(self._schema, path[:-1]), path[-1]
         nullable = part != "key"
         match outer:
             case ArrayType():
@@ -214,7 +215,7 @@ class _Plan:
         return described_column(path, Field(part, _parsed(wanted), nullable))
 
     def _change_type(self, path: tuple[str, ...], wanted: DataType | str) -> None:
-        old, new = _type_at(self._schema, path), _parsed(wanted)
+        old, new = type_at(self._schema, path), _parsed(wanted)
         if old == new:
             return
         column = render_path(path)
@@ -323,19 +324,8 @@ def _parsed(wanted: DataType | str) -> DataType:
     return PrimitiveType("string" if _TEXT.fullmatch(wanted) else wanted)
 
 
-def _type_at(schema: Schema, path: Sequence[str]) -> DataType:
-    found: list[DataType] = []
-
-    def look(data_type: DataType) -> DataType:
-        found.append(data_type)
-        return data_type
-
-    edit_type(schema, path, look)
-    return found[0]
-
-
 def _names_field(schema: Schema, path: Sequence[str]) -> bool:
-    return isinstance(_type_at(schema, path[:-1]), StructType)
+    return isinstance(type_at(schema, path[:-1]), StructType)
 
 
 def _nearest_field(schema: Schema, path: Sequence[str]) -> tuple[Field, tuple[str, ...]]:
@@ -343,7 +333,7 @@ def _nearest_field(schema: Schema, path: Sequence[str]) -> tuple[Field, tuple[st
     end = len(path)
     while not _names_field(schema, path[:end]):
         end -= 1
-    struct = _type_at(schema, path[: end - 1])
+    struct = type_at(schema, path[: end - 1])
     assert isinstance(struct, StructType)
     return struct.field(path[end - 1]), tuple(path[end:])
 

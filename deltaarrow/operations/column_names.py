@@ -13,6 +13,7 @@ from deltaarrow.schema import (
     PrimitiveType,
     Schema,
     StructType,
+    edit_type,
     fields_within,
     render_path,
     spelled_path,
@@ -28,6 +29,7 @@ __all__ = [
     "leads_to",
     "parse_path",
     "position_parameter",
+    "type_at",
 ]
 
 
@@ -54,6 +56,21 @@ def column_path(schema: Schema, column: str) -> tuple[str, ...]:
     Raises `SchemaMismatchError` as `parse_path`, and for a column that does not exist.
     """
     return spelled_path(schema, parse_path(column))
+
+
+def type_at(schema: Schema, path: Sequence[str]) -> DataType:
+    """Return the type of a column, or of a part of one: an array element, or a map key or value.
+
+    Raises `SchemaMismatchError` if the path does not exist.
+    """
+    found: list[DataType] = []
+
+    def look(data_type: DataType) -> DataType:
+        found.append(data_type)
+        return data_type
+
+    edit_type(schema, path, look)
+    return found[0]
 
 
 def leads_to(path: Sequence[str], other: Sequence[str]) -> bool:

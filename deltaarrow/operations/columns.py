@@ -23,6 +23,7 @@ from deltaarrow.operations.column_names import (
     leads_to,
     parse_path,
     position_parameter,
+    type_at,
 )
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
@@ -112,8 +113,11 @@ def rename_column(snapshot: Snapshot, column: str, new_name: str) -> Alteration:
     if new_name.lower() == path[-1].lower():
         raise SchemaMismatchError(f"column {path[-1]!r} already has the name {new_name!r}")
     ensure_no_dependents(snapshot.schema, snapshot.configuration, [path[-1]], "be renamed")
-    schema = edit_field(snapshot.schema, path, lambda field: replace(field, name=new_name))
     renamed = (*path[:-1], new_name)
+    siblings = type_at(snapshot.schema, path[:-1])
+    if isinstance(siblings, StructType) and new_name in siblings.names:
+        raise SchemaMismatchError(f"column {render_path(renamed)!r} exists already; choose another name")
+    schema = edit_field(snapshot.schema, path, lambda field: replace(field, name=new_name))
     partitions = snapshot.metadata.partition_columns
     if len(path) == 1:
         partitions = tuple(new_name if name == path[0] else name for name in partitions)

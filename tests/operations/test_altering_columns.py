@@ -169,6 +169,8 @@ def test_columns_are_renamed_at_every_level(mapped):
         ("id.x", "n", "'id' is not a struct"),
         ("a.element", "n", "is an array element"),
         ("s", "P", "same name up to case"),
+        ("s", "p", "column 'p' exists already"),
+        ("s.x", "y", "column 's.y' exists already"),
         ("s", "S", "already has the name"),
         ("s.x", "Y", "same name up to case"),
         ("id", "", "a column name is empty"),
