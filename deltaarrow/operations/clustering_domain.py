@@ -157,8 +157,9 @@ def ensure_clustering_kept(
     for physical in physical_clustering_columns(snapshot):
         path = _logical_path(schema, physical, mapping_mode)
         if path is None:
+            named = _logical_path(snapshot.schema, physical, snapshot.mapping_mode) or physical
             raise SchemaMismatchError(
-                f"{render_path(physical)!r} is a clustering column and cannot be dropped; choose other"
+                f"{render_path(named)!r} is a clustering column and cannot be dropped; choose other"
                 " clustering columns first, with table.alter.cluster_by (Spark:"
                 " DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN)"
             )

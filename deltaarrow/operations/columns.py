@@ -14,7 +14,6 @@ import orjson
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration
-from deltaarrow.operations.clustering_domain import physical_clustering_columns
 from deltaarrow.operations.column_names import (
     column_path,
     described_column,
@@ -27,14 +26,12 @@ from deltaarrow.operations.column_names import (
 )
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
-    DataType,
     Field,
     Position,
     Schema,
     StructType,
     add_fields,
     edit_field,
-    physical_name,
     render_path,
     without_column_ids,
     without_table_metadata,
@@ -150,8 +147,8 @@ def drop_columns(
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping, or limits the texts inside the column.
-        SchemaMismatchError: the column does not exist, is a partition or clustering column or the only
-            field of its struct, or an expression of the table refers to it.
+        SchemaMismatchError: the column does not exist, is a partition column or the only field of its struct,
+            or an expression of the table refers to it. `commit_alteration` refuses clustering columns.
     """
     _ensure_mapped(snapshot, "dropped")
     schema, dropped = snapshot.schema, []
@@ -194,24 +191,6 @@ def _ensure_droppable(snapshot: Snapshot, path: tuple[str, ...]) -> None:
             f"{path[0]!r} is a partition column, which cannot be dropped (Spark:"
             " DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN)"
         )
-    if any(leads_to(_physical(snapshot, path), each) for each in physical_clustering_columns(snapshot)):
-        raise SchemaMismatchError(
-            f"{render_path(path)!r} is a clustering column, which cannot be dropped; choose other clustering"
-            " columns first, with table.alter.cluster_by (Spark: DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN)"
-        )
-
-
-def _physical(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
-    """Return the physical path, up to the first array or map; clustering columns are in structs only."""
-    names: list[str] = []
-    within: DataType = snapshot.schema
-    for name in path:
-        if not isinstance(within, StructType):
-            return (*names, name)
-        field = within.field(name)
-        names.append(physical_name(field, snapshot.mapping_mode))
-        within = field.type
-    return tuple(names)
 
 
 def with_statistics_columns(

@@ -313,6 +313,21 @@ def test_columns_that_cannot_replace_others(table, columns, match):
 
 
 @pytest.mark.feature("columnMapping")
+@pytest.mark.feature("clustering")
+def test_a_clustering_column_that_would_be_dropped_is_named_as_users_name_it(tmp_path):
+    inner = da.StructType([da.Field("x", "long"), da.Field("y", "long")])
+    schema = [da.Field("id", "long"), da.Field("s", inner)]
+    table = da.DeltaTable.create(tmp_path, da.Schema(schema), configuration=MAPPED)
+    table.alter.cluster_by(["s.x"])
+    for change in (
+        lambda alter: alter.drop_columns(["s"]),
+        lambda alter: alter.drop_columns(["s.x"]),
+        lambda alter: alter.replace_columns(schema[:1]),
+    ):
+        refused(table, da.SchemaMismatchError, "'s.x' is a clustering column", change)
+
+
+@pytest.mark.feature("columnMapping")
 @pytest.mark.feature("checkConstraints")
 def test_columns_that_a_replacement_must_keep(tmp_path):
     schema = [da.Field(name, "integer") for name in ("id", "k", "p", "w")]
