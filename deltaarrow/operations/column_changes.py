@@ -365,7 +365,7 @@ def set_column_metadata(snapshot: Snapshot, column: str, metadata: Mapping[str, 
     """
     probe = Field("probe", "string", metadata={key: "" for key in metadata if key != DEFAULT_KEY})
     kept = without_table_metadata(without_column_ids(Schema([probe]))).fields[0].metadata
-    if reserved := sorted(probe.metadata.keys() - kept.keys()):
+    if reserved := sorted(probe.metadata.keys() - kept.keys() | metadata.keys() & {CHAR_TYPE_KEY}):
         raise UnsupportedFeatureError(
             f"column {column!r}: only engines may set the metadata {', '.join(reserved)}; use another key",
             feature=", ".join(reserved),

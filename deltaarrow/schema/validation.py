@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema.keys import COLLATIONS_KEY
+from deltaarrow.schema.keys import (
+    CHAR_TYPE_KEY,
+    COLLATIONS_KEY,
+    COMMENT_KEY,
+    DEFAULT_KEY,
+    FIRST_DEFAULT_KEY,
+    GENERATION_KEY,
+    INVARIANTS_KEY,
+)
 from deltaarrow.schema.types import ArrayType, DataType, MapType, PrimitiveType, StructType
 
 __all__ = ["ensure_valid_for_write", "resolve_partition_columns"]
 
 _INVALID_CHARACTERS = " ,;{}()\n\t="
+_TEXTS = (CHAR_TYPE_KEY, COMMENT_KEY, DEFAULT_KEY, FIRST_DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY)
+"""Keys of column metadata that Spark reads as texts, and fails if they are anything else."""
 
 
 def ensure_valid_for_write(
@@ -24,8 +34,9 @@ def ensure_valid_for_write(
 
     Raises:
         SchemaMismatchError: the schema has no columns; a name is empty, has such a character or differs from
-            another only in case; a struct is empty; an array or map contains ``void`` or NOT NULL; or
-            `resolve_partition_columns` rejects the partition columns.
+            another only in case; a struct is empty; an array or map contains ``void`` or NOT NULL; a
+            default, comment or the like is not a text; or `resolve_partition_columns` rejects the partition
+            columns.
     """
     if not schema.fields:
         raise SchemaMismatchError("a table needs at least one column")
@@ -93,6 +104,11 @@ def _ensure_valid_struct(struct: StructType, path: str, mapping_mode: str, in_co
                 f"columns {inner!r} and {other!r} have the same name up to case; rename one"
             )
         spellings[each.name.lower()] = each.name
+        for key in _TEXTS:
+            if not isinstance(each.metadata.get(key, ""), str):
+                raise SchemaMismatchError(
+                    f"{key} in the metadata of column {inner!r} is {each.metadata[key]!r}; give it as a text"
+                )
         if in_collection and not each.nullable:
             raise SchemaMismatchError(
                 f"column {inner!r} is NOT NULL inside an array or a map; make it nullable"

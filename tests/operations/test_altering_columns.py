@@ -288,7 +288,25 @@ def test_columns_are_described(plain):
     assert plain.schema().field("s").type.field("x").metadata == {"comment": "inner"}
 
 
-@pytest.mark.parametrize("key", ["delta.invariants", "delta.columnMapping.id", "EXISTS_DEFAULT"])
+@pytest.mark.parametrize("key", ["comment", "CURRENT_DEFAULT"])
+def test_metadata_that_spark_reads_as_text_is_text(tmp_path, key):
+    table = da.DeltaTable.create(
+        tmp_path,
+        da.Schema([da.Field("id", "long")]),
+        configuration={"delta.feature.allowColumnDefaults": "supported"},
+    )
+    for change in (
+        lambda alter: alter.set_column_metadata("id", {key: 7}),
+        lambda alter: da.DeltaTable.create(
+            tmp_path / "other", da.Schema([da.Field("id", "long", metadata={key: 7})])
+        ),
+    ):
+        refused(table, da.SchemaMismatchError, f"{key} .* is 7; give it as a text", change)
+
+
+@pytest.mark.parametrize(
+    "key", ["delta.invariants", "delta.columnMapping.id", "EXISTS_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"]
+)
 def test_metadata_that_engines_keep(plain, key):
     error = refused(
         plain,
