@@ -34,12 +34,14 @@ if TYPE_CHECKING:
         supported_features as supported_features,
     )
     from deltaarrow.features.iceberg_compat import (
+        ROW_TRACKING_FIELD_IDS as ROW_TRACKING_FIELD_IDS,
         ensure_iceberg_compatible as ensure_iceberg_compatible,
         ensure_iceberg_version_may_become as ensure_iceberg_version_may_become,
         has_nested_ids as has_nested_ids,
         iceberg_compat_version as iceberg_compat_version,
         iceberg_file_tags as iceberg_file_tags,
         iceberg_upgrade as iceberg_upgrade,
+        keeps_iceberg_metadata as keeps_iceberg_metadata,
         with_iceberg_properties as with_iceberg_properties,
     )
     from deltaarrow.features.names import TableFeatures as TableFeatures

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from deltaarrow.actions import Protocol
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features.gates import implied_features
+from deltaarrow.features.iceberg_compat import without_orphaned_format
 from deltaarrow.features.properties import (
     COLUMN_MAPPING_MODE,
     IGNORE_PROTOCOL_DEFAULTS,
@@ -100,7 +101,7 @@ def changed_properties(
         for name, text in given.items()
         if name not in _PROTOCOL_NAMES and not name.startswith(FEATURE_PREFIX)
     }
-    merged = {**configuration, **stored}
+    merged = without_orphaned_format(configuration, {**configuration, **stored})
     ensure_commits_outlive_files(merged)
     ensure_manifests_tell_rows(merged)
     _ensure_mapping_may_become(configuration, merged)
@@ -135,6 +136,7 @@ def removed_properties(
         given[spelled if record is None else record.name] = ""
     gone = {present.get(name.lower(), name) if name.startswith(TABLE_PREFIX) else name for name in given}
     left = {name: text for name, text in configuration.items() if name not in gone}
+    left = without_orphaned_format(configuration, left)
     ensure_commits_outlive_files(left)
     ensure_manifests_tell_rows(left)
     _ensure_mapping_may_become(configuration, left)

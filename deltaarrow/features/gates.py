@@ -10,6 +10,7 @@ from typing import Literal
 
 from deltaarrow.actions import Format, Metadata, Protocol
 from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
+from deltaarrow.features.iceberg_compat import ensure_universal_format
 from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS, PROPERTIES
 from deltaarrow.features.property import Effect
 from deltaarrow.features.registry import (
@@ -210,6 +211,7 @@ def ensure_honourable(schema: StructType, configuration: Mapping[str, str], oper
             raise _refusal(
                 operation, f"it sets {record.name}, which this release does not honour", [record.name]
             )
+    ensure_universal_format(schema, configuration)
 
 
 def _ensure_consistent(protocol: Protocol) -> None:

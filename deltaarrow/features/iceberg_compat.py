@@ -22,7 +22,7 @@ A partitioned table never gets other partition columns. Timestamps are stored as
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError
+from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features.properties import (
     COLUMN_MAPPING_MODE,
     ENABLE_DELETION_VECTORS,
@@ -31,21 +31,31 @@ from deltaarrow.features.properties import (
     ENABLE_ICEBERG_COMPAT_V3,
     ENABLE_ROW_TRACKING,
     ICEBERG_ATOMIC_CONVERSION_SUPPORTED,
+    UNIVERSAL_FORMAT_ENABLED_FORMATS,
 )
+from deltaarrow.runtime.optional import require
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
 __all__ = [
+    "ROW_TRACKING_FIELD_IDS",
     "ensure_iceberg_compatible",
     "ensure_iceberg_version_may_become",
+    "ensure_universal_format",
     "has_nested_ids",
     "iceberg_compat_version",
     "iceberg_file_tags",
     "iceberg_upgrade",
+    "keeps_iceberg_metadata",
     "with_iceberg_properties",
+    "without_orphaned_format",
 ]
 
+ROW_TRACKING_FIELD_IDS = (2147483540, 2147483539)
+"""Iceberg's field ids of the materialized row id and row commit version."""
+
 _SWITCHES = {1: ENABLE_ICEBERG_COMPAT_V1, 2: ENABLE_ICEBERG_COMPAT_V2, 3: ENABLE_ICEBERG_COMPAT_V3}
+_ICEBERG = "iceberg"
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
@@ -180,6 +190,76 @@ def ensure_iceberg_compatible(
             raise SchemaMismatchError(
                 f"{feature} does not allow the change of column {column!r} from {old} to {new}"
             )
+
+
+def keeps_iceberg_metadata(configuration: Mapping[str, str]) -> bool:
+    """Whether each commit to a table with these properties is followed by its Iceberg metadata.
+
+    >>> keeps_iceberg_metadata({"delta.universalFormat.enabledFormats": "iceberg"})
+    True
+    """
+    return _ICEBERG in UNIVERSAL_FORMAT_ENABLED_FORMATS.parse(configuration)
+
+
+def ensure_universal_format(schema: StructType, configuration: Mapping[str, str]) -> None:
+    """Raise unless this release keeps the metadata of the enabled formats.
+
+    Raises:
+        UnsupportedFeatureError: another format than Iceberg, version 3 of the rules, or a variant column.
+        InvalidTablePropertyError: the table does not follow the rules of Iceberg compatibility.
+        MissingDependencyError: ``pyiceberg`` is not installed.
+    """
+    name = UNIVERSAL_FORMAT_ENABLED_FORMATS.name
+    formats = UNIVERSAL_FORMAT_ENABLED_FORMATS.parse(configuration)
+    if others := [each for each in formats if each != _ICEBERG]:
+        raise UnsupportedFeatureError(
+            f"the table sets {name} to {','.join(formats)}, but this release keeps no metadata of"
+            f" {', '.join(others)}",
+            feature=name,
+        )
+    if not formats:
+        return
+    version = iceberg_compat_version(configuration)
+    if version is None:
+        raise InvalidTablePropertyError(
+            f"{name}=iceberg needs a table whose files can be read as Iceberg: call"
+            f" table.optimize.upgrade_uniform, or enable {ENABLE_ICEBERG_COMPAT_V2.name} as well"
+            " (Spark: DELTA_UNIVERSAL_FORMAT_VIOLATION)"
+        )
+    if version == 3:
+        raise UnsupportedFeatureError(
+            f"{name}=iceberg is not supported in a table under {ENABLE_ICEBERG_COMPAT_V3.name}: its files may"
+            " have deletion vectors, which need version 3 of Iceberg's format, and pyiceberg does not write"
+            " that version",
+            feature=name,
+        )
+    for column, data_type in _parts(schema, ""):
+        if data_type == PrimitiveType("variant"):
+            raise UnsupportedFeatureError(
+                f"{name}=iceberg does not allow the variant column {column!r}, because version 2 of Iceberg's"
+                " format has no such type",
+                feature=name,
+            )
+    require("pyiceberg")
+
+
+def without_orphaned_format(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return new properties without Iceberg metadata if they leave the rules that it needs, as in Spark.
+
+    >>> name, rules = "delta.universalFormat.enabledFormats", "delta.enableIcebergCompatV2"
+    >>> without_orphaned_format({name: "iceberg", rules: "true"}, {name: "iceberg", rules: "false"})
+    {'delta.enableIcebergCompatV2': 'false'}
+    """
+    result = dict(new)
+    formats = UNIVERSAL_FORMAT_ENABLED_FORMATS.parse(new)
+    leaves = iceberg_compat_version(old) is not None and iceberg_compat_version(new) is None
+    if leaves and _ICEBERG in formats:
+        left = [each for each in formats if each != _ICEBERG]
+        if left:
+            result[UNIVERSAL_FORMAT_ENABLED_FORMATS.name] = ",".join(left)
+        else:
+            del result[UNIVERSAL_FORMAT_ENABLED_FORMATS.name]
+    return result
 
 
 def _refused_type(data_type: DataType, version: int) -> str | None:

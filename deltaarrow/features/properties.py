@@ -314,8 +314,7 @@ UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
     parse_formats,
     (),
     "a list of iceberg, hudi without repetition",
-    "Metadata of other table formats is kept up to date.",
-    effect=Effect.REFUSED,
+    "Metadata of other table formats is written after each commit; hudi is refused.",
 )
 ICEBERG_ATOMIC_CONVERSION_SUPPORTED = _switch(
     "delta.universalFormat.iceberg.atomicConversion.supported",

@@ -5,14 +5,14 @@ counts in each process the files that this process has written.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import orjson
 import pyarrow.compute as pc
 
 import deltaarrow.operations.optimize as optimize
-from deltaarrow.actions import AddFile, Metadata
+from deltaarrow.actions import AddFile
 from deltaarrow.features import properties
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.commit_properties import AutoCompaction, PostCommitHookProperties
@@ -58,19 +58,11 @@ def _rules(wanted: bool | AutoCompaction | None, done: CommittedTransaction) -> 
     rules = wanted if isinstance(wanted, AutoCompaction) else AutoCompaction(enabled=wanted)
     enabled = rules.enabled
     if enabled is None:
-        configuration = _configuration(done)
+        configuration = done.configuration
         enabled = properties.AUTO_OPTIMIZE.parse(
             configuration
         ) or properties.AUTO_OPTIMIZE_AUTO_COMPACT.parse(configuration)
     return rules if enabled else None
-
-
-def _configuration(done: CommittedTransaction) -> Mapping[str, str]:
-    """Return the table properties after a commit."""
-    for action in done.actions:
-        if isinstance(action, Metadata):
-            return action.configuration
-    return {} if done.previous is None else done.previous.configuration
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from deltaarrow.operations.clustering_domain import (
     resolve_clustering_columns,
 )
 from deltaarrow.operations.commit_properties import CommitProperties
+from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import (
     Schema,
@@ -167,7 +168,7 @@ def create_table(
         },
         commit_metadata=commit_properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
-        hooks=[write_checksum],
+        hooks=[write_checksum, write_universal_format],
         clock=clock,
     )
     transaction.stage([metadata, protocol, *table.domains(metadata)])

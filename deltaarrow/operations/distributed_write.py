@@ -19,6 +19,7 @@ from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
+from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.operations.write import begin_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
@@ -118,6 +119,7 @@ class DistributedWrite:
         with transaction:
             transaction.hooks = [
                 write_checksum,
+                write_universal_format,
                 maintenance_hook(transaction.configuration, self.hook_properties),
                 update_manifests,
                 auto_compaction_hook(self.hook_properties),

@@ -22,7 +22,9 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import (
     FEATURES,
+    ROW_TRACKING_FIELD_IDS,
     assigns_row_ids,
+    iceberg_compat_version,
     is_row_tracking_enabled,
     is_supported,
     properties,
@@ -56,20 +58,19 @@ Begin = Callable[[Snapshot], OptimisticTransaction]
 
 _MOST_FILES_OF_A_COMMIT = 100_000
 _MOST_CONFLICTS = 15
-_RESERVED_ICEBERG_IDS = (2147483540, 2147483539)
-"""Iceberg's field ids of the row id and of the row commit version."""
 
 
 def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> tuple[Field, Field]:
     """Return the columns of data files that materialize the ids of moved rows: row id, row commit version.
 
     Their names do not depend on column mapping. They have field ids, those of Iceberg, only if the table is
-    also readable as Iceberg.
+    also readable as Iceberg. (Spark gives them ids under version 3 of its rules alone; pyiceberg ignores all
+    ids of a file in which a column has none.)
 
     >>> [field.name for field in hidden_columns(RowTracking("_row-id", "_row-version"), {})]
     ['_row-id', '_row-version']
     """
-    has_ids = properties.ENABLE_ICEBERG_COMPAT_V3.parse(configuration)
+    has_ids = iceberg_compat_version(configuration) is not None
     row_id, commit_version = (
         Field(
             name,
@@ -77,7 +78,7 @@ def hidden_columns(tracking: RowTracking, configuration: Mapping[str, str]) -> t
             metadata={PHYSICAL_NAME_KEY: name, **({FIELD_ID_KEY: field_id} if has_ids else {})},
         )
         for name, field_id in zip(
-            (tracking.row_id, tracking.commit_version), _RESERVED_ICEBERG_IDS, strict=True
+            (tracking.row_id, tracking.commit_version), ROW_TRACKING_FIELD_IDS, strict=True
         )
     )
     return row_id, commit_version

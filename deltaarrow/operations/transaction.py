@@ -8,6 +8,7 @@ from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.manifests import update_manifests
+from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
@@ -49,6 +50,7 @@ def begin_transaction(
             )
     transaction.hooks = [
         write_checksum,
+        write_universal_format,
         maintenance_hook(transaction.configuration, hook_properties),
         update_manifests,
     ]

@@ -19,6 +19,7 @@ from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
+from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
@@ -54,6 +55,7 @@ def write_table(
         result = stage_write(transaction, data, options)
         transaction.hooks = [
             write_checksum,
+            write_universal_format,
             maintenance_hook(transaction.configuration, hook_properties),
             update_manifests,
             auto_compaction_hook(hook_properties),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from deltaarrow.actions import Action, CommitInfo
+from deltaarrow.actions import Action, CommitInfo, Metadata
 from deltaarrow.errors import (
     CommitFailedError,
     CommitStateUnknownError,
@@ -62,6 +62,14 @@ class CommittedTransaction:
     actions: Sequence[Action]
     is_exact: bool = False
     bulk: BulkAdds | None = None
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """The table properties after the commit."""
+        for action in self.actions:
+            if isinstance(action, Metadata):
+                return action.configuration
+        return {} if self.previous is None else self.previous.configuration
 
 
 Describe = Callable[[IsolationLevel, Snapshot | None, Sequence[Action], int], CommitInfo]

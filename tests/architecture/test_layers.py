@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("live_files",),
     ("snapshot",),
     ("scan", "write"),
-    ("transaction",),
+    ("transaction", "iceberg"),
     ("engines", "operations"),
     ("verify", "table", "spark", "pipeline"),
     ("cli",),

@@ -8,7 +8,18 @@ import pyarrow as pa
 
 from deltaarrow import write_deltalake
 
-HEAVY = ["pyarrow.dataset", "duckdb", "polars", "sqlglot", "pyspark", "pandas", "typer", "rich", "s3fs"]
+HEAVY = [
+    "pyarrow.dataset",
+    "duckdb",
+    "polars",
+    "sqlglot",
+    "pyspark",
+    "pandas",
+    "typer",
+    "rich",
+    "s3fs",
+    "pyiceberg",
+]
 
 # `pyarrow.array` and `pyarrow.scalar` look for pandas, and so does pyarrow.dataset when it is imported.
 STATEMENTS = """
