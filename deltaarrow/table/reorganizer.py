@@ -137,16 +137,14 @@ class TableReorganizer(TableRewriter):
     ) -> OptimizePlan | dict[str, Any]:
         """Bring the table and all of its files under the rules of Iceberg compatibility.
 
-        Spark's ``REORG TABLE ... APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))`` without its last
-        step. One commit sets ``delta.enableIcebergCompatV2``, column mapping by name and
-        ``delta.enableDeletionVectors=false``. A second one rewrites the files that are not tagged as written
-        under these rules, or have a deletion vector. Rows keep their ids, and the change feed stays as it
-        is; files of a clustered table are laid out again by the next ``table.optimize()``. Chapter
-        *Iceberg Compatibility V2* of the protocol.
+        Spark's ``REORG TABLE ... APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))``. One commit sets
+        ``delta.enableIcebergCompatV2``, column mapping by name and ``delta.enableDeletionVectors=false``. A
+        second one rewrites the files that are not tagged as written under these rules, or have a deletion
+        vector. Rows keep their ids, and the change feed stays as it is; files of a clustered table are laid
+        out again by the next ``table.optimize()``. Chapter *Iceberg Compatibility V2* of the protocol.
 
-        No Iceberg metadata is written, and ``delta.universalFormat.enabledFormats`` is not set, which would
-        say that it is. Spark's statement, run afterwards where Delta's Iceberg library is, sets the
-        property and rewrites nothing. deltaarrow refuses to write to a table that has it.
+        A third commit sets ``delta.universalFormat.enabledFormats``. From then on, Iceberg metadata is
+        written after each commit, and the table can be read as an Iceberg table at the same place.
 
         Nothing is committed where all of it is done. A call after one that was stopped, or that lost
         against another writer, goes on where that one was.
@@ -167,6 +165,7 @@ class TableReorganizer(TableRewriter):
             UnsupportedFeatureError: another version, or a feature that this release does not write.
             SchemaMismatchError: a column or a partition column has a type that the rules do not allow.
             InvalidTablePropertyError: column mapping is by id, or the table is under version 3.
+            MissingDependencyError: ``pyiceberg`` is not installed.
             ConcurrentDeleteReadException: another writer has removed or rewritten one of the files.
 
         >>> import tempfile, pyarrow as pa
@@ -175,9 +174,10 @@ class TableReorganizer(TableRewriter):
         >>> _ = write_deltalake(folder, pa.table({"id": range(100)}))
         >>> table = DeltaTable(folder)
         >>> table.optimize.upgrade_uniform()["numFilesRemoved"], table.version()
-        (1, 2)
-        >>> table.metadata().configuration["delta.enableIcebergCompatV2"]
-        'true'
+        (1, 3)
+        >>> from pyiceberg.table import StaticTable
+        >>> StaticTable.from_metadata(folder).scan().count()
+        100
         """
         options = rewriting_options(
             max_concurrent_tasks, None, writer_properties, commit_properties, post_commithook_properties
@@ -185,8 +185,14 @@ class TableReorganizer(TableRewriter):
         plan = optimize.plan_upgrade(self.table.snapshot, iceberg_compat_version)
         if dry_run:
             return plan
+        before = self.table.snapshot.version
         if optimize.enable_iceberg_rules(self.table.snapshot, options):
             self.table.follow_commit()
             plan, options = optimize.plan_iceberg_files(self.table.snapshot), options.after_a_commit()
         parameters = optimize.purge_parameters(optimize.Selection())
-        return self._rewrite(plan, "REORG", parameters, options, progress)
+        metrics = self._rewrite(plan, "REORG", parameters, options, progress)
+        if self.table.snapshot.version > before:
+            options = options.after_a_commit()
+        if optimize.enable_iceberg_metadata(self.table.snapshot, options):
+            self.table.follow_commit()
+        return metrics

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
     from deltaarrow.operations.optimize.type_rewriting import plan_type_rewriting as plan_type_rewriting
     from deltaarrow.operations.optimize.uniform import (
+        enable_iceberg_metadata as enable_iceberg_metadata,
         enable_iceberg_rules as enable_iceberg_rules,
         plan_iceberg_files as plan_iceberg_files,
         plan_upgrade as plan_upgrade,

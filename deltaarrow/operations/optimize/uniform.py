@@ -8,10 +8,9 @@ first     ``REORG TABLE UPGRADE UNIFORM``  sets the properties: the rules of ice
 second    ``REORG``                        rewrites the files that are not under the rules: those without
                                            the tag of the version, with a deletion vector, or without a
                                            row count
+third     ``SET TBLPROPERTIES``            sets ``delta.universalFormat.enabledFormats``, after which
+                                           `deltaarrow.operations.universal_format` follows each commit
 ========  ===============================  =================================================================
-
-Spark goes on and enables ``delta.universalFormat.enabledFormats``, after which each commit has to write
-Iceberg metadata. This package writes none, so the property stays as it is.
 
 From the first commit on, all writers tag their files and write no deletion vectors. What is left to do is
 therefore seen in any later version: a call goes on where another one stopped, and where nothing is left it
@@ -26,6 +25,7 @@ from deltaarrow.features import (
     iceberg_compat_version,
     iceberg_file_tags,
     iceberg_upgrade,
+    keeps_iceberg_metadata,
     properties,
 )
 from deltaarrow.operations.alteration import Alteration, commit_alteration, ensure_alterable, set_properties
@@ -36,10 +36,11 @@ from deltaarrow.operations.optimize.rewriting import RewritingOptions
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.optional import require
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import has_row_count
 
-__all__ = ["enable_iceberg_rules", "plan_iceberg_files", "plan_upgrade"]
+__all__ = ["enable_iceberg_metadata", "enable_iceberg_rules", "plan_iceberg_files", "plan_upgrade"]
 
 _VERSION = 2
 _TABLE_FEATURES = {
@@ -55,12 +56,14 @@ def plan_upgrade(snapshot: Snapshot, version: int) -> OptimizePlan:
         UnsupportedFeatureError: another version than 2, or a feature that this release does not write.
         SchemaMismatchError: a column, or a partition column, that the rules do not allow.
         InvalidTablePropertyError: the table has column mapping by id, or is under version 3 of the rules.
+        MissingDependencyError: ``pyiceberg``, which the third commit needs, is not installed.
     """
     _ensure_version(version)
     ensure_writable(snapshot.protocol, snapshot.metadata, "append")
     alteration = _alteration(snapshot)
     if alteration is not None:
         ensure_alterable(snapshot, alteration)
+    require("pyiceberg")
     # Refuses what the second commit could not write, before there is a first one.
     WriteTarget.existing(snapshot).plan(snapshot.store)
     return _plan(snapshot)
@@ -85,17 +88,42 @@ def enable_iceberg_rules(snapshot: Snapshot, options: RewritingOptions, clock: C
     return True
 
 
+def enable_iceberg_metadata(
+    snapshot: Snapshot, options: RewritingOptions, clock: Clock = system_clock
+) -> bool:
+    """Commit the property that asks for Iceberg metadata; return False, and commit nothing, if it is set.
+
+    Raises `MetadataChangedException` if the table is not, or no longer, under the rules, and the exceptions
+    of commits.
+    """
+    if keeps_iceberg_metadata(snapshot.configuration):
+        return False
+    _ensure_under_the_rules(snapshot)
+    commit_alteration(
+        snapshot,
+        set_properties(snapshot, {properties.UNIVERSAL_FORMAT_ENABLED_FORMATS.name: "iceberg"}),
+        commit_properties=options.commit_properties,
+        hook_properties=options.hook_properties,
+        clock=clock,
+    )
+    return True
+
+
 def plan_iceberg_files(snapshot: Snapshot) -> OptimizePlan:
     """Plan to rewrite the files that do not follow the rules of their table.
 
     Raises `MetadataChangedException` if the table is not, or no longer, under the rules.
     """
+    _ensure_under_the_rules(snapshot)
+    return _plan(snapshot)
+
+
+def _ensure_under_the_rules(snapshot: Snapshot) -> None:
     if iceberg_compat_version(snapshot.configuration) != _VERSION:
         raise MetadataChangedException(
             f"another writer has switched icebergCompatV{_VERSION} off again in version {snapshot.version};"
             " start the upgrade again if the table should be read as Iceberg"
         )
-    return _plan(snapshot)
 
 
 def _ensure_version(version: int) -> None:

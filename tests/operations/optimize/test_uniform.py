@@ -1,6 +1,7 @@
 """The upgrade to Iceberg compatibility: what it writes, what it refuses, and how it goes on when stopped."""
 
 import json
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +16,12 @@ from deltaarrow.errors import (
     CorruptDataFileError,
     InvalidTablePropertyError,
     MetadataChangedException,
+    MissingDependencyError,
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
 from deltaarrow.operations.optimize import Rewriting
+from tests.support.iceberg import iceberg_rows
 from tests.support.many_features import changed_table
 from tests.support.rows import assert_same_rows
 from tests.support.tables import TableBuilder
@@ -27,6 +30,7 @@ pytestmark = pytest.mark.feature("icebergCompatV2")
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 MAPPED = {"delta.columnMapping.mode": "name"}
+FORMATS = "delta.universalFormat.enabledFormats"
 TAGS = {"ICEBERG_COMPAT_VERSION": "2"}
 
 
@@ -53,7 +57,8 @@ def operations(path, count):
 
 
 def check_upgraded(table, wanted):
-    """All files are under the rules, with the rows as they were, and nothing is left to do."""
+    """All files are under the rules, and read as Iceberg, with the rows as they were."""
+    assert_same_rows(iceberg_rows(table), wanted)
     assert_same_rows(table.to_pyarrow_table(), wanted)
     assert all(each == TAGS for each in tags(table))
     files = table.snapshot.files(columns=["deletion_vector"]).column("deletion_vector")
@@ -72,7 +77,7 @@ def test_properties_come_first_and_the_files_after_them(tmp_path):
     metrics = table.optimize.upgrade_uniform()
     assert (metrics["numFilesRemoved"], metrics["numFilesAdded"]) == (4, 2)
     assert metrics["numDeletionVectorsRemoved"] == 1
-    rules, rewrite = table.history(2)[::-1]
+    rules, rewrite, formats = table.history(3)[::-1]
     assert (rules["version"], rules["operation"]) == (version + 1, "REORG TABLE UPGRADE UNIFORM")
     assert json.loads(rules["operationParameters"]["properties"]) == {
         "delta.enableIcebergCompatV2": "true",
@@ -81,12 +86,15 @@ def test_properties_come_first_and_the_files_after_them(tmp_path):
     }
     assert rewrite["operation"] == "REORG"
     assert rewrite["operationParameters"] == {"predicate": "[]", "applyPurge": True}
+    assert formats["operation"] == "SET TBLPROPERTIES"
+    assert json.loads(formats["operationParameters"]["properties"]) == {FORMATS: "iceberg"}
     assert table.metadata().configuration == {
         "delta.enableIcebergCompatV2": "true",
         "delta.enableDeletionVectors": "false",
         "delta.columnMapping.mode": "name",
         "delta.columnMapping.maxColumnId": "4",
         "delta.universalFormat.iceberg.atomicConversion.supported": "true",
+        FORMATS: "iceberg",
     }
     assert {"icebergCompatV2", "columnMapping", "deletionVectors"} < set(table.protocol().writer_features)
     for uri in table.file_uris():
@@ -133,7 +141,7 @@ def test_column_that_the_rules_do_not_know_is_refused_in_a_table_of_many(tmp_pat
 def test_old_protocol_is_raised_no_further_than_needed(tmp_path):
     table = made(tmp_path)
     table.optimize.upgrade_uniform()
-    rules = table.history(2)[1]
+    rules = table.history(3)[2]
     assert json.loads(rules["operationParameters"]["properties"]) == {
         "delta.enableIcebergCompatV2": "true",
         "delta.enableDeletionVectors": "false",
@@ -147,7 +155,7 @@ def test_old_protocol_is_raised_no_further_than_needed(tmp_path):
 def test_empty_table_gets_the_rules_alone(tmp_path):
     table = DeltaTable.create(tmp_path, pa.schema([("id", pa.int64())]))
     assert table.optimize.upgrade_uniform()["numFilesAdded"] == 0
-    assert operations(tmp_path, 2) == ["CREATE TABLE", "REORG TABLE UPGRADE UNIFORM"]
+    assert operations(tmp_path, 3) == ["CREATE TABLE", "REORG TABLE UPGRADE UNIFORM", "SET TBLPROPERTIES"]
 
 
 def test_table_under_version_1_goes_over_to_version_2(tmp_path):
@@ -168,15 +176,22 @@ def test_rules_that_are_set_are_not_set_again(tmp_path):
     table.update_incremental()
     before = table.to_pyarrow_table()
     assert table.optimize.upgrade_uniform()["numFilesRemoved"] == 4
-    assert operations(tmp_path, 2) == ["WRITE", "REORG"]
+    assert operations(tmp_path, 3) == ["WRITE", "REORG", "SET TBLPROPERTIES"]
     check_upgraded(table, before)
 
 
 def test_table_that_was_made_with_the_rules_is_as_it_should_be(tmp_path):
+    table = made(tmp_path, configuration={"delta.enableIcebergCompatV2": "true", FORMATS: "iceberg"})
+    check_upgraded(table, table.to_pyarrow_table())
+
+
+def test_table_that_was_made_with_the_rules_gets_the_metadata_alone(tmp_path):
     table = made(tmp_path, configuration={"delta.enableIcebergCompatV2": "true"})
-    version = table.version()
-    assert table.optimize.upgrade_uniform()["numFilesRemoved"] == 0
-    assert DeltaTable(tmp_path).version() == version
+    given = CommitProperties(app_transactions=[Transaction("app", 5)])
+    assert table.optimize.upgrade_uniform(commit_properties=given)["numFilesRemoved"] == 0
+    assert operations(tmp_path, 2) == ["WRITE", "SET TBLPROPERTIES"]
+    assert table.transaction_version("app") == 5
+    check_upgraded(table, table.to_pyarrow_table())
 
 
 def test_file_without_a_row_count_is_rewritten(tmp_path):
@@ -200,13 +215,13 @@ def test_dry_run_does_nothing(tmp_path):
     assert DeltaTable(tmp_path).version() == version
 
 
-def test_metadata_of_the_caller_is_in_both_commits_and_an_application_in_the_first(tmp_path):
+def test_metadata_of_the_caller_is_in_all_commits_and_an_application_in_the_first(tmp_path):
     table = made(tmp_path)
     given = CommitProperties(custom_metadata={"by": "me"}, app_transactions=[Transaction("app", 5)])
     table.optimize.upgrade_uniform(commit_properties=given)
-    assert [commit["by"] for commit in table.history(2)] == ["me", "me"]
+    assert [commit["by"] for commit in table.history(3)] == ["me", "me", "me"]
     assert table.transaction_version("app") == 5
-    for version, count in ((2, 1), (3, 0)):
+    for version, count in ((2, 1), (3, 0), (4, 0)):
         text = (tmp_path / "_delta_log" / f"{version:020d}.json").read_text()
         assert text.count('"txn"') == count
 
@@ -281,27 +296,24 @@ def test_constraint_that_is_not_understood_is_refused_before_the_properties_are_
     refused(DeltaTable(tmp_path), UnsupportedFeatureError, "(?i)nobody_knows")
 
 
-def test_table_that_iceberg_metadata_is_kept_of_is_refused(tmp_path):
-    builder = TableBuilder(tmp_path).protocol(2, 7, None, ["columnMapping", "icebergCompatV2"])
-    ids = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
-    builder.metadata(
-        da.Schema([da.Field("id", "long", metadata=ids)]).to_json(),
-        configuration=MAPPED
-        | {
-            "delta.columnMapping.maxColumnId": "1",
-            "delta.enableIcebergCompatV2": "true",
-            "delta.universalFormat.enabledFormats": "iceberg",
-        },
-    )
-    builder.commit([builder.add_file(pa.table({"id": [1]}))])
-    refused(DeltaTable(tmp_path), UnsupportedFeatureError, "universalFormat")
+def test_missing_pyiceberg_is_told_before_anything_is_written(tmp_path, monkeypatch):
+    table = made(tmp_path)
+    monkeypatch.setitem(sys.modules, "pyiceberg", None)
+    refused(table, MissingDependencyError, r"pip install 'deltaarrow\[iceberg\]'")
 
 
 # --- what stops it, and other writers -----------------------------------------------------------------
 
 
+STEPS = {
+    "rules": (reorganizer.optimize, "enable_iceberg_rules"),
+    "files": (Rewriting, "run"),
+    "metadata": (reorganizer.optimize, "enable_iceberg_metadata"),
+}
+
+
 def stop(monkeypatch, place, after):
-    """Stop the upgrade before or after one of its two commits."""
+    """Stop the upgrade before or after one of its commits."""
     kept = getattr(*place)
 
     def stopped(*arguments, **options):
@@ -313,22 +325,22 @@ def stop(monkeypatch, place, after):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", ["rules", "files"])
+@pytest.mark.parametrize("step", ["rules", "files", "metadata"])
 def test_upgrade_stopped_around_a_commit_goes_on(tmp_path, monkeypatch, step, after):
     table = made(tmp_path, configuration=VECTORS)
     table.delete("id = 3")
     before, version = table.to_pyarrow_table(), table.version()
-    place = (reorganizer.optimize, "enable_iceberg_rules") if step == "rules" else (Rewriting, "run")
+    place = STEPS[step]
     with monkeypatch.context() as patched:
         stop(patched, place, after)
         with pytest.raises(KeyboardInterrupt):
             table.optimize.upgrade_uniform()
-    done = (step == "files") + after
+    done = list(STEPS).index(step) + after
     stopped = DeltaTable(tmp_path)
     assert stopped.version() == version + done
     assert_same_rows(stopped.to_pyarrow_table(), before)
     stopped.optimize.upgrade_uniform()
-    assert operations(tmp_path, 2) == ["REORG TABLE UPGRADE UNIFORM", "REORG"]
+    assert operations(tmp_path, 3) == ["REORG TABLE UPGRADE UNIFORM", "REORG", "SET TBLPROPERTIES"]
     check_upgraded(stopped, before)
 
 
