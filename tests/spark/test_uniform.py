@@ -7,6 +7,7 @@ import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import InvalidTablePropertyError, SchemaMismatchError, UnsupportedFeatureError
+from tests.support.iceberg import iceberg_rows
 from tests.support.rows import assert_same_rows
 from tests.support.spark import check_engines, create_table, delta_table, spark_rows, spark_table
 
@@ -109,7 +110,7 @@ def rewrite(actions):
         pytest.param("mapped", marks=pytest.mark.slow),
     ],
 )
-def test_upgrade_is_that_of_spark_without_its_last_commit(spark, tmp_path, name):
+def test_upgrade_is_that_of_spark(spark, tmp_path, name):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, TABLES[name])
     shutil.copytree(theirs, ours)
@@ -119,21 +120,28 @@ def test_upgrade_is_that_of_spark_without_its_last_commit(spark, tmp_path, name)
     upgrade(spark, theirs)
     DeltaTable(ours).optimize.upgrade_uniform()
     (wanted_rules, wanted_files, last), found = commits(theirs, first), commits(ours, first)
-    assert [rules(found[0]), rewrite(found[1])] == [rules(wanted_rules), rewrite(wanted_files)]
-    assert len(found) == 2
-    assert last["commitInfo"][0]["operationParameters"] == {
-        "properties": json.dumps({FORMATS: "iceberg"}, separators=(",", ":"))
-    }
+    assert [rules(found[0]), rewrite(found[1]), rules(found[2])] == [
+        rules(wanted_rules),
+        rewrite(wanted_files),
+        rules(last),
+    ]
+    assert len(found) == 3
     assert_same_rows(spark_rows(spark.sql(f"SELECT {columns} FROM {delta_table(ours)}")), before)
-    check_engines(spark, ours)
-    # Spark goes on with the files, and finds none left to rewrite.
+    assert_same_rows(iceberg_rows(DeltaTable(ours)), check_engines(spark, ours))
+    # Spark goes on with the files, and finds none left to rewrite. It writes no Iceberg metadata without
+    # Delta's library for it; our next commit takes its changes up.
     spark.sql(f"INSERT INTO {delta_table(ours)} SELECT {VALUES} FROM range(50, 53, 1, 1)")
-    assert DeltaTable(ours).optimize.upgrade_uniform(dry_run=True).num_files == 0
-    version = DeltaTable(ours).version()
-    upgrade(spark, ours)
-    (enabled,) = commits(ours, version + 1)
-    assert rules(enabled)["properties"] == {FORMATS: "iceberg"}
-    assert spark_table(spark, ours).num_rows == before.num_rows + 3
+    if name != "mapped":  # which is appendOnly
+        spark.sql(f"DELETE FROM {delta_table(ours)} WHERE id = 4")
+    table = DeltaTable(ours)
+    assert table.optimize.upgrade_uniform(dry_run=True).num_files == 0
+    assert table.optimize.upgrade_uniform()["numFilesRemoved"] == 0
+    assert (ours / "metadata" / "version-hint.text").read_text() == str(first + 2)
+    if name != "mapped":
+        table.update({"p": "'9'"}, predicate="id = 6")
+    else:
+        table.alter.set_table_properties({"owner": "me"})
+    assert_same_rows(iceberg_rows(table), spark_table(spark, ours))
 
 
 def test_what_spark_has_left_of_an_upgrade_is_done(spark, tmp_path):
@@ -148,13 +156,38 @@ def test_what_spark_has_left_of_an_upgrade_is_done(spark, tmp_path):
 
 
 @pytest.mark.slow
-def test_table_of_which_spark_keeps_iceberg_metadata_is_not_written(spark, tmp_path):
-    make(spark, tmp_path / "t", {"enableDeletionVectors": "true"})
+def test_table_that_spark_has_upgraded_is_written_and_read_as_iceberg(spark, tmp_path):
+    """Its files, with row ids that have no field ids, are those of Spark."""
+    make(spark, tmp_path / "t", TABLES["row ids"])
     upgrade(spark, tmp_path / "t")
+    spark.sql(f"UPDATE {delta_table(tmp_path / 't')} SET s.x = 7 WHERE id = 6")
     table = DeltaTable(tmp_path / "t")
-    with pytest.raises(UnsupportedFeatureError, match=FORMATS):
-        table.optimize.upgrade_uniform()
-    check_engines(spark, tmp_path / "t")
+    table.delete("id = 8")
+    assert_same_rows(iceberg_rows(table), check_engines(spark, tmp_path / "t"))
+
+
+def test_metadata_without_the_rules_is_refused_as_by_spark(spark, tmp_path):
+    create_table(spark, tmp_path / "t", "id BIGINT")
+    name, table = delta_table(tmp_path / "t"), DeltaTable(tmp_path / "t")
+    with pytest.raises(Exception, match="DELTA_UNIVERSAL_FORMAT_VIOLATION"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FORMATS}' = 'iceberg')")
+    with pytest.raises(InvalidTablePropertyError, match="DELTA_UNIVERSAL_FORMAT_VIOLATION"):
+        table.alter.set_table_properties({FORMATS: "iceberg"})
+    assert DeltaTable(tmp_path / "t").version() == 0
+
+
+def test_rules_that_are_switched_off_take_the_metadata_with_them_as_in_spark(spark, tmp_path):
+    create_table(spark, tmp_path / "a", "id BIGINT", enableIcebergCompatV2="true")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    rules_off = {"delta.enableIcebergCompatV2": "false"}
+    name = delta_table(tmp_path / "a")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FORMATS}' = 'iceberg')")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'false')")
+    DeltaTable(tmp_path / "b").alter.set_table_properties({FORMATS: "iceberg"})
+    DeltaTable(tmp_path / "b").alter.set_table_properties(rules_off)
+    found, wanted = commits(tmp_path / "b", 1), commits(tmp_path / "a", 1)
+    for key in ("operation", "properties", "configuration"):
+        assert [rules(each)[key] for each in found] == [rules(each)[key] for each in wanted]
 
 
 REFUSED = {
