@@ -239,7 +239,8 @@ def optimize(
     upgrade_uniform: Annotated[
         bool,
         typer.Option(
-            "--upgrade-uniform", help="Bring all files under the rules of Iceberg, version 2, instead."
+            "--upgrade-uniform",
+            help="Bring all files under the rules of Iceberg, version 2, and keep metadata.",
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rewritten.")] = False,

@@ -130,7 +130,7 @@ def _said(report: MaintenanceReport) -> list[str]:
     metrics, begin = report.metrics, f"{report.operation} {report.table}"
     if "numFilesRemoved" in metrics:
         done = f"{begin}: files rewritten: {metrics['numFilesRemoved']}, new: {metrics['numFilesAdded']}"
-        return [done if report.note is None else f"{done}; {report.note}"]
+        return [done]
     if "numFilesToDelete" in metrics:
         return [*report.files, f"{begin}: files that would be deleted: {metrics['numFilesToDelete']}"]
     return [f"{begin}: files deleted: {metrics['numDeletedFiles']}"]

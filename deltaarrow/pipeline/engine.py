@@ -37,14 +37,12 @@ class MaintenanceReport:
         metrics: those of `DeltaTable.optimize`; of a VACUUM ``numDeletedFiles``, or ``numFilesToDelete`` if
             it only says what would be deleted.
         files: the files that a VACUUM would delete, by their names in the table; none if it has deleted them.
-        note: what the statement does in Spark and did not do here.
     """
 
     table: str
     operation: str
     metrics: Mapping[str, Any]
     files: Sequence[str] = ()
-    note: str | None = None
 
     @property
     def is_idle(self) -> bool:

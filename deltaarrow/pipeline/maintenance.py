@@ -8,7 +8,7 @@ statement                        what it does
 ``OPTIMIZE t FULL``              `TableOptimizer.full`
 ``OPTIMIZE t ZORDER BY (x)``     `TableOptimizer.z_order`
 ``REORG TABLE t APPLY (PURGE)``  `TableOptimizer.purge`
-the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`, which does not write Iceberg metadata
+the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`
 ``VACUUM t``                     `DeltaTable.vacuum` by a listing of the storage, as Spark's FULL
 ``VACUUM t LITE``                the same by the log
 ===============================  ==================================================================
@@ -16,16 +16,11 @@ the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`, which does no
 ``RETAIN n HOURS`` is obeyed. delta-spark obeys no other number than 0, and takes the retention of the table.
 """
 
-from deltaarrow.features import properties
 from deltaarrow.pipeline.engine import MaintenanceReport
 from deltaarrow.spark_sql import OptimizeText, ReorgText, VacuumText
 from deltaarrow.table import DeltaTable
 
 __all__ = ["run_optimize", "run_reorg", "run_vacuum"]
-
-_NO_METADATA = (
-    f"no Iceberg metadata is written here, so {properties.UNIVERSAL_FORMAT_ENABLED_FORMATS.name} is not set"
-)
 
 
 def run_optimize(text: OptimizeText) -> MaintenanceReport:
@@ -46,7 +41,7 @@ def run_reorg(text: ReorgText) -> MaintenanceReport:
     if text.iceberg_compat_version is None:
         return MaintenanceReport(text.path, "REORG", optimize.purge(predicate=text.condition))
     metrics = optimize.upgrade_uniform(text.iceberg_compat_version)
-    return MaintenanceReport(text.path, "REORG", metrics, note=_NO_METADATA)
+    return MaintenanceReport(text.path, "REORG", metrics)
 
 
 def run_vacuum(text: VacuumText, *, checks_retention: bool) -> MaintenanceReport:

@@ -145,7 +145,7 @@ def test_columns_that_contradict_a_property(tmp_path):
     ],
 )
 def test_what_is_refused_by_name(table, name, feature):
-    text = "iceberg" if "Format" in name else "true"
+    text = "hudi" if "Format" in name else "true"
     error = refused(
         table, da.UnsupportedFeatureError, feature, lambda alter: alter.set_table_properties({name: text})
     )
