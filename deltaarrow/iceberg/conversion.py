@@ -268,8 +268,10 @@ class _Conversion:
             return None
         parent = self.base.current_snapshot()
         totals = Counts() if parent is None else _totals(parent)
-        changes = read_file_changes(self.snapshot, int(self.base.properties[_DELTA_VERSION]))
-        if changes is None or totals is None:
+        since = int(self.base.properties[_DELTA_VERSION])
+        if totals is None or self.snapshot.version - since > self.limits.commits:
+            return None
+        if (changes := read_file_changes(self.snapshot, since)) is None:
             return None
         try:
             listed = [] if parent is None else read_manifests(self.files, parent.manifest_list)

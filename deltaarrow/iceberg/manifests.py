@@ -40,11 +40,13 @@ class MetadataLimits:
         versions: how many snapshots and files of metadata are kept.
         manifests: how many manifests a snapshot may have beside full ones, before all are written anew.
         files: how many data files a manifest lists.
+        commits: how many commits are read to find what has changed, before all files are listed anew.
     """
 
     versions: int = 100
     manifests: int = 100
     files: int = 10_000
+    commits: int = 100
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ class ManifestWriter:
             sequence_number=sequence_number,
             avro_compression=_COMPRESSION,
         ) as writer:
-            writer.add_manifests(list(manifests))
+            if manifests:
+                writer.add_manifests(list(manifests))
         return location
 
     def _without(self, manifest: Any, stale: set[str], removed: Counts) -> Any:
