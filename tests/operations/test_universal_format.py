@@ -700,7 +700,7 @@ def test_histories(tmp_path_factory, steps):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=12))
 def test_many_histories(tmp_path_factory, steps):
     check_history(tmp_path_factory.mktemp("t"), steps)
