@@ -31,6 +31,7 @@ from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
 __all__ = [
+    "analyze",
     "app",
     "clone",
     "demo",
@@ -269,6 +270,42 @@ def optimize(
             rewritten = bar.add_task("rewritten", total=None)
             found = run(
                 **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
+            )
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@app.command()
+def analyze(
+    path: TablePath,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column; may be repeated.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute missing and loose statistics of files; no file is rewritten."""
+    table = _open(path, None, storage_option)
+    if dry_run:
+        plan = table.analyze(column, predicate=where, full=full, dry_run=True)
+        found = {"files": plan.num_files, "bytes": plan.num_bytes}
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            examined = bar.add_task("examined", total=None)
+            found = table.analyze(
+                column,
+                predicate=where,
+                full=full,
+                progress=lambda done, total: bar.update(examined, completed=done, total=total),
             )
     if as_json:
         print_json(found)

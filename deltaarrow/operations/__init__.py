@@ -15,6 +15,11 @@ if TYPE_CHECKING:
         set_properties as set_properties,
         unset_properties as unset_properties,
     )
+    from deltaarrow.operations.analysis import (
+        AnalysisPlan as AnalysisPlan,
+        analyze_files as analyze_files,
+        plan_analysis as plan_analysis,
+    )
     from deltaarrow.operations.auto_compaction import auto_compaction_hook as auto_compaction_hook
     from deltaarrow.operations.clone import (
         CloneOptions as CloneOptions,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         scan_schema as scan_schema,
         table_layout as table_layout,
     )
+    from deltaarrow.scan.recounting import Recounted as Recounted, RecountTask as RecountTask
     from deltaarrow.scan.row_condition import (
         ArrowCondition as ArrowCondition,
         Given as Given,

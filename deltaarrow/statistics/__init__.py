@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.statistics.collect import (
         FOOTER_BOUND_LIMIT as FOOTER_BOUND_LIMIT,
+        ColumnStatistics as ColumnStatistics,
         FileStatistics as FileStatistics,
         parquet_leaves as parquet_leaves,
     )
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from deltaarrow.statistics.parsing import (
         parse_statistics as parse_statistics,
         statistics_schema as statistics_schema,
+    )
+    from deltaarrow.statistics.recounting import (
+        RecountedStatistics as RecountedStatistics,
+        are_tight as are_tight,
     )
     from deltaarrow.statistics.render import (
         Bound as Bound,

@@ -14,22 +14,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Context
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.schema import FLOATING, PrimitiveType
+from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData, Statistics
 
-__all__ = ["FOOTER_BOUND_LIMIT", "FileStatistics", "parquet_leaves"]
+__all__ = ["FOOTER_BOUND_LIMIT", "ColumnStatistics", "FileStatistics", "parquet_leaves"]
 
 FOOTER_BOUND_LIMIT = 4096
 """The longest bound, in bytes, that the Parquet writer keeps."""
+
+
+_ANY_DECIMAL = Context(prec=76)
 
 
 class FileStatistics:
@@ -51,7 +55,7 @@ class FileStatistics:
         tight_bounds: bool = False,
     ) -> None:
         self.num_records = 0
-        self._columns = [_ColumnStatistics(each) for each in columns]
+        self._columns = [ColumnStatistics(each) for each in columns]
         self._prefix_length = prefix_length
         self._tight_bounds = tight_bounds
 
@@ -83,7 +87,9 @@ class FileStatistics:
         )
 
 
-class _ColumnStatistics:
+class ColumnStatistics:
+    """Statistics of one column of a data file."""
+
     def __init__(self, column: StatisticsColumn) -> None:
         self.column = column
         self.null_count = 0
@@ -94,6 +100,7 @@ class _ColumnStatistics:
         self._exact = True
 
     def observe(self, row_group: pa.Table) -> None:
+        """Add the rows of a row group; `add_footer` takes the bounds that the footer is going to have."""
         if self._name == "void":
             # Data files do not store void columns.
             self.null_count += row_group.num_rows
@@ -116,7 +123,22 @@ class _ColumnStatistics:
             known = True
         self._known.append(known)
 
+    def observe_rows(self, values: pa.ChunkedArray) -> None:
+        """Add values of the column, which kernels tell all of."""
+        self.null_count += values.null_count
+        if not self.column.has_bounds or values.null_count == len(values):
+            return
+        self._add(*_bounds(values, self.column.type))
+
+    def take_footer(self, statistics: Sequence[Statistics]) -> None:
+        """Take NULL counts and bounds from the footer of a file that is there already."""
+        self.null_count = sum(each.null_count for each in statistics)
+        for each in statistics:
+            if self.column.has_bounds and each.num_values:
+                self._add(self._from_raw(each.min_raw), self._from_raw(each.max_raw))
+
     def add_footer(self, statistics: Sequence[Statistics | None]) -> None:
+        """Add the bounds of the row groups that kernels have not told."""
         for known, each in zip(self._known, statistics, strict=True):
             if known:
                 continue
@@ -138,6 +160,7 @@ class _ColumnStatistics:
         self._bounds = low, high
 
     def render(self, prefix_length: int, *, upper: bool) -> str | None:
+        """Return a bound as JSON text, or None if there is none."""
         if self._bounds is None or not self._exact:
             return None
         return render_bound(self._bounds[upper], self.column.type, prefix_length, upper=upper)
@@ -149,6 +172,28 @@ def _longest(values: pa.ChunkedArray) -> int:
         values = pa.chunked_array([chunk.dictionary for chunk in values.chunks], pa.string())
     longest: int = pc.max(pc.binary_length(values)).as_py()
     return longest
+
+
+def _bounds(values: pa.ChunkedArray, data_type: DataType) -> tuple[Bound, Bound]:
+    """Return the bounds of values that are not all NULL, in the form of `deltaarrow.statistics.render`."""
+    if data_type in FLOATING:
+        return _float_bounds(values)
+    low, high = pc.min_max(values).values()
+    return _plain(low), _plain(high)
+
+
+def _plain(value: pa.Scalar) -> Bound:
+    types = pa.types
+    if types.is_string(value.type) or types.is_large_string(value.type):
+        text: bytes = value.as_buffer().to_pybytes()
+        return text
+    if types.is_decimal(value.type):
+        return int(value.as_py().scaleb(value.type.scale, _ANY_DECIMAL))
+    if types.is_date32(value.type) or types.is_timestamp(value.type):
+        # Dates and times exceed the range of Python's.
+        return int(value.value)
+    number: int = value.as_py()
+    return number
 
 
 def _float_bounds(values: pa.ChunkedArray) -> tuple[float, float]:

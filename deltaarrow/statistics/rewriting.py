@@ -9,7 +9,7 @@ from typing import Any
 
 from deltaarrow.statistics.render import JsonTree, render_tree
 
-__all__ = ["with_num_records", "with_wide_bounds"]
+__all__ = ["parse_tree", "with_num_records", "with_wide_bounds"]
 
 
 class _Number(str):
@@ -32,7 +32,7 @@ def with_wide_bounds(stats: str, deleted_rows: int) -> str:
     >>> with_wide_bounds('{"numRecords":3,"nullCount":{"a":2,"b":1},"tightBounds":true}', 1)
     '{"numRecords":3,"nullCount":{"a":3,"b":1},"tightBounds":false}'
     """
-    members = _parse(stats)
+    members = parse_tree(stats)
     if deleted_rows and members.get("tightBounds") == "true" and "nullCount" in members:
         live = _Number(int(str(members["numRecords"])) - deleted_rows)
         members["nullCount"] = _replaced(members["nullCount"], live, members["numRecords"])
@@ -46,14 +46,15 @@ def with_num_records(stats: str | None, num_records: int) -> str:
     '{"numRecords":5,"maxValues":{"a":1.10}}'
     """
     try:
-        members = {} if stats is None else _parse(stats)
+        members = {} if stats is None else parse_tree(stats)
     except (ValueError, RecursionError):
         members = {}
     members.pop("numRecords", None)
     return render_tree({"numRecords": str(num_records), **members})
 
 
-def _parse(stats: str) -> JsonTree:
+def parse_tree(stats: str) -> JsonTree:
+    """Return statistics whose numbers keep their spelling; `ValueError` if they are none."""
     # NaN and infinities, which are not JSON numbers, become texts.
     parsed = json.loads(stats, parse_float=_Number, parse_int=_Number, parse_constant=str)
     if not isinstance(parsed, dict):

@@ -7,7 +7,7 @@ pyarrow objects.
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import pyarrow as pa
 
@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
-    from deltaarrow.operations import ClonePlan, CommitProperties, PostCommitHookProperties, RestorePlan
+    from deltaarrow.operations import (
+        AnalysisPlan,
+        ClonePlan,
+        CommitProperties,
+        PostCommitHookProperties,
+        RestorePlan,
+    )
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.inspector import TableInspector
     from deltaarrow.table.merger import TableMerger
@@ -872,6 +878,113 @@ class DeltaTable:
                 only the footer of each data file is read.
         """
         return verification.verify_snapshot(self._snapshot, deep=deep)
+
+    @overload
+    def analyze(
+        self,
+        columns: Sequence[str] | None = ...,
+        partition_filters: "Filters | None" = ...,
+        *,
+        predicate: str | None = ...,
+        full: bool = ...,
+        max_concurrent_tasks: int | None = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Callable[[int, int], None] | None = ...,
+        dry_run: Literal[True],
+    ) -> "AnalysisPlan": ...
+
+    @overload
+    def analyze(
+        self,
+        columns: Sequence[str] | None = ...,
+        partition_filters: "Filters | None" = ...,
+        *,
+        predicate: str | None = ...,
+        full: bool = ...,
+        max_concurrent_tasks: int | None = ...,
+        commit_properties: "CommitProperties | None" = ...,
+        post_commithook_properties: "PostCommitHookProperties | None" = ...,
+        progress: Callable[[int, int], None] | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> dict[str, int]: ...
+
+    def analyze(
+        self,
+        columns: Sequence[str] | None = None,
+        partition_filters: "Filters | None" = None,
+        *,
+        predicate: str | None = None,
+        full: bool = False,
+        max_concurrent_tasks: int | None = None,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        progress: Callable[[int, int], None] | None = None,
+        dry_run: bool = False,
+    ) -> "AnalysisPlan | dict[str, int]":
+        """Compute statistics that are missing or loose, without rewriting data files.
+
+        Statistics are loose after rows were deleted by deletion vectors, and missing in files of writers that
+        collect none, or none of a column that ``delta.dataSkippingStatsColumns`` or
+        ``delta.dataSkippingNumIndexedCols`` has chosen since. Statistics of columns that these properties no
+        longer choose are removed. The log tells which files to examine. Footers are read first, and then the
+        live rows of columns that a footer does not tell exactly: floating point, long strings, arrays, and
+        all columns of a file with deleted rows.
+
+        One commit ``COMPUTE STATS`` adds the files whose statistics change again; their rows, deletion
+        vectors, tags and row ids stay. Nothing is committed where nothing changes. Files that other writers
+        change meanwhile are left out. Chapter *Per-file Statistics* of the protocol.
+
+        Args:
+            columns: names in Spark's notation, such as ``"a.b"``; a struct stands for all that is in it.
+                Statistics of other columns stay as they are, and so does the mark that the bounds of a file
+                are loose. None: every column that is to have statistics.
+            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            predicate: SQL text on partition columns.
+            full: whether files are examined too whose statistics look complete, as delta-spark does.
+            max_concurrent_tasks: how many files are read at once; the number of processors if None.
+            commit_properties: what else goes into the commit.
+            post_commithook_properties: whether checkpoints are written.
+            progress: is told how many bytes of files are examined, and how many there are.
+            dry_run: whether to return which files would be examined, and do nothing.
+
+        Returns:
+            ``numFilesConsidered``, ``numFilesExamined``, ``numFilesRead`` (beyond the footer) and
+            ``numFilesUpdated``; with `dry_run` an `AnalysisPlan`.
+
+        Raises:
+            SchemaMismatchError: the table keeps no statistics of a column in `columns`.
+            InvalidPredicateError: a condition is not on partition columns.
+            CorruptDataFileError: a file is missing, cannot be read or contradicts the log.
+            MetadataChangedException: another writer has changed the metadata meanwhile.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(
+        ...     folder, pa.table({"id": range(9)}), configuration={"delta.dataSkippingNumIndexedCols": "0"}
+        ... )
+        >>> table = DeltaTable(folder)
+        >>> table.alter.set_table_properties({"delta.dataSkippingNumIndexedCols": "32"})
+        >>> table.analyze(dry_run=True)
+        AnalysisPlan(files=1, bytes=..., columns=['id'])
+        >>> table.analyze()["numFilesUpdated"], table.get_add_actions()["max"].to_pylist()
+        (1, [{'id': 8}])
+        """
+        conditions = table_conditions(self._snapshot, partition_filters, predicate)
+        plan = operations.plan_analysis(self._snapshot, columns, conditions, predicate, full=full)
+        if dry_run:
+            return plan
+        found = operations.analyze_files(
+            self._snapshot,
+            plan,
+            max_concurrent_tasks=max_concurrent_tasks,
+            progress=progress,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.follow_commit()
+        return found
 
     def generate(self, mode: str = "symlink_format_manifest") -> None:
         """Write manifests of the newest version: lists of files, for engines that do not read the Delta log.

@@ -185,6 +185,18 @@ def test_version_is_the_release():
     assert run("--version").stdout.strip().count(".") >= 2
 
 
+def test_analyze_computes_statistics(tmp_path):
+    table = TableBuilder(tmp_path / "t").protocol().metadata(ROWS.schema, ["name"])
+    rows = ROWS.select(["id"])
+    table.commit([table.add_file(rows.slice(n, 1), {"name": str(n)}, stats=False) for n in range(3)])
+    path = str(table.path)
+    assert json.loads(run("analyze", path, "--dry-run", "--json").stdout)["files"] == 3
+    found = json.loads(run("analyze", path, "--where", "name = '1'", "--json").stdout)
+    assert (found["numFilesConsidered"], found["numFilesUpdated"]) == (1, 1)
+    assert "numFilesUpdated" in run("analyze", path, "--column", "id", "--full").stdout
+    assert run("analyze", path, "--column", "name").exit_code == 1
+
+
 def test_optimize_compacts(path):
     planned = json.loads(run("optimize", path, "--dry-run", "--json").stdout)
     assert (planned["files"], planned["newFiles"]) == (2, 1)
