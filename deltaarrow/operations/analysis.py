@@ -39,6 +39,8 @@ __all__ = ["AnalysisPlan", "analyze_files", "plan_analysis"]
 
 _MOST_CONFLICTS = 15
 _OPERATION = "COMPUTE STATS"
+_EVERYTHING = '["true"]'
+"""How delta-spark's history spells that all files are meant."""
 
 Progress = Callable[[int, int], None]
 """Is told how many bytes of data files are examined, and how many there are in all."""
@@ -138,7 +140,7 @@ def plan_analysis(
         tuple(path for _, path in pairs),
         planned.files.num_rows,
         keeps_others,
-        selection.text,
+        selection.text if conditions else _EVERYTHING,
     )
 
 

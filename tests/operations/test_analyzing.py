@@ -136,7 +136,7 @@ def test_bounds_of_a_file_with_deleted_rows_become_those_of_the_rows_left(tmp_pa
     assert seen == [(plan.num_bytes, plan.num_bytes)]
     info, *others = commit(tmp_path, version + 1)
     assert info["commitInfo"]["operation"] == "COMPUTE STATS"
-    assert info["commitInfo"]["operationParameters"] == {"predicate": "[]"}
+    assert info["commitInfo"]["operationParameters"] == {"predicate": '["true"]'}
     assert [list(each) for each in others] == [["add"]]
     assert others[0]["add"]["dataChange"] is False
     assert json.loads(others[0]["add"]["stats"]) == {
