@@ -15,6 +15,11 @@ if TYPE_CHECKING:
         compaction_parameters as compaction_parameters,
         plan_compaction as plan_compaction,
     )
+    from deltaarrow.operations.optimize.forecast import (
+        Forecast as Forecast,
+        forecast_compaction as forecast_compaction,
+        partition_numbers as partition_numbers,
+    )
     from deltaarrow.operations.optimize.plan import OptimizePlan as OptimizePlan
     from deltaarrow.operations.optimize.purge import (
         plan_purge as plan_purge,
