@@ -42,6 +42,7 @@ __all__ = [
     "history",
     "optimize",
     "query",
+    "report",
     "restore",
     "vacuum",
     "verify",
@@ -311,6 +312,24 @@ def analyze(
         print_json(found)
     else:
         print_mapping(Console(), found)
+
+
+@app.command()
+def report(
+    path: TablePath,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the page here; default: standard output."),
+    ] = None,
+    version: AtVersion = None,
+    storage_option: StorageOptions = None,
+) -> None:
+    """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
+    page = _open(path, version, storage_option).report()
+    if output is None:
+        print(page, end="")
+    else:
+        Path(output).write_text(page, encoding="utf-8")
 
 
 @app.command()

@@ -66,6 +66,8 @@ _load = lazy_attributes(
         "TableInspector": "deltaarrow.table.inspector",
         "TableMerger": "deltaarrow.table.merger",
         "TableOptimizer": "deltaarrow.table.optimizer",
+        "gather_facts": "deltaarrow.table.report.facts",
+        "render_report": "deltaarrow.table.report.page",
     },
 )
 
@@ -848,6 +850,27 @@ class DeltaTable:
         """Files, partitions, history, columns and more of the open version, as Arrow tables."""
         inspector: TableInspector = _load("TableInspector")(self._snapshot)
         return inspector
+
+    def report(self) -> str:
+        """Return a page about the open version: plots, how well columns skip, and advice in words.
+
+        The page is one HTML document that loads nothing from the network and runs no script. It shows sizes
+        of files, deleted rows, commits over time, bytes per version, the share of files that a query for one
+        value of each column opens, and what OPTIMIZE and VACUUM would do, from the log alone. Very many files
+        are sampled for the columns. Texts of the table are escaped, and secrets in its URI are left out.
+
+        Raises:
+            CorruptLogError: the log has a malformed file.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2]}))
+        >>> DeltaTable(folder).report()[:15]
+        '<!doctype html>'
+        """
+        page: str = _load("render_report")(_load("gather_facts")(self._snapshot))
+        return page
 
     # --- changing the table ---------------------------------------------------------------------------
 

@@ -197,6 +197,14 @@ def test_analyze_computes_statistics(tmp_path):
     assert run("analyze", path, "--column", "name").exit_code == 1
 
 
+def test_report_is_a_page(path, tmp_path):
+    page = tmp_path / "report.html"
+    assert run("report", path, "-o", str(page)).stdout == ""
+    assert page.read_text(encoding="utf-8") == run("report", path).stdout
+    assert "version 0" in run("report", path, "--version", "0").stdout
+    assert run("report", path, "-o", str(tmp_path / "no" / "folder")).exit_code == 1
+
+
 def test_optimize_compacts(path):
     planned = json.loads(run("optimize", path, "--dry-run", "--json").stdout)
     assert (planned["files"], planned["newFiles"]) == (2, 1)
