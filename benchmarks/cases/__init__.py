@@ -12,6 +12,7 @@ from benchmarks.cases import (
     convert,
     daily_merges,
     dml,
+    report,
     scan,
     snapshot_load,
     spark_source,
@@ -43,6 +44,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
         *vacuum.cases(scale),
         *daily_merges.cases(scale),
     ],
-    "table_life": lambda scale: [*table_life.cases(scale), *convert.cases(scale)],
+    "table_life": lambda scale: [*table_life.cases(scale), *convert.cases(scale), *report.cases(scale)],
     "spark_source": spark_source.cases,
 }
