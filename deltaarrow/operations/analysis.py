@@ -38,6 +38,7 @@ from deltaarrow.transaction import add_again
 __all__ = ["AnalysisPlan", "analyze_files", "plan_analysis"]
 
 _MOST_CONFLICTS = 15
+_REMOTE_FILES_AT_ONCE = 16
 _OPERATION = "COMPUTE STATS"
 _EVERYTHING = '["true"]'
 """How delta-spark's history spells that all files are meant."""
@@ -219,7 +220,8 @@ def _recounted(
     """Return the statistics that change, by place in the plan, and of how many files rows were read."""
     news: dict[int, str] = {}
     read = done = 0
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1, thread_name_prefix="deltaarrow-analyze") as pool:
+    threads = threads or (os.cpu_count() or 1 if snapshot.store.is_local else _REMOTE_FILES_AT_ONCE)
+    with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-analyze") as pool:
         running = {pool.submit(task.run): place for place, task in enumerate(_tasks(snapshot, plan))}
         try:
             for future in as_completed(running):
@@ -243,7 +245,8 @@ def _tasks(snapshot: Snapshot, plan: AnalysisPlan) -> Iterator[RecountTask]:
         tight, keeps = flag, False
         if plan.keeps_others and (present := _object_of(task.stats)) is not None:
             # The flag is true of all columns, or of none.
-            tight, keeps = present.get("tightBounds"), True
+            said = present.get("tightBounds")
+            tight, keeps = said if isinstance(said, bool) else None, True
         yield RecountTask(plan.scan.layout, task, plan.columns, plan.names, prefix, tight, keeps)
 
 

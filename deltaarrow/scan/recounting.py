@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.column_binding import Binding, bind_columns
-from deltaarrow.scan.damage import reading
+from deltaarrow.scan.damage import ensure_sound_footer, reading
 from deltaarrow.scan.data_files import DataFile, DataFiles
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import Field, PrimitiveType, StructType
@@ -61,6 +61,9 @@ class RecountTask:
         files = DataFiles(self.layout.store)
         opened = files.open(self.task, files.vectors([self.task]), self._bind)
         found = RecountedStatistics(self.columns)
+        if opened.deleted is None:
+            # A bound that is wrong would hide rows for good.
+            ensure_sound_footer(self.layout.store, self.task.path)
         with reading(self.task.path):
             left = dict(self._told_by_footer(found, opened))
         if left:

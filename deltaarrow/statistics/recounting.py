@@ -113,6 +113,8 @@ def tells_column(
             continue
         if not each.has_min_max or types.is_floating(stored):
             return False
+        if isinstance(each.min_raw, int) and each.min_raw > each.max_raw:
+            return False
         if types.is_string(stored):
             if max(len(each.min_raw), len(each.max_raw)) > _SURELY_WHOLE:
                 return False

@@ -965,7 +965,8 @@ class DeltaTable:
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             predicate: SQL text on partition columns.
             full: whether files are examined too whose statistics look complete, as delta-spark does.
-            max_concurrent_tasks: how many files are read at once; the number of processors if None.
+            max_concurrent_tasks: how many files are read at once; if None, the number of processors, or 16
+                where the table is not on a disk.
             commit_properties: what else goes into the commit.
             post_commithook_properties: whether checkpoints are written.
             progress: is told how many bytes of files are examined, and how many there are.

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,21 +81,21 @@ def statistics(table):
 
 def forget(table):
     """Commit every file again without statistics but the number of rows."""
-    folder = table.table_uri
+    log = Path(table.table_uri) / "_delta_log"
     lines = [{"commitInfo": {"operation": "FORGET"}}]
     for version in range(table.version() + 1):
-        for action in commit(folder, version):
+        # As bytes: texts have characters that end a line elsewhere.
+        for action in map(json.loads, (log / f"{version:020d}.json").read_bytes().splitlines()):
             if "add" in action:
                 count = json.loads(action["add"]["stats"])["numRecords"]
                 kept = {"stats": json.dumps({"numRecords": count}), "dataChange": False}
                 lines.append({"add": action["add"] | kept})
-    log = f"{folder}/_delta_log/{table.version() + 1:020d}.json"
-    with open(log, "w", encoding="utf-8") as file:
-        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (log / f"{table.version() + 1:020d}.json").write_text(text, encoding="utf-8")
     table.update_incremental()
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(
         st.fixed_dictionaries({name: st.none() | value for name, value in VALUES.items()}), max_size=5
@@ -188,6 +189,20 @@ def test_some_columns_are_told_and_the_others_stay(tmp_path):
     forget(table)
     assert table.analyze(["v"])["numFilesUpdated"] == 2
     assert all(list(json.loads(each)["nullCount"]) == ["v"] for each in statistics(table).values())
+
+
+def test_columns_are_found_by_id_and_read_with_wider_types(tmp_path):
+    properties = VECTORS | {"delta.columnMapping.mode": "id", "delta.enableTypeWidening": "true"}
+    table = da.DeltaTable.create(tmp_path, SCHEMA, configuration=properties)
+    row = {"i": 1, "text": "a", "s": {"a.b": 4, "t": {"u": "x"}}}
+    da.write_deltalake(table, pa.Table.from_pylist([row], schema=SCHEMA), mode="append")
+    written = [json.loads(text) for text in statistics(table).values()]
+    forget(table)
+    table.alter.change_column("i", type="long")
+    table.alter.rename_column("text", "other")
+    assert table.analyze()["numFilesUpdated"] == 1
+    assert [json.loads(text) for text in statistics(table).values()] == written
+    assert table.verify(deep=True).ok
 
 
 def test_footers_of_others_are_taken_where_they_tell(tmp_path):

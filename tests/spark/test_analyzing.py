@@ -7,6 +7,7 @@ import pytest
 
 import deltaarrow as da
 from tests.support.commits import commit, comparable
+from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -50,13 +51,14 @@ def test_the_commit_is_the_one_that_spark_makes(spark, tmp_path):
         for actions in (ours, wanted)
     ]
     assert told[0] == told[1]
-    assert spark_rows(spark.sql(f"SELECT *, _metadata.row_id FROM {name} ORDER BY id")) == rows
+    assert_same_rows(spark_rows(spark.sql(f"SELECT *, _metadata.row_id FROM {name} ORDER BY id")), rows)
     # Spark goes on, and its statistics count for nothing more.
     spark.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE id = 7")
     table.update_incremental()
     assert table.analyze(full=True)["numFilesUpdated"] == 0
 
 
+@pytest.mark.slow
 def test_spark_reads_statistics_of_files_with_deleted_rows(spark, tmp_path):
     """Spark itself refuses to compute them."""
     name = delta_table(tmp_path)
