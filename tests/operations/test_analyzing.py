@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import math
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import deltaarrow as da
 from deltaarrow.errors import (
+    CommitFailedError,
     CommitStateUnknownError,
     CorruptDataFileError,
     InvalidPredicateError,
@@ -274,6 +276,69 @@ def test_a_change_of_metadata_is_a_conflict(tmp_path):
     with pytest.raises(MetadataChangedException):
         table.analyze(progress=change)
     assert all(list(json.loads(text)) == ["numRecords"] for text in statistics(table).values())
+
+
+CHANGES = {
+    "delete": lambda table: table.delete("id IN (1, 6)"),
+    "update": lambda table: table.update({"v": "-1.0"}, predicate="id = 1"),
+    "compact": lambda table: table.optimize.compact(),
+    "append": lambda table: da.write_deltalake(table, pa.table({"id": [90], "p": ["a"]}), mode="append"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_that_is_committed_after_keeps_its_rows(tmp_path, monkeypatch, change):
+    """Statistics that are computed between the read and the commit of another operation harm nothing."""
+    alone, table = two_files(tmp_path / "alone"), two_files(tmp_path / "beside")
+    for each in (alone, table):
+        each.delete("id IN (0, 5)")
+    CHANGES[change](alone)
+    store, done = type(table.snapshot.store), []
+    put = store.put_if_absent
+
+    def late(self, name, data):
+        if not done:
+            done.append(True)
+            done.append(da.DeltaTable(tmp_path / "beside").analyze()["numFilesUpdated"])
+        return put(self, name, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "put_if_absent", late)
+        CHANGES[change](table)
+    assert done == [True, 2]
+    found = da.DeltaTable(tmp_path / "beside")
+    assert found.to_pyarrow_table().sort_by("id") == da.DeltaTable(
+        tmp_path / "alone"
+    ).to_pyarrow_table().sort_by("id")
+    assert found.verify(deep=True).ok
+
+
+@pytest.mark.slow
+def test_rows_stay_while_writers_and_analyses_run_together(tmp_path):
+    table = two_files(tmp_path)
+    rounds = 12
+
+    def run(change):
+        for number in range(rounds):
+            with contextlib.suppress(CommitFailedError):  # a conflict
+                change(da.DeltaTable(tmp_path), number)
+
+    changes = [
+        lambda table, number: table.analyze(full=number % 2 == 0),
+        lambda table, number: table.analyze(["id"]),
+        lambda table, number: table.delete(f"id = {100 + number - 2}"),
+        lambda table, number: da.write_deltalake(
+            table, pa.table({"id": [100 + number], "v": [0.5], "p": ["a"]}), mode="append"
+        ),
+        lambda table, number: number % 4 or table.optimize.compact(),
+    ]
+    with ThreadPoolExecutor(len(changes)) as pool:
+        list(pool.map(run, changes))
+    table.update_incremental()
+    ids = table.to_pyarrow_table()["id"].to_pylist()
+    assert len(ids) == len(set(ids)) and {*range(10), 100 + rounds - 1} <= set(ids)
+    table.analyze()
+    assert table.verify(deep=True).ok
 
 
 def test_what_is_refused(tmp_path):
