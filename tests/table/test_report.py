@@ -232,6 +232,29 @@ def test_the_share_of_opened_files_is_that_of_all_queries(tmp_path_factory, boun
     assert text.name == "s"
 
 
+def test_columns_of_all_types_are_measured_under_their_names(tmp_path):
+    ordered = [pa.int8(), pa.float32(), pa.float64(), pa.decimal128(38, 3), pa.date32(), pa.string()]
+    ordered += [pa.timestamp("us", "UTC"), pa.timestamp("us")]
+    others = [pa.bool_(), pa.binary(), pa.list_(pa.int32())]
+    fields = [pa.field(f"c.{place}", kind) for place, kind in enumerate([*ordered, *others])]
+    schema = pa.schema([("s s", pa.struct(fields)), *fields])
+    table = da.DeltaTable.create(tmp_path, schema, configuration={"delta.columnMapping.mode": "name"})
+    for number in range(4):
+        # Bounds of times have milliseconds.
+        values = [
+            pa.array([number * 1000 if pa.types.is_timestamp(kind) else number], integer).cast(kind)
+            for kind in ordered
+            for integer in [pa.int32() if kind == pa.date32() else pa.int64()]
+        ]
+        rows = pa.table({f.name: value for f, value in zip(fields, values, strict=False)})
+        whole = pa.StructArray.from_arrays(values, names=[f"c.{place}" for place in range(len(ordered))])
+        da.write_deltalake(table, rows.append_column("s s", whole), mode="append")
+    found = measure_skipping(table.snapshot, {})
+    names = [f"`c.{place}`" for place in range(len(ordered))]
+    assert [each.name for each in found] == [*(f"s s.{name}" for name in names), *names]
+    assert {(each.opened, each.bounded) for each in found} == {(0.25, 1.0)}
+
+
 def test_bytes_are_those_of_files_that_came_and_went(tmp_path):
     da.write_deltalake(tmp_path, pa.table({"id": range(100)}), configuration=VECTORS)
     table = da.DeltaTable(tmp_path)

@@ -58,7 +58,7 @@ def measure_skipping(snapshot: Snapshot, partitions: Mapping[str, pa.ChunkedArra
     }
     if not logical or not len(stats):
         return found
-    parsed = parse_statistics(stats, *given[:1], snapshot.mapping_mode, snapshot.partition_columns)
+    parsed = parse_statistics(stats, snapshot.schema, snapshot.mapping_mode, snapshot.partition_columns)
     records = parsed.column("numRecords")
     for physical, name in list(logical.items())[:_MOST_COLUMNS]:
         least, greatest, nulls = (
