@@ -193,6 +193,7 @@ def test_the_forecast_of_a_compaction_is_its_plan(tmp_path_factory, files, count
     plan = optimize.plan_compaction(snapshot, optimize.Selection(), optimize.CompactionRules())
     found = gather_facts(snapshot)
     assert found.compaction == (plan.num_files, plan.num_bytes, len(plan.bins))
+    assert found.loose == sum(deleted > 0 for *_, deleted in files)
     assert found.num_partitions == len({each[1:3] for each in files})
 
 

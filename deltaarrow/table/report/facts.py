@@ -152,8 +152,11 @@ def gather_facts(snapshot: Snapshot) -> TableFacts:
 
 
 def _count_loose(snapshot: Snapshot) -> int:
-    stats = snapshot.files(columns=["stats"]).column("stats")
-    return int(pc.sum(pc.match_substring(stats, '"tightBounds":false')).as_py() or 0)
+    """Return how many files have lost rows since their statistics were collected."""
+    files = snapshot.files(columns=["stats", "deletion_vector"])
+    stats = files.filter(pc.is_valid(files.column("deletion_vector"))).column("stats")
+    is_tight = pc.match_substring_regex(stats, r'"tightBounds"\s*:\s*true')
+    return len(stats) - int(pc.sum(is_tight).as_py() or 0)
 
 
 def _vacuum(snapshot: Snapshot) -> VacuumForecast:
