@@ -225,7 +225,8 @@ _CASTS: dict[tuple[str, str], _Cast] = {
 
 def _folded(value: object, source: DataType, target: DataType) -> object:
     """A constant's value as `target` if that is certain, None otherwise."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or source == FLOAT:
+        # A constant of the type FLOAT keeps its digits; only the engine rounds it.
         return None
     if isinstance(value, int | Decimal) and target == DOUBLE:
         return float(value)

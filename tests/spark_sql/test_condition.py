@@ -7,6 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import (
     NULL,
@@ -340,3 +341,12 @@ def test_an_unknown_column_is_answered_with_names_that_are_close():
     with pytest.raises(InvalidPredicateError) as raised:
         predicate_of("idd = 3", schema)
     assert str(raised.value) == "no column `idd` in the table; did you mean `id`? (columns: id, day, price)"
+
+
+@pytest.mark.parametrize(
+    "text", ["d = CAST(0.1 AS FLOAT)", "d = CAST(CAST(0.1 AS FLOAT) AS DOUBLE)", "d = f"]
+)
+def test_a_float_is_rounded_before_it_is_compared_as_a_double(tmp_path, text):
+    rounded = 0.10000000149011612
+    write_deltalake(tmp_path, pa.table({"d": [0.1, rounded], "f": pa.array([0.1, 0.1], pa.float32())}))
+    assert DeltaTable(tmp_path).to_pyarrow_table(filters=text)["d"].to_pylist() == [rounded]
