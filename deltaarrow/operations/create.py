@@ -50,7 +50,7 @@ class NewTable:
     """The schema, layout and properties of a new table, for `create_table` and for a first write.
 
     With `has_files` the table is made of files that exist: its columns keep their ids, and column mapping
-    finds them in the files by the names that they have.
+    finds them in the files by the names that they have; an id up to `highest_id` is taken.
     """
 
     schema: Schema
@@ -60,6 +60,7 @@ class NewTable:
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
     has_files: bool = False
+    highest_id: int = 0
 
     def actions(self, clock: Clock) -> tuple[Protocol, Metadata]:
         """Return the protocol and the metadata of the first commit.
@@ -74,7 +75,10 @@ class NewTable:
         schema = self.schema if self.has_files else without_column_ids(self.schema)
         if mapping_mode != "none":
             schema, highest = assign_column_ids(
-                schema, keep_names=self.has_files, nested=has_nested_ids(configuration)
+                schema,
+                self.highest_id,
+                keep_names=self.has_files,
+                nested=has_nested_ids(configuration),
             )
             configuration[properties.COLUMN_MAPPING_MAX_COLUMN_ID.name] = str(highest)
         partition_columns = resolve_partition_columns(schema, self.partition_by)
