@@ -22,7 +22,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; print w
 
 @life.command()
 def convert(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder of Parquet files, or its URI.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder of the files, or its URI.")],
     partition: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,6 +32,13 @@ def convert(
     strategy: Annotated[
         str, typer.Option(metavar="hive|directory", help="Whether folders are named a=1 or 1.")
     ] = "hive",
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="parquet|iceberg", help="What PATH is; default: what it looks like."),
+    ] = None,
+    iceberg_metadata: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The newest metadata.json of the Iceberg table.")
+    ] = None,
     set_property: Annotated[
         list[str] | None,
         typer.Option("--property", metavar="KEY=VALUE", help="A table property; may be repeated."),
@@ -42,7 +49,7 @@ def convert(
     storage_option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a table of the Parquet files in a folder, where they are; only their footers are read."""
+    """Make a table of Parquet files or of an Iceberg table, in place; only the footers of files are read."""
     with progress_bar(MofNCompleteColumn()) as bar:
         task = bar.add_task("footers read", total=None)
         plan = convert_to_deltalake(
@@ -52,6 +59,8 @@ def convert(
             partition_strategy=strategy,
             configuration=_pairs(set_property, "--property"),
             storage_options=parse_options(storage_option),
+            source_format=source,
+            iceberg_metadata=iceberg_metadata,
             collect_stats=statistics,
             dry_run=dry_run,
             progress=lambda done, total: bar.update(task, completed=done, total=total),

@@ -1,4 +1,7 @@
-"""`convert_to_deltalake`: makes a table of Parquet files, with the name and arguments of ``deltalake``."""
+"""`convert_to_deltalake`: makes a table of Parquet files, with the name and arguments of ``deltalake``.
+
+Iceberg tables too.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +9,24 @@ from typing import Any
 
 import pyarrow as pa
 
+import deltaarrow.operations.convert as conversions
 from deltaarrow.errors import VersionExistsError
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, is_table
-from deltaarrow.operations.convert import ConversionPlan, NewTableOptions, commit_conversion, plan_conversion
+from deltaarrow.operations.convert import (
+    ConversionPlan,
+    NewTableOptions,
+    commit_conversion,
+    is_iceberg,
+    plan_conversion,
+)
 from deltaarrow.operations.convert.partitions import STRATEGIES
+from deltaarrow.runtime.optional import require
 from deltaarrow.schema import Field, StructType, from_arrow_schema
 from deltaarrow.storage import open_store
 
 __all__ = ["convert_to_deltalake"]
+
+_FORMATS = (None, "parquet", "iceberg")
 
 
 def convert_to_deltalake(
@@ -26,18 +39,24 @@ def convert_to_deltalake(
     configuration: Mapping[str, str | None] | None = None,
     storage_options: Mapping[str, str] | None = None,
     *,
+    source_format: str | None = None,
+    iceberg_metadata: str | None = None,
     collect_stats: bool = True,
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
     commit_properties: CommitProperties | None = None,
     post_commithook_properties: PostCommitHookProperties | None = None,
 ) -> ConversionPlan | None:
-    """Make a table of the Parquet files in a folder and the folders below it, where they are.
+    """Make a table of the Parquet files below a folder, or of an Iceberg table, where they are.
 
     Only the footers of the files are read. Files and folders are left out whose name begins with ``.``, or
     with ``_`` and has no ``=``; if ``_spark_metadata`` of a stream is there, it says which files count. A
     file without rows is not part of the table. The columns are those of all files together. Files that come
     later are not part of the table, and nobody may change the files from now on.
+
+    An Iceberg table keeps its columns with their field ids, its partitions and its properties. The table has
+    the files of its current snapshot. Iceberg's metadata stays as it is, and later commits to the Iceberg
+    table are not seen. It needs ``pip install 'deltaarrow[iceberg]'``.
 
     Args:
         uri: the folder.
@@ -53,6 +72,11 @@ def convert_to_deltalake(
         configuration: table properties by name. ``delta.columnMapping.mode`` may be ``name``, which allows
             blanks in names, or ``id`` if the files tell a field id of every column.
         storage_options: see `DeltaTable`.
+        source_format: ``parquet`` or ``iceberg``; if None, a folder with ``metadata/*.metadata.json`` is an
+            Iceberg table.
+        iceberg_metadata: the newest file of metadata of the Iceberg table, as its catalog names it. If None,
+            ``metadata/version-hint.text`` tells, or it is the one with the greatest number. A commit that
+            failed may have left that one: give the file if you can.
         collect_stats: whether files get statistics, from their footers.
         dry_run: whether nothing is committed.
         progress: told how many footers are read, and of how many.
@@ -68,7 +92,13 @@ def convert_to_deltalake(
             partition columns.
         CorruptDataFileError: a file is not Parquet.
         UnsupportedFeatureError: a column has a type that Delta has not, or a folder is a table.
-        ValueError: `mode` or `partition_strategy` is unknown.
+            Of an Iceberg table also: it has delete files, partitions by a transform that Delta has not, files
+            that are not Parquet or tell no field ids, or a column of another type than its files.
+        CorruptLogError: the metadata of an Iceberg table is damaged, ambiguous, or leads out of the folder.
+        MissingFilesError: a file of an Iceberg table is gone.
+        MissingDependencyError: ``pyiceberg`` is not installed.
+        ValueError: `mode`, `partition_strategy` or `source_format` is unknown, or partitions of an Iceberg
+            table are given.
 
     >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
     >>> from deltaarrow import DeltaTable
@@ -86,6 +116,10 @@ def convert_to_deltalake(
         raise ValueError(f"mode is error or ignore, not {mode!r}")
     if partition_strategy not in STRATEGIES:
         raise ValueError(f"partition_strategy is hive or directory, not {partition_strategy!r}")
+    if source_format not in _FORMATS or (source_format == "parquet" and iceberg_metadata is not None):
+        raise ValueError(
+            f"source_format is parquet or iceberg, not {source_format!r}, and only Iceberg has metadata"
+        )
     store = open_store(uri, storage_options)
     if is_table(store):
         if mode == "error":
@@ -101,7 +135,20 @@ def convert_to_deltalake(
         configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         collect_stats=collect_stats,
     )
-    plan = plan_conversion(store, options, progress=progress)
+    if (
+        iceberg_metadata is not None
+        or source_format == "iceberg"
+        or (source_format is None and is_iceberg(store))
+    ):
+        if partition_by is not None or partition_strategy != "hive":
+            raise ValueError(f"{store.uri} is an Iceberg table, which tells its partitions itself")
+        # Its modules are imported now, and need pyiceberg.
+        require("pyiceberg")
+        plan = conversions.plan_iceberg_conversion(
+            store, options, metadata_file=iceberg_metadata, progress=progress
+        )
+    else:
+        plan = plan_conversion(store, options, progress=progress)
     if not dry_run:
         commit_conversion(
             store, plan, commit_properties=commit_properties, hook_properties=post_commithook_properties

@@ -27,7 +27,13 @@ from deltaarrow.statistics import FooterStatistics, StatisticsColumn, statistics
 from deltaarrow.storage import FileEntry, Store, encode_path
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
-__all__ = ["ConversionPlan", "NewTableOptions", "commit_conversion", "plan_conversion"]
+__all__ = [
+    "ConversionPlan",
+    "NewTableOptions",
+    "commit_conversion",
+    "ensure_convertible",
+    "plan_conversion",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +115,7 @@ def plan_conversion(
         has_files=True,
     )
     protocol, metadata = table.actions(clock)
-    _ensure_convertible(metadata.configuration)
+    ensure_convertible(metadata.configuration)
     schema = Schema.from_json(metadata.schema_string)
     mode = properties.COLUMN_MAPPING_MODE.parse(metadata.configuration)
     statistics: list[FooterStatistics] | None = None
@@ -185,7 +191,7 @@ def commit_conversion(
     return transaction.commit()
 
 
-def _ensure_convertible(configuration: Mapping[str, str]) -> None:
+def ensure_convertible(configuration: Mapping[str, str]) -> None:
     """Raise for properties that say something of rows or files that nobody has checked."""
     for name, value in configuration.items():
         if iceberg_compat_version({name: value}) is not None or name.startswith(CONSTRAINT_PREFIX):

@@ -15,11 +15,14 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedF
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.storage import FileEntry, Store, decode_path
 
-__all__ = ["is_hidden", "list_source"]
+__all__ = ["is_hidden", "is_iceberg", "list_source"]
 
 _SINK_LOG = "_spark_metadata"
 _SINK_FILE = re.compile(r"(\d+)(\.compact)?")
 _SINK_VERSION = b"v1"
+
+_ICEBERG_FOLDER = "metadata"
+_ICEBERG_HINT = "version-hint.text"
 
 
 def is_hidden(base: str) -> bool:
@@ -29,6 +32,14 @@ def is_hidden(base: str) -> bool:
     [True, True, False, False]
     """
     return base.startswith(".") or (base.startswith("_") and "=" not in base)
+
+
+def is_iceberg(store: Store) -> bool:
+    """Whether a folder has metadata of an Iceberg table."""
+    names = [posixpath.basename(entry.name) for entry in store.list_from(_ICEBERG_FOLDER)]
+    return any(
+        name == _ICEBERG_HINT or name.endswith((".metadata.json", ".metadata.json.gz")) for name in names
+    )
 
 
 def list_source(store: Store) -> list[FileEntry]:
