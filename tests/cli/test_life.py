@@ -4,11 +4,14 @@ import json
 import os
 
 import pyarrow as pa
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 from typer.testing import CliRunner
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.cli.app import app
 from tests.operations.convert.test_converting import put
+from tests.support.iceberg_catalog import iceberg_folder, new_iceberg_table
 
 
 def run(*arguments, **options):
@@ -27,6 +30,16 @@ def test_convert_makes_a_table(tmp_path):
     assert "is a Delta table already" in refused.stderr
     assert json.loads(run(*given, "--ignore").stdout) == {"converted": False}
     assert run("convert", tmp_path, "--partition", "p").exit_code == 2
+
+
+def test_convert_from_iceberg(tmp_path):
+    source = new_iceberg_table(tmp_path, Schema(NestedField(1, "id", LongType())))
+    source.append(pa.table({"id": [1, 2]}))
+    folder = iceberg_folder(source)
+    assert run("convert", folder, "--from", "hudi").exit_code != 0
+    given = ("convert", folder, "--from", "iceberg", "--iceberg-metadata", source.metadata_location)
+    assert json.loads(run(*given, "--json").stdout)["rows"] == 2
+    assert DeltaTable(folder).count() == 2
 
 
 def test_generate_writes_manifests(tmp_path):
