@@ -11,8 +11,7 @@ from typing import Literal
 from deltaarrow.actions import Format, Metadata, Protocol
 from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
 from deltaarrow.features.iceberg_compat import ensure_universal_format
-from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS, PROPERTIES
-from deltaarrow.features.property import Effect
+from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS
 from deltaarrow.features.registry import (
     FEATURES,
     READER_FEATURES_VERSION,
@@ -206,11 +205,6 @@ def ensure_honourable(schema: StructType, configuration: Mapping[str, str], oper
     for feature in FEATURES.values():
         if feature.supports(operation) is not Support.YES:
             _ensure_inactive(feature, operation, schema, configuration)
-    for record in PROPERTIES.values():
-        if record.effect is Effect.REFUSED and record.parse(configuration) != record.default:
-            raise _refusal(
-                operation, f"it sets {record.name}, which this release does not honour", [record.name]
-            )
     ensure_universal_format(schema, configuration)
 
 

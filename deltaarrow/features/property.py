@@ -52,7 +52,6 @@ class Effect(StrEnum):
     HONOURED = "honoured"
     FEATURE = "as its table feature"
     NONE = "none"
-    REFUSED = "refused to writers"
 
 
 class TableProperty(NamedTuple, Generic[T]):

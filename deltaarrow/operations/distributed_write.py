@@ -13,13 +13,10 @@ import pyarrow as pa
 
 from deltaarrow.errors import MetadataChangedException, UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
-from deltaarrow.operations.log_maintenance import maintenance_hook
-from deltaarrow.operations.manifests import update_manifests
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
-from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.operations.write import begin_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
@@ -118,10 +115,7 @@ class DistributedWrite:
             raise
         with transaction:
             transaction.hooks = [
-                write_checksum,
-                write_universal_format,
-                maintenance_hook(transaction.configuration, self.hook_properties),
-                update_manifests,
+                *commit_hooks(transaction.configuration, self.hook_properties),
                 auto_compaction_hook(self.hook_properties),
             ]
         return replace(result, version=transaction.version)

@@ -4,11 +4,8 @@ from collections.abc import Sequence
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
-from deltaarrow.operations.log_maintenance import maintenance_hook
-from deltaarrow.operations.manifests import update_manifests
-from deltaarrow.operations.universal_format import write_universal_format
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
@@ -48,12 +45,7 @@ def begin_transaction(
                 f" {application.app_id} already, so these changes may be committed; to check without an"
                 " exception, use OptimisticTransaction.set_application"
             )
-    transaction.hooks = [
-        write_checksum,
-        write_universal_format,
-        maintenance_hook(transaction.configuration, hook_properties),
-        update_manifests,
-    ]
+    transaction.hooks = commit_hooks(transaction.configuration, hook_properties)
     return transaction
 
 

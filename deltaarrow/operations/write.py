@@ -13,13 +13,10 @@ from deltaarrow.actions import AddFile
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.log_maintenance import maintenance_hook
-from deltaarrow.operations.manifests import update_manifests
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
-from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
@@ -54,10 +51,7 @@ def write_table(
     with begin_write(store, snapshot, options, commit_properties, clock) as transaction:
         result = stage_write(transaction, data, options)
         transaction.hooks = [
-            write_checksum,
-            write_universal_format,
-            maintenance_hook(transaction.configuration, hook_properties),
-            update_manifests,
+            *commit_hooks(transaction.configuration, hook_properties),
             auto_compaction_hook(hook_properties),
         ]
     # Like delta-spark, a write without rows makes no version.

@@ -3,14 +3,11 @@
 A column that is dropped from a table with column mapping stays in its files until these are rewritten.
 """
 
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
-from deltaarrow.scan.damage import reading
-from deltaarrow.scan.data_files import DataFiles
+from deltaarrow.scan.stored_schemas import files_by_schema
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 
@@ -22,15 +19,7 @@ def files_with_dropped_columns(layout: TableLayout, tasks: Sequence[FileTask]) -
 
     Raises `CorruptDataFileError` for a file whose footer cannot be read.
     """
-    store, files = layout.store, DataFiles(layout.store)
-
-    def holds_more(task: FileTask) -> bool:
-        with reading(task.path):
-            fragment = files.format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
-            return _holds_more(layout.physical_schema, fragment.physical_schema)
-
-    with ThreadPoolExecutor(min(32, 4 * (os.cpu_count() or 1))) as pool:
-        return [task for task, found in zip(tasks, pool.map(holds_more, tasks), strict=True) if found]
+    return files_by_schema(layout, tasks, lambda found: _holds_more(layout.physical_schema, found))
 
 
 def _holds_more(wanted: StructType, found: Iterable[pa.Field]) -> bool:

@@ -3,15 +3,12 @@
 Chapter "Type Widening" of the protocol: the schema says which columns were widened.
 """
 
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
 from deltaarrow.errors import DeltaError
-from deltaarrow.scan.damage import reading
-from deltaarrow.scan.data_files import DataFiles
+from deltaarrow.scan.stored_schemas import files_by_schema
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, from_arrow_type
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
@@ -24,15 +21,7 @@ def files_with_narrow_columns(layout: TableLayout, tasks: Sequence[FileTask]) ->
 
     Raises `CorruptDataFileError` for a file whose footer cannot be read.
     """
-    store, files = layout.store, DataFiles(layout.store)
-
-    def is_narrow(task: FileTask) -> bool:
-        with reading(task.path):
-            fragment = files.format.make_fragment(store.arrow_path(task.path), store.arrow_filesystem())
-            return _holds_narrow(layout.physical_schema, fragment.physical_schema)
-
-    with ThreadPoolExecutor(min(32, 4 * (os.cpu_count() or 1))) as pool:
-        return [task for task, found in zip(tasks, pool.map(is_narrow, tasks), strict=True) if found]
+    return files_by_schema(layout, tasks, lambda found: _holds_narrow(layout.physical_schema, found))
 
 
 def _holds_narrow(wanted: StructType, found: Iterable[pa.Field]) -> bool:

@@ -29,15 +29,15 @@ from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.render import Bound, bound_renderer, nest, render_statistics
 
-__all__ = ["FooterStatistics"]
+__all__ = ["GREGORIAN_DAYS", "STABLE_MICROSECONDS", "FooterStatistics"]
 
 _INT96 = 3
 _PLAIN_INTEGERS = (1, 2)
 _GREATEST_TIMESTAMP = (1 << 63) - 1
-_GREGORIAN_DAYS = -141_427
-"""1582-10-15, when the calendar of old writers begins to agree."""
-_STABLE_MICROSECONDS = -2_208_988_800_000_000
-"""1900-01-01, when time zones begin to agree."""
+GREGORIAN_DAYS = -141_427
+"""1582-10-15: for earlier days, the calendar of old writers differs."""
+STABLE_MICROSECONDS = -2_208_988_800_000_000
+"""1900-01-01: for earlier times, the time zones of old writers differ."""
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 _PLACE = "\0"
@@ -209,10 +209,10 @@ def _decoder(found: pa.DataType, physical_type: int) -> _Decode | None:
     if types.is_integer(found):
         return _integer
     if types.is_date32(found):
-        return lambda raw: _not_before(_GREGORIAN_DAYS, _integer(raw))
+        return lambda raw: _not_before(GREGORIAN_DAYS, _integer(raw))
     if types.is_timestamp(found) and found.unit in _UNITS:
         unit = _UNITS[found.unit]
-        return lambda raw: _not_before(_STABLE_MICROSECONDS, _integer(raw) * unit)
+        return lambda raw: _not_before(STABLE_MICROSECONDS, _integer(raw) * unit)
     if types.is_floating(found):
         return _float
     if types.is_decimal(found):

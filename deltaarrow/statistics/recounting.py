@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.statistics.collect import ColumnStatistics
 from deltaarrow.statistics.columns import StatisticsColumn
+from deltaarrow.statistics.from_footers import GREGORIAN_DAYS, STABLE_MICROSECONDS
 from deltaarrow.statistics.render import JsonTree, nest, render_tree
 from deltaarrow.statistics.rewriting import parse_tree
 
@@ -25,10 +26,6 @@ __all__ = ["RecountedStatistics", "are_tight", "tells_column"]
 _BOUNDS = ("minValues", "maxValues")
 _SURELY_WHOLE = 60
 """Up to so many bytes, a bound of a string in a footer is not cut; some writers cut longer ones."""
-_GREGORIAN_DAYS = -141_427
-"""1582-10-15: for earlier days, the calendar of old writers differs."""
-_STABLE_MICROSECONDS = -2_208_988_800_000_000
-"""1900-01-01: for earlier times, the time zones of old writers differ."""
 
 
 def are_tight(
@@ -119,10 +116,10 @@ def tells_column(
             if max(len(each.min_raw), len(each.max_raw)) > _SURELY_WHOLE:
                 return False
         elif types.is_date32(stored):
-            if each.min_raw < _GREGORIAN_DAYS:
+            if each.min_raw < GREGORIAN_DAYS:
                 return False
         elif types.is_timestamp(stored) and (
-            each.physical_type != "INT64" or each.min_raw < _STABLE_MICROSECONDS
+            each.physical_type != "INT64" or each.min_raw < STABLE_MICROSECONDS
         ):
             return False
     return True

@@ -201,7 +201,7 @@ def test_properties_that_a_table_with_rules_does_not_take(tmp_path):
     for change, match in (
         (set_properties(enableDeletionVectors="true"), "does not allow delta.enableDeletionVectors"),
         (set_properties(enableIcebergCompatV1="true"), "exclude each other"),
-        (set_properties(columnMapping__mode="none"), "from 'name' to 'none'"),
+        (set_properties(columnMapping__mode="none"), "icebergCompatV2 needs delta.columnMapping.mode"),
     ):
         refused(table, InvalidTablePropertyError, match, change)
 

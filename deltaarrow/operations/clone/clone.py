@@ -16,13 +16,13 @@ from deltaarrow.errors import StorageError, TableNotFoundError, UnsupportedFeatu
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.log import LogState, read_commit_infos
 from deltaarrow.log.file_sources import stream_files
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.clone.changes import CloneChanges, find_changes, total_size
 from deltaarrow.operations.clone.copying import Copies, is_noted, note_source
 from deltaarrow.operations.clone.options import CloneOptions, ClonePlan, Progress
 from deltaarrow.operations.clone.references import absolute_files
 from deltaarrow.operations.clone.table import clone_of
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
@@ -155,7 +155,7 @@ def _begin(
             operation="CLONE",
             commit_metadata=given.custom_metadata or {},
             max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
-            hooks=[write_checksum],
+            hooks=commit_hooks(plan.metadata.configuration, hook_properties),
             clock=clock,
         )
     transaction.tags_row_tracking = False

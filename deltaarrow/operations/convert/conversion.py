@@ -10,15 +10,13 @@ from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import iceberg_compat_version, properties
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.convert.footers import read_footers
 from deltaarrow.operations.convert.partitions import FolderPartitions
 from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged_schema, spelled_paths
 from deltaarrow.operations.convert.source import list_source
 from deltaarrow.operations.create import NewTable
-from deltaarrow.operations.log_maintenance import maintenance_hook
-from deltaarrow.operations.manifests import update_manifests
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.schema import Field, Schema, StructType, leaf_paths, physical_name
@@ -33,6 +31,7 @@ __all__ = [
     "commit_conversion",
     "ensure_convertible",
     "plan_conversion",
+    "planned_conversion",
 ]
 
 
@@ -127,34 +126,57 @@ def plan_conversion(
         folder: {names[column]: text for column, text in found.items()}
         for folder, found in partitions.values.items()
     }
+    found = zip(files, (values[folder] for folder in folders), footers, strict=True)
+    return planned_conversion(store, protocol, metadata, [*found], statistics, "parquet")
+
+
+def planned_conversion(
+    store: Store,
+    protocol: Protocol,
+    metadata: Metadata,
+    files: Sequence[tuple[FileEntry, Mapping[str, str | None], FileFooter]],
+    statistics: Sequence[FooterStatistics] | None,
+    source_format: str,
+) -> ConversionPlan:
+    """Return the plan to commit the files that have rows.
+
+    Args:
+        store: the folder.
+        protocol: the protocol of the table.
+        metadata: its schema, partition columns and properties.
+        files: each with its partition values, by physical name, and its footer.
+        statistics: what gives files their statistics, by the number of a footer's schema; None for no
+            statistics.
+        source_format: what the files were before, for history.
+    """
     with gc_paused():
         adds = [
             AddFile(
                 path=encode_path(file.name),
-                partition_values=values[folder],
+                partition_values=partition_values,
                 size=file.size,
                 modification_time=file.modified_ms,
                 data_change=True,
                 stats=None if statistics is None else statistics[footer.schema].render(footer),
             )
-            for file, folder, footer in zip(files, folders, footers, strict=True)
+            for file, partition_values, footer in files
             if footer.num_rows
         ]
     return ConversionPlan(
         uri=store.uri,
-        schema=schema,
+        schema=Schema.from_json(metadata.schema_string),
         partition_columns=list(metadata.partition_columns),
         num_files=len(adds),
         num_bytes=sum(add.size for add in adds),
-        num_rows=sum(footer.num_rows for footer in footers),
+        num_rows=sum(footer.num_rows for _, _, footer in files),
         protocol=protocol,
         metadata=metadata,
         adds=adds,
         parameters={
             "numFiles": len(files),
             "partitionedBy": orjson.dumps(list(metadata.partition_columns)).decode(),
-            "collectStats": options.collect_stats,
-            "sourceFormat": "parquet",
+            "collectStats": statistics is not None,
+            "sourceFormat": source_format,
         },
     )
 
@@ -177,11 +199,7 @@ def commit_conversion(
         metrics={"numConvertedFiles": str(plan.parameters["numFiles"])},
         commit_metadata=given.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
-        hooks=[
-            write_checksum,
-            maintenance_hook(plan.metadata.configuration, hook_properties),
-            update_manifests,
-        ],
+        hooks=commit_hooks(plan.metadata.configuration, hook_properties),
         clock=clock,
     )
     transaction.read_whole_table()

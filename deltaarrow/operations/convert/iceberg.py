@@ -7,13 +7,15 @@ in Iceberg. The files and the metadata of Iceberg stay as they are.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from deltaarrow.actions import AddFile
 from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.features import properties
-from deltaarrow.operations.convert.conversion import ConversionPlan, NewTableOptions, ensure_convertible
+from deltaarrow.operations.convert.conversion import (
+    ConversionPlan,
+    NewTableOptions,
+    ensure_convertible,
+    planned_conversion,
+)
 from deltaarrow.operations.convert.footers import read_footers
 from deltaarrow.operations.convert.iceberg_columns import IcebergColumns
 from deltaarrow.operations.convert.iceberg_matching import paths_in_file
@@ -21,11 +23,10 @@ from deltaarrow.operations.convert.iceberg_source import IcebergSource, read_ice
 from deltaarrow.operations.convert.schemas import file_schema
 from deltaarrow.operations.create import NewTable
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.schema import Schema, physical_name
 from deltaarrow.schema.keys import TABLE_PREFIX
 from deltaarrow.statistics import FooterStatistics, statistics_columns, string_prefix_length
-from deltaarrow.storage import Store, encode_path
+from deltaarrow.storage import Store
 
 __all__ = ["plan_iceberg_conversion"]
 
@@ -75,36 +76,15 @@ def plan_iceberg_conversion(
             for footer, arrow, found in zip(reader.footers, reader.arrow_schemas, paths, strict=True)
         ]
     names = [(physical_name(schema.field(each.name), "id"), each) for each in columns.partitions]
-    with gc_paused():
-        adds = [
-            AddFile(
-                path=encode_path(file.entry.name),
-                partition_values={name: each.render(file.partition, file.entry.name) for name, each in names},
-                size=file.entry.size,
-                modification_time=file.entry.modified_ms,
-                data_change=True,
-                stats=None if statistics is None else statistics[footer.schema].render(footer),
-            )
-            for file, footer in zip(source.files, footers, strict=True)
-            if footer.num_rows
-        ]
-    return ConversionPlan(
-        uri=store.uri,
-        schema=schema,
-        partition_columns=list(metadata.partition_columns),
-        num_files=len(adds),
-        num_bytes=sum(add.size for add in adds),
-        num_rows=sum(footer.num_rows for footer in footers),
-        protocol=protocol,
-        metadata=metadata,
-        adds=adds,
-        parameters={
-            "numFiles": len(source.files),
-            "partitionedBy": orjson.dumps(list(metadata.partition_columns)).decode(),
-            "collectStats": options.collect_stats,
-            "sourceFormat": "iceberg",
-        },
-    )
+    found = [
+        (
+            file.entry,
+            {name: each.render(file.partition, file.entry.name) for name, each in names},
+            footer,
+        )
+        for file, footer in zip(source.files, footers, strict=True)
+    ]
+    return planned_conversion(store, protocol, metadata, found, statistics, "iceberg")
 
 
 def _configuration(found: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """What an OPTIMIZE is going to do, decided from the log: nothing is opened for it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
-from deltaarrow.operations.optimize.bins import Bin, by_partition
+from deltaarrow.operations.optimize.bins import Bin, by_partition, pack
 from deltaarrow.scan import FileTask, ScanPlan
 
 __all__ = ["OptimizePlan"]
@@ -42,6 +44,12 @@ class OptimizePlan:
     def tasks(self, of: Bin) -> list[FileTask]:
         """Return the files of a bin."""
         return [self.scan.tasks[place] for place in of.places]
+
+    @classmethod
+    def of_stale(cls, scan: ScanPlan, target_size: int, is_stale: Callable[[FileTask], bool]) -> Self:
+        """Plan to rewrite the files that are stale, each even if it is alone."""
+        bins = pack(scan.tasks, target_size, is_candidate=is_stale, is_worth_alone=lambda task: True)
+        return cls(scan, tuple(bins), scan.files.num_rows)
 
     def __repr__(self) -> str:
         return f"OptimizePlan(bins={len(self.bins)}, files={self.num_files}, bytes={self.num_bytes})"

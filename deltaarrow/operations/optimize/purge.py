@@ -4,7 +4,7 @@ As in Spark's ``REORG TABLE ... APPLY (PURGE)``, files with deleted rows are rew
 column which the table no longer has. The latter only their footers tell, which are read for it.
 """
 
-from deltaarrow.operations.optimize.bins import has_too_many_deleted_rows, pack
+from deltaarrow.operations.optimize.bins import has_too_many_deleted_rows
 from deltaarrow.operations.optimize.compaction import target_size_of
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
@@ -30,13 +30,8 @@ def plan_purge(snapshot: Snapshot, selection: Selection, *, every_vector: bool =
 
     whole = [task for task in planned.tasks if not is_marked(task)]
     stale = {task.path for task in files_with_dropped_columns(planned.layout, whole)}
-    bins = pack(
-        planned.tasks,
-        target_size_of(snapshot, None),
-        is_candidate=lambda task: is_marked(task) or task.path in stale,
-        is_worth_alone=lambda task: True,
-    )
-    return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
+    size = target_size_of(snapshot, None)
+    return OptimizePlan.of_stale(planned, size, lambda task: is_marked(task) or task.path in stale)
 
 
 def purge_parameters(selection: Selection) -> dict[str, object]:

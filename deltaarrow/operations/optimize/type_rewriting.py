@@ -4,7 +4,6 @@ Spark's ``REORG`` without a name of its own. A partition column is in no data fi
 that a file was written with; as in Spark, all files are rewritten if a partition column was widened.
 """
 
-from deltaarrow.operations.optimize.bins import pack
 from deltaarrow.operations.optimize.compaction import target_size_of
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
@@ -26,10 +25,4 @@ def plan_type_rewriting(snapshot: Snapshot) -> OptimizePlan:
         stale = {task.path for task in planned.tasks}
     else:
         stale = {task.path for task in files_with_narrow_columns(planned.layout, planned.tasks)}
-    bins = pack(
-        planned.tasks,
-        target_size_of(snapshot, None),
-        is_candidate=lambda task: task.path in stale,
-        is_worth_alone=lambda task: True,
-    )
-    return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
+    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), lambda task: task.path in stale)

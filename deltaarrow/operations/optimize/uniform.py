@@ -29,7 +29,6 @@ from deltaarrow.features import (
     properties,
 )
 from deltaarrow.operations.alteration import Alteration, commit_alteration, ensure_alterable, set_properties
-from deltaarrow.operations.optimize.bins import pack
 from deltaarrow.operations.optimize.compaction import target_size_of
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewriting import RewritingOptions
@@ -176,10 +175,4 @@ def _plan(snapshot: Snapshot) -> OptimizePlan:
         for task, of_file, text in zip(planned.tasks, tags, stats, strict=True)
         if (of_file or {}).get(key) != tag or task.deletion_vector is not None or not has_row_count(text)
     }
-    bins = pack(
-        planned.tasks,
-        target_size_of(snapshot, None),
-        is_candidate=lambda task: task.path in stale,
-        is_worth_alone=lambda task: True,
-    )
-    return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
+    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), lambda task: task.path in stale)
