@@ -30,6 +30,8 @@ __all__ = ["DATA_FILES", "FileKind", "FileLayout"]
 
 _ROW_GROUP_ROWS = 1 << 20
 _ROW_GROUP_BYTES = 24 << 20
+_ENCODED_GROUP_BYTES = 16 << 20
+"""Of rows with texts as dictionary arrays, which take less in Arrow and as much while they are encoded."""
 _SMALLEST_ROW_GROUP_BYTES = 1 << 20
 _PIECE_ROWS = 1 << 17
 _PAGE_BYTES_OF_MANY_FILES = 128 << 10
@@ -122,7 +124,8 @@ class FileLayout:
         self.is_partitioned = bool(plan.partition_columns)
         self.row_group_rows = min(plan.properties.max_row_group_size or _ROW_GROUP_ROWS, _ROW_GROUP_ROWS)
         # Rows take more bytes in Arrow than in Parquet, so row groups of the target size let files meet it.
-        self.row_group_bytes = min(_ROW_GROUP_BYTES, max(plan.target_file_size, _SMALLEST_ROW_GROUP_BYTES))
+        largest = _ENCODED_GROUP_BYTES if plan.encoded_columns else _ROW_GROUP_BYTES
+        self.row_group_bytes = min(largest, max(plan.target_file_size, _SMALLEST_ROW_GROUP_BYTES))
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Cut a batch into parts that are small beside a row group, to bound the memory of later steps."""
