@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from deltaarrow.columnar.parquet_footers import Footer, parse_footer
 
-__all__ = ["ChunkFacts", "FileFooter", "FooterReader", "footer_length"]
+__all__ = ["ChunkFacts", "FileFooter", "FooterReader"]
 
 _MAGIC = b"PAR1"
 _VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
@@ -439,16 +439,3 @@ def _list_header(data: bytes, at: int) -> tuple[int, int, int]:
         return header >> 4, header & 15, at + 1
     count, at = _varint(data, at + 1)
     return count, header & 15, at
-
-
-def footer_length(tail: bytes, size: int) -> int:
-    """Return the length of the footer of a file of `size` bytes, given its last bytes.
-
-    Raises `ValueError` for a file that is no Parquet file, or is truncated.
-    """
-    if size < 12 or tail[-4:] != _MAGIC:
-        raise ValueError("it does not end like a Parquet file")
-    length = int.from_bytes(tail[-8:-4], "little")
-    if size - 8 - length < len(_MAGIC):
-        raise ValueError(f"its footer of {length} bytes is longer than the file")
-    return length

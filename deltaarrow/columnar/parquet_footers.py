@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["Chunk", "Footer", "Leaf", "RowGroup", "parse_footer", "read_footer"]
+__all__ = ["Chunk", "Footer", "Leaf", "RowGroup", "footer_length", "parse_footer", "read_footer"]
 
 _TAIL = 1 << 16
 _MAGIC = b"PAR1"
@@ -95,14 +95,23 @@ def read_footer(file: pa.NativeFile) -> Footer:
     size = file.size()
     start = max(0, size - _TAIL)
     tail: bytes = file.read_at(size - start, start)
+    length = footer_length(tail, size)
+    end = size - 8 - length
+    data = tail[end - start : -8] if end >= start else file.read_at(length, end)
+    return parse_footer(data, end)
+
+
+def footer_length(tail: bytes, size: int) -> int:
+    """Return the length of the footer of a file of `size` bytes, given its last bytes.
+
+    Raises `ValueError` for a file that is no Parquet file, or is truncated.
+    """
     if size < 12 or tail[-4:] != _MAGIC:
         raise ValueError("it does not end like a Parquet file")
     length = int.from_bytes(tail[-8:-4], "little")
-    end = size - 8 - length
-    if end < len(_MAGIC):
+    if size - 8 - length < len(_MAGIC):
         raise ValueError(f"its footer of {length} bytes is longer than the file")
-    data = tail[end - start : -8] if end >= start else file.read_at(length, end)
-    return parse_footer(data, end)
+    return length
 
 
 def parse_footer(data: bytes, end: int) -> Footer:

@@ -13,8 +13,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.columnar.arrays import booleans
-from deltaarrow.columnar.footer_templates import footer_length
-from deltaarrow.columnar.parquet_footers import parse_footer
+from deltaarrow.columnar.parquet_footers import footer_length, parse_footer
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import StorageError
 from deltaarrow.features import ensure_writable

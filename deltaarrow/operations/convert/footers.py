@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from deltaarrow.columnar.footer_templates import FileFooter, FooterReader, footer_length
+from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
+from deltaarrow.columnar.parquet_footers import footer_length
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.scan.threads import mapped_in_order

@@ -5,12 +5,12 @@ packed by ascending size into bins of at most the target size: the first file th
 (next-fit). A bin of one file gains nothing and is dropped, unless rows of the file are to go for good.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deltaarrow.scan import FileTask
 
-__all__ = ["Bin", "by_partition", "has_too_many_deleted_rows", "pack"]
+__all__ = ["Bin", "by_partition", "has_too_many_deleted_rows", "next_fit", "pack"]
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,22 @@ def pack(
 
 
 def _next_fit(tasks: Sequence[FileTask], places: Iterable[int], target_size: int) -> list[Bin]:
-    bins: list[list[int]] = []
-    size = 0
-    for place in sorted(places, key=lambda place: (tasks[place].size, place)):
-        if not bins or size + tasks[place].size > target_size:
-            bins.append([])
-            size = 0
-        bins[-1].append(place)
-        size += tasks[place].size
-    return [Bin.of(tasks, each) for each in bins]
+    ordered = sorted(places, key=lambda place: (tasks[place].size, place))
+    found = next_fit([tasks[place].size for place in ordered], target_size)
+    return [Bin.of(tasks, ordered[start:stop]) for start, stop in found]
+
+
+def next_fit(sizes: Sequence[int], target_size: int) -> Iterator[tuple[int, int]]:
+    """Yield where each bin of files begins and ends, given their ascending sizes.
+
+    >>> [*next_fit([1, 2, 3, 9], 5)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start = filled = 0
+    for place, size in enumerate(sizes):
+        if place > start and filled + size > target_size:
+            yield start, place
+            start, filled = place, 0
+        filled += size
+    if start < len(sizes):
+        yield start, len(sizes)

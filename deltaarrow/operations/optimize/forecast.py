@@ -1,9 +1,10 @@
 """What a compaction would do, counted from columns: for reports on tables of very many files.
 
-The rule is that of `deltaarrow.operations.optimize.bins`, without an object for every file. A million of them
-take longer than all else in a report.
+The rules are those of `deltaarrow.operations.optimize.bins`, without an object for every file. A million of
+them take longer than all else in a report.
 """
 
+import itertools
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.operations.optimize.bins import next_fit
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.snapshot import Snapshot
 
@@ -48,21 +50,14 @@ def forecast_compaction(
     places = np.flatnonzero((sizes < (rules.min_file_size or target)) | is_sparse)
     groups = partitions[places]
     order = places[np.lexsort((places, sizes[places], groups))]
-    groups = np.sort(groups)
+    ends = np.r_[np.flatnonzero(np.diff(np.sort(groups))) + 1, len(order)].tolist()
     files = total = bins = 0
-    filled = count = 0
-    bin_group, alone = -1, False
-    for size, group, sparse in zip(
-        sizes[order].tolist(), groups.tolist(), is_sparse[order].tolist(), strict=True
-    ):
-        if group != bin_group or filled + size > target:
-            if count > 1 or alone:
-                files, total, bins = files + count, total + filled, bins + 1
-            filled = count = 0
-            bin_group, alone = group, sparse
-        filled, count = filled + size, count + 1
-    if count > 1 or alone:
-        files, total, bins = files + count, total + filled, bins + 1
+    for first, last in itertools.pairwise([0, *ends]):
+        members = order[first:last]
+        held, alone = sizes[members].tolist(), is_sparse[members].tolist()
+        for start, stop in next_fit(held, target):
+            if stop - start > 1 or alone[start]:
+                files, total, bins = files + stop - start, total + sum(held[start:stop]), bins + 1
     return Forecast(files, total, bins)
 
 

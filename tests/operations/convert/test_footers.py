@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow import convert_to_deltalake
-from deltaarrow.columnar.footer_templates import FooterReader, footer_length
+from deltaarrow.columnar.footer_templates import FooterReader
+from deltaarrow.columnar.parquet_footers import footer_length
 from tests.operations.convert.test_converting import put
 
 COLUMNS = {
