@@ -30,7 +30,6 @@ from deltaarrow.version import VERSION
 if TYPE_CHECKING:
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset
     from deltaarrow.engines.duckdb import register as register
-    from deltaarrow.engines.duckdb_connection import connect as connect
     from deltaarrow.engines.explaining import explain as explain
     from deltaarrow.engines.polars import scan_delta as scan_delta
     from deltaarrow.features.names import TableFeatures as TableFeatures
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         PrimitiveType as PrimitiveType,
         StructType as StructType,
     )
+    from deltaarrow.sql.connection import connect as connect
     from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.merger import TableMerger as TableMerger

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset as ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset, DeltaFragment as DeltaFragment
     from deltaarrow.engines.duckdb import register as register
-    from deltaarrow.engines.duckdb_connection import DeltaConnection as DeltaConnection, connect as connect
+    from deltaarrow.engines.duckdb_catalog import Catalog as Catalog
+    from deltaarrow.engines.duckdb_connection import (
+        DeltaConnection as DeltaConnection,
+        Dialect as Dialect,
+        Parameters as Parameters,
+    )
     from deltaarrow.engines.explaining import explain as explain
     from deltaarrow.engines.polars import scan_delta as scan_delta
     from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner

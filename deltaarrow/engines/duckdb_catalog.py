@@ -5,8 +5,9 @@ in a statement          what it is                                   its version
 ======================  ===========================================  ================================
 ``orders``              registered under this name                   the registered one, until
                                                                      it is refreshed
-``lake.orders``         the folder ``orders`` in the attached        the newest at each statement
-                        folder ``lake``
+``orders``              a table of the current namespace             the newest at each statement
+``lake.orders``         a table of the namespace ``lake``: an        the newest at each statement
+                        attached folder, or one of the catalog
 ``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
                         as Spark has it, or in double quotes
 ======================  ===========================================  ================================
@@ -15,15 +16,14 @@ in a statement          what it is                                   its version
 import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
-from deltaarrow.engines.duckdb_references import fold
+from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, fold
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import open_store
 
 __all__ = ["PLACES", "Catalog", "may_name"]
 
@@ -33,31 +33,39 @@ PLACES = "delta"
 _MOST_TABLES = 256
 
 
-@dataclass
-class _Folder:
-    """An attached folder; `tables` by the names that statements use, case-folded."""
-
-    root: str
-    storage_options: Mapping[str, Any] | None
-    tables: dict[str, Snapshot] = field(default_factory=dict)
-
-
 class Catalog:
-    """The names of tables and folders; shared by the cursors of a connection."""
+    """The names of tables and namespaces; shared by the cursors of a connection.
 
-    def __init__(self, storage_options: Mapping[str, Any] | None) -> None:
-        self._storage_options = storage_options
+    Args:
+        storage_options: for tables that are named by their place, and for folders that come without options.
+        names: the catalog of which namespaces are taken that are not attached.
+    """
+
+    def __init__(
+        self, storage_options: Mapping[str, Any] | None, names: NamespaceCatalog | None = None
+    ) -> None:
+        self.storage_options = storage_options
+        self.names = names
+        self.current: str | None = None
+        """The case-folded namespace of names that stand alone; of this cursor."""
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
-        self._folders: dict[str, _Folder] = {}
-        self._places: OrderedDict[str, Snapshot] = OrderedDict()
+        self._attached: dict[str, tuple[str, Namespace]] = {}
+        self._opened: OrderedDict[tuple[str | None, str], Snapshot] = OrderedDict()
         self._lock = Lock()
+
+    def cursor(self) -> Self:
+        """Return the same names for another cursor, with a current namespace of its own."""
+        other = type(self)(self.storage_options, self.names)
+        other.current, other._lock = self.current, self._lock
+        other._pinned, other._attached, other._opened = self._pinned, self._attached, self._opened
+        return other
 
     # --- registered ---
 
     def pin(self, name: str, source: TableSource) -> Snapshot:
         """Register a name for a table at its version; a path is opened at the newest version."""
         is_place = isinstance(source, str | os.PathLike)
-        table = snapshot_of(source, storage_options=self._storage_options if is_place else None)
+        table = snapshot_of(source, storage_options=self.storage_options if is_place else None)
         with self._lock:
             self._pinned[fold(name)] = name, table
         return table
@@ -84,77 +92,103 @@ class Catalog:
         """Whether a name in a statement is a registered one."""
         return len(names) == 1 and fold(names[0]) in self._pinned
 
-    # --- attached ---
+    # --- namespaces ---
 
     def attach(
         self, root: str | os.PathLike[str], name: str, storage_options: Mapping[str, Any] | None
     ) -> None:
         """Register a name for a folder of tables."""
-        options = self._storage_options if storage_options is None else storage_options
+        options = self.storage_options if storage_options is None else storage_options
+        namespace = FolderNamespace(root, options)
         with self._lock:
-            self._folders[fold(name)] = _Folder(open_store(root, options).uri, options)
+            self._attached[fold(name)] = name, namespace
 
     def detach(self, name: str) -> None:
         """Remove an attached folder. `KeyError` for an unknown name."""
         with self._lock:
-            del self._folders[fold(name)]
+            del self._attached[fold(name)]
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces, in order."""
+        with self._lock:
+            attached = [name for name, _ in self._attached.values()]
+        return sorted({*attached, *([] if self.names is None else self.names.namespaces())})
+
+    def namespace(self, name: str) -> Namespace | None:
+        """Return the namespace of that name; None if there is none."""
+        with self._lock:
+            found = self._attached.get(fold(name))
+        if found is not None:
+            return found[1]
+        return None if self.names is None else self.names.namespace(name)
 
     # --- in statements ---
 
     def schema_of(self, names: Sequence[str]) -> str | None:
-        """The catalog's schema, case-folded, that a name in a statement begins with; None for any other."""
+        """The catalog's schema, case-folded, that a name in a statement is in; None for any other."""
+        if len(names) == 1:
+            return None if self.is_pinned(names) else self.current
         schema = fold(names[0]) if len(names) == 2 else None
         return schema if schema in self.schemas else None
 
     @property
     def schemas(self) -> frozenset[str]:
         """The case-folded schemas whose tables are the catalog's."""
-        return frozenset((*self._folders, PLACES))
+        return frozenset((*map(fold, self.namespaces()), PLACES))
 
     def is_mentioned(self, folded: str) -> bool:
         """Whether a case-folded statement may name a table of the catalog."""
-        return any(may_name(folded, name) for name in (*self._pinned, *self._folders, PLACES))
+        if self.current is not None:
+            return True
+        return any(may_name(folded, name) for name in (*self._pinned, *self.schemas))
+
+    def locate(self, names: Sequence[str]) -> TableLocation | None:
+        """Return where the table is that a name in a statement refers to; None if there is none of that name.
+
+        A place is taken as it is, whether there is a table or not.
+        """
+        if self.is_pinned(names):
+            with self._lock:
+                store = self._pinned[fold(names[0])][1].store
+            return TableLocation(store.uri, store.storage_options)
+        schema = self.schema_of(names)
+        if schema == PLACES:
+            return TableLocation(names[-1], self.storage_options)
+        namespace = None if schema is None else self.namespace(schema)
+        return None if namespace is None else namespace.find(names[-1])
 
     def find(self, names: Sequence[str]) -> Snapshot | None:
         """Return the table that a name in a statement refers to; None to leave the name to DuckDB.
 
         Raises `TableNotFoundError` for a path without a table, and the errors of opening one.
         """
-        with self._lock:
-            if len(names) == 1:
-                return self._pinned[fold(names[0])][1] if self.is_pinned(names) else None
-            schema = self.schema_of(names)
-            if schema is None:
-                return None
-            if schema not in self._folders:
-                return self._at_place(names[1])
-            return self._in_folder(self._folders[schema], names[1])
-
-    def _at_place(self, place: str) -> Snapshot:
-        known = self._places.get(place)
-        table = known.update() if known is not None else self._open(place, self._storage_options)
-        self._places[place] = table
-        self._places.move_to_end(place)
-        while len(self._places) > _MOST_TABLES:
-            self._places.popitem(last=False)
-        return table
-
-    def _in_folder(self, folder: _Folder, name: str) -> Snapshot | None:
-        known = folder.tables.get(fold(name))
-        if known is not None:
-            table = known.update()
-        elif "/" in name or "\\" in name or name in ("", ".", ".."):
+        if self.is_pinned(names):
+            with self._lock:
+                return self._pinned[fold(names[0])][1]
+        location = self.locate(names)
+        if location is None:
             return None
-        else:
-            try:
-                table = self._open(f"{folder.root}/{_spelled(folder, name)}", folder.storage_options)
-            except TableNotFoundError:
-                return None
-        folder.tables[fold(name)] = table
-        return table
+        schema = self.schema_of(names)
+        try:
+            return self._newest(schema, location)
+        except TableNotFoundError:
+            if schema == PLACES:
+                raise
+            return None
 
-    def _open(self, place: str, options: Mapping[str, Any] | None) -> Snapshot:
-        return Snapshot.load(open_store(place, options))
+    def _newest(self, schema: str | None, location: TableLocation) -> Snapshot:
+        key = schema, location.uri
+        with self._lock:
+            known = self._opened.get(key)
+            if known is None:
+                table = Snapshot.load(open_store(location.uri, location.storage_options))
+            else:
+                table = known.update()
+            self._opened[key] = table
+            self._opened.move_to_end(key)
+            while len(self._opened) > _MOST_TABLES:
+                self._opened.popitem(last=False)
+        return table
 
 
 def may_name(folded: str, name: str) -> bool:
@@ -163,21 +197,3 @@ def may_name(folded: str, name: str) -> bool:
 
 
 _NO_QUOTES = str.maketrans("", "", "\"'`")
-
-
-def _spelled(folder: _Folder, name: str) -> str:
-    """The name of the folder that SQL calls by a name, ignoring case."""
-    folders = _subfolders(open_store(folder.root, folder.storage_options))
-    found = [each for each in folders if fold(each) == fold(name)]
-    return name if name in found or len(found) != 1 else found[0]
-
-
-def _subfolders(store: Store) -> list[str]:
-    if store.is_local:
-        with os.scandir(store.uri) as entries:
-            return [entry.name for entry in entries if entry.is_dir()]
-    filesystem = store.fsspec_filesystem()
-    if filesystem is None:
-        return []
-    found = filesystem.ls(store.uri, detail=True)
-    return [each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "directory"]

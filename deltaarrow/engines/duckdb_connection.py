@@ -4,10 +4,12 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import duckdb
 
+from deltaarrow.catalogs import fold
+from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import ensure_view_name, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
@@ -17,7 +19,10 @@ from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.scan import Explanation, reader_failure
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["DeltaConnection", "connect"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DeltaConnection", "Dialect", "Parameters", "StatementRunner"]
 
 _READS_BY_NAME = frozenset({"get_table_names", "table", "view"})
 """Methods that take the name of a table outside a statement."""
@@ -25,61 +30,46 @@ _READS_BY_NAME = frozenset({"get_table_names", "table", "view"})
 _FETCHES = frozenset({"arrow", "df", "pl", "to_arrow_reader", "to_arrow_table"})
 """Methods that read the rows of an executed statement, besides those that begin with ``fetch``."""
 
-Parameters = Sequence[Any] | Mapping[str, Any]
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""The values of ``?`` in order, or of ``$name`` by name."""
+
+Dialect: TypeAlias = Literal["duckdb", "spark"]
+"""How a statement is written: as DuckDB's SQL or as Spark's."""
+
+_RESULT = "__deltaarrow:result"
 
 
-def connect(
-    database: str | os.PathLike[str] | duckdb.DuckDBPyConnection = ":memory:",
-    read_only: bool = False,
-    config: Mapping[str, Any] | None = None,
-    *,
-    storage_options: Mapping[str, Any] | None = None,
-) -> "DeltaConnection":
-    """Connect to a DuckDB database in whose statements Delta tables can be used by name.
+class StatementRunner(Protocol):
+    """What a connection asks about each statement, before DuckDB sees it."""
 
-    A statement names a table as ``delta.`/data/orders` `` (a path or URI in quotes of any kind, at its newest
-    version), by a registered name, or as ``lake.orders`` if the folder ``/data`` is attached as ``lake``.
-    Such a name never refers to a variable of the caller.
-    Before DuckDB plans, files that cannot match the statement's conditions on the table, in WHERE and ON, are
-    skipped by partition values and statistics; DuckDB sees only the columns that the statement mentions. This
-    applies to queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO`` and ``EXPLAIN``
-    of one. Conditions that are not understood skip no file. The values of parameters are used.
+    dialect: Dialect
 
-    Args:
-        database: a DuckDB file or ``":memory:"``; or a connection, which is used as it is.
-        read_only: open the file for reading.
-        config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
-            statements would not see the variables of the caller otherwise.
-        storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
+    def cursor(self) -> "StatementRunner":
+        """Return the one of another cursor."""
 
-    >>> import deltaarrow, tempfile, pyarrow as pa
-    >>> folder = tempfile.mkdtemp()
-    >>> for year in (2025, 2026):
-    ...     rows = pa.table({"year": [year], "id": [year * 2]})
-    ...     _ = deltaarrow.write_deltalake(folder, rows, mode="append")
-    >>> con = deltaarrow.connect()
-    >>> con.sql(f"SELECT id FROM delta.'{folder}' WHERE year = 2026").fetchall()
-    [(4052,)]
-    >>> [found] = con.explain(f"SELECT id FROM delta.'{folder}' WHERE year = 2026")
-    >>> found.left_files, found.files
-    (1, 2)
-    """
-    if isinstance(database, duckdb.DuckDBPyConnection):
-        return DeltaConnection(database, Catalog(storage_options))
-    connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))
-    scans_frames = "python_scan_all_frames" not in (config or {})
-    return DeltaConnection(connection, Catalog(storage_options), scans_frames=scans_frames)
+    def split(self, text: str, dialect: Dialect) -> list[str] | None:
+        """Return the statements of a text; None to let DuckDB split it."""
+
+    def run(
+        self, connection: "DeltaConnection", statement: str, parameters: Parameters, dialect: Dialect
+    ) -> "str | pa.Table":
+        """Return the result of a statement that it has run, or the query that DuckDB is to run."""
 
 
 class DeltaConnection:
-    """A DuckDB connection made by `connect`; any other attribute is that of `connection`.
+    """A DuckDB connection made by `deltaarrow.connect`; any other attribute is that of `connection`.
 
     Use it in one thread at a time; `cursor` makes another with the same database and names. A forked child
     must open its own.
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, *, scans_frames: bool = False
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        catalog: Catalog,
+        *,
+        scans_frames: bool = False,
+        front_end: StatementRunner | None = None,
     ) -> None:
         self._connection = keep_in_children(connection)
         self._process = os.getpid()
@@ -87,6 +77,7 @@ class DeltaConnection:
         if scans_frames:  # The setting is per cursor.
             connection.execute("SET python_scan_all_frames = true")
         self._catalog = catalog
+        self._front_end = front_end
         self._rewriter = Rewriter(connection, catalog)
 
     @property
@@ -101,30 +92,50 @@ class DeltaConnection:
 
     # --- statements ---
 
-    def sql(self, query: Any, *, alias: str = "", params: Parameters | None = None) -> Any:
+    def sql(
+        self,
+        query: Any,
+        *,
+        alias: str = "",
+        params: Parameters | None = None,
+        dialect: Dialect | None = None,
+    ) -> Any:
         """Return a query as a DuckDB relation, which runs when its rows are read.
 
-        It keeps the files that it was planned with. Other statements run at once. The relation is DuckDB's
-        own, so a damaged file raises DuckDB's exceptions when the rows are read; `execute` and its fetch
-        methods raise `CorruptDataFileError`.
+        It keeps the files that it was planned with. Other statements run at once; one that changes or
+        describes Delta tables returns its result as an Arrow table. The relation is DuckDB's own, so a
+        damaged file raises DuckDB's exceptions when the rows are read; `execute` and its fetch methods raise
+        `CorruptDataFileError`.
+
+        Args:
+            query: one or more statements.
+            alias: the name of the relation.
+            params: the values of ``?`` or ``$name`` in the last statement.
+            dialect: how it is written; as `deltaarrow.connect` was told if it is not given.
         """
-        last = self._last(query, params)
+        last = self._last(query, params, dialect)
+        if _is_result(last):
+            return last
         with self._rewriter.errors(), self._naming_damaged_files():
             return self.connection.sql(last, alias=alias, params=params)
 
     query = sql
     from_query = sql
 
-    def execute(self, query: Any, parameters: Parameters | None = None) -> Self:
+    def execute(
+        self, query: Any, parameters: Parameters | None = None, *, dialect: Dialect | None = None
+    ) -> Self:
         """Run statements, the last one with parameters; return the connection, to fetch the rows from."""
-        last = self._last(query, parameters)
+        last = self._last(query, parameters, dialect)
+        if _is_result(last):
+            last, parameters = self._shown(last), None
         with self._rewriter.errors(), self._naming_damaged_files():
             self.connection.execute(last, parameters)
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
         """Run a statement with several sets of parameters. Their values skip no files."""
-        last = self._last(query, None)
+        last = self._last(query, None, "duckdb")
         with self._naming_damaged_files():
             self.connection.executemany(last, parameters)
         return self
@@ -136,17 +147,43 @@ class DeltaConnection:
         """
         return self._rewriter.explain(query, params or ())
 
-    def _last(self, query: Any, parameters: Parameters | None) -> Any:
-        """Run all statements of a text except the last, and return that one as DuckDB is to run it."""
+    def _last(self, query: Any, parameters: Parameters | None, dialect: Dialect | None) -> Any:
+        """Run all statements of a text except the last, and return that one as DuckDB is to run it.
+
+        Returns the result of the last one if it is not for DuckDB.
+        """
         if isinstance(query, duckdb.Statement):
             query = query.query
         if not isinstance(query, str):
             return query  # DuckDB says what it accepts.
-        *first, last = self._rewriter.split(query)
+        chosen = dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
+        *first, last = self._split(query, chosen)
         for statement in first:
-            with self._rewriter.errors():
-                self.connection.execute(self._rewriter.rewrite(statement))
-        return self._rewriter.rewrite(last, parameters or ())
+            prepared = self._prepared(statement, (), chosen)
+            if isinstance(prepared, str):
+                with self._rewriter.errors():
+                    self.connection.execute(prepared)
+        return self._prepared(last, parameters or (), chosen)
+
+    def _shown(self, result: "pa.Table") -> str:
+        """The query whose rows are those of a result."""
+        if not result.num_columns:
+            return "SELECT NULL AS done WHERE FALSE"
+        self.connection.register(_RESULT, result)
+        return f"SELECT * FROM {quote_identifier(_RESULT)}"
+
+    def _split(self, text: str, dialect: Dialect) -> list[str]:
+        found = None if self._front_end is None else self._front_end.split(text, dialect)
+        return found or self._rewriter.split(text)
+
+    def _prepared(self, statement: str, parameters: Parameters, dialect: Dialect) -> "str | pa.Table":
+        """The statement as DuckDB is to run it, or the result of one that is not for DuckDB."""
+        if self._front_end is not None:
+            done = self._front_end.run(self, statement, parameters, dialect)
+            if not isinstance(done, str):
+                return done
+            statement = done
+        return self._rewriter.rewrite(statement, parameters)
 
     @contextlib.contextmanager
     def _naming_damaged_files(self) -> Iterator[None]:
@@ -198,6 +235,15 @@ class DeltaConnection:
         self._catalog.refresh(view_name)
         return self
 
+    @property
+    def catalog(self) -> Catalog:
+        """The names of tables and namespaces that statements may use."""
+        return self._catalog
+
+    def names_tables(self, statement: str) -> bool:
+        """Whether a statement may name a Delta table; False only if it does not."""
+        return self._catalog.is_mentioned(fold(statement))
+
     def attach(
         self,
         folder: str | os.PathLike[str],
@@ -212,7 +258,7 @@ class DeltaConnection:
         >>> import deltaarrow, tempfile, pyarrow as pa
         >>> folder = tempfile.mkdtemp()
         >>> _ = deltaarrow.write_deltalake(f"{folder}/orders", pa.table({"id": [1, 2]}))
-        >>> con = connect().attach(folder, "lake")
+        >>> con = deltaarrow.connect().attach(folder, "lake")
         >>> con.sql("SELECT sum(id) FROM lake.orders").fetchall()
         [(3,)]
         """
@@ -230,7 +276,12 @@ class DeltaConnection:
 
     def cursor(self) -> "DeltaConnection":
         """Return another connection to the same database with the same Delta tables."""
-        return DeltaConnection(self.connection.cursor(), self._catalog, scans_frames=self._scans_frames)
+        return DeltaConnection(
+            self.connection.cursor(),
+            self._catalog.cursor(),
+            scans_frames=self._scans_frames,
+            front_end=None if self._front_end is None else self._front_end.cursor(),
+        )
 
     duplicate = cursor
 
@@ -274,6 +325,10 @@ class DeltaConnection:
             self._rewriter.show_registered()
         value = getattr(self.connection, name)
         return self._naming_damaged_files()(value) if name in _FETCHES or name.startswith("fetch") else value
+
+
+def _is_result(value: object) -> bool:
+    return type(value).__module__.startswith("pyarrow")
 
 
 def _has_snapshot(value: object) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 
 import duckdb
 
+from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import create_parts, planned_relation, register, unregister
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, may_name
@@ -28,7 +29,6 @@ from deltaarrow.engines.duckdb_references import (
     Reference,
     Settings,
     Statement,
-    fold,
     parse_statement,
     qualified_names,
 )
@@ -282,9 +282,10 @@ class Rewriter:
             schema = self._catalog.schema_of(reference.names)
             if not is_pinned and schema is None:
                 continue
-            if is_pinned not in hidden:
-                hidden[is_pinned] = self._foreign() if is_pinned else self._schemas()
-            if fold(reference.names[0]) in hidden[is_pinned]:
+            is_alone = len(reference.names) == 1
+            if is_alone not in hidden:
+                hidden[is_alone] = self._foreign() if is_alone else self._schemas()
+            if fold(reference.names[0]) in hidden[is_alone]:
                 continue
             key = reference.names if schema == PLACES else tuple(map(fold, reference.names))
             if key not in found:

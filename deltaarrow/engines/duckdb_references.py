@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
@@ -36,13 +37,9 @@ __all__ = [
     "Reference",
     "Settings",
     "Statement",
-    "fold",
     "parse_statement",
     "qualified_names",
 ]
-
-_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
 
 _QUESTION = re.compile(
     r"\s*(?:EXPLAIN\b\s*(?:ANALYZE\b\s*)?(?:\((?:[^()']|'[^']*')*\)\s*)?|(?:DESCRIBE|SUMMARIZE)\b)",
@@ -64,15 +61,6 @@ _KEEPS_RIGHT = ("RIGHT", "FULL")
 _KEEPS_LEFT = ("LEFT", "FULL")
 _SIDES = ("", "LEFT", "RIGHT", "FULL")
 _KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
-
-
-def fold(name: str) -> str:
-    """Fold a name as DuckDB does for comparison: ASCII letters become lower case.
-
-    >>> fold("Größe"), fold("ÄRA")
-    ('größe', 'Ära')
-    """
-    return name.translate(_LOWER)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.engines import DeltaConnection, connect
+from deltaarrow.engines import DeltaConnection
 from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
 from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.pipeline.engine import MergeReport, StatementReport
@@ -45,6 +45,7 @@ from deltaarrow.spark_sql import (
     parse_vacuum,
     table_places,
 )
+from deltaarrow.sql import connect
 from deltaarrow.table import DeltaTable, TableMerger
 
 if TYPE_CHECKING:

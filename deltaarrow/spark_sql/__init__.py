@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from deltaarrow.spark_sql.scope import AliasScope as AliasScope, Scope as Scope, TableScope as TableScope
     from deltaarrow.spark_sql.statement_text import (
         FunctionCall as FunctionCall,
+        TableName as TableName,
         TablePlace as TablePlace,
         Words as Words,
         function_calls as function_calls,

@@ -1,4 +1,4 @@
-"""Statements of Spark SQL as text: where each ends, the tables by path in it, and its words one by one.
+"""Statements of SQL as text: where each ends, the tables by path in it, and its words one by one.
 
 Nothing is parsed further than needed: what stands between the words is handed on as it is written.
 """
@@ -6,13 +6,21 @@ Nothing is parsed further than needed: what stands between the words is handed o
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.spark_sql.syntax import tokenize
+from deltaarrow.spark_sql.syntax import tokenize, tokenize_duckdb
 
-__all__ = ["FunctionCall", "TablePlace", "Words", "function_calls", "split_statements", "table_places"]
+__all__ = [
+    "FunctionCall",
+    "TableName",
+    "TablePlace",
+    "Words",
+    "function_calls",
+    "split_statements",
+    "table_places",
+]
 
 _COMMENTS = ("--", "/*")
 _DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "CASE": 1, "R_PAREN": -1, "R_BRACKET": -1, "END": -1}
@@ -21,6 +29,7 @@ _NAME = re.compile(r"\w+", re.ASCII)
 _PLACES = "delta"
 _SHOWN = 100
 _DIGITS = 19
+_MOST_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,29 @@ class TablePlace:
     path: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """The name of a table, at ``text[start:end]`` of a statement.
+
+    `parts` are without quotes: ``("lake", "orders")``, ``("delta", "/data/orders")`` for a table by its path.
+    """
+
+    parts: tuple[str, ...]
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The name as messages show it.
+
+        >>> TableName(("delta", "/data/orders")).text
+        'delta.`/data/orders`'
+        """
+        return ".".join(
+            each if _NAME.fullmatch(each) else "`{}`".format(each.replace("`", "``")) for each in self.parts
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +141,15 @@ def _arguments(words: "Words", name: str) -> Iterator[str | int]:
 
 
 class Words:
-    """The words of a statement, one after the other.
+    """The words of a statement in Spark's or DuckDB's dialect, one after the other.
 
     `start` is where the next word begins in the text, `end` where the last one has ended.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, dialect: Literal["duckdb", "spark"] = "spark") -> None:
         self.text = text
-        self._tokens = tokenize(text)
+        self.dialect = dialect
+        self._tokens = tokenize(text) if dialect == "spark" else tokenize_duckdb(text)
         self._next = 0
 
     @property
@@ -201,6 +234,29 @@ class Words:
             raise self.refused(f"{what} is a text or a whole number")
         self._next += 1
         return str(self._tokens[self._next - 1].text)
+
+    def expect_end(self) -> None:
+        """Raise `UnsupportedFeatureError` unless there is no further word; a semicolon may end the text."""
+        self.take(";")
+        if not self.is_done:
+            raise self.refused("the end is expected")
+
+    def table_name(self) -> TableName:
+        """Go past the name of a table, of up to three parts, and return it."""
+        start, parts = self.start, list[str]()
+        while len(parts) < _MOST_PARTS:
+            token = None if self.is_done else self._tokens[self._next]
+            kind = "" if token is None else token.token_type.name
+            raw = "" if token is None else self.text[token.start : token.end + 1]
+            is_place = kind == "STRING" and [each.lower() for each in parts] == [_PLACES]
+            is_word = token is not None and _NAME.fullmatch(raw) is not None and _is_word(token, raw)
+            if token is None or not (kind == "IDENTIFIER" or is_place or is_word) or not token.text:
+                raise self.refused("the name of a table is expected")
+            parts.append(token.text)
+            self._next += 1
+            if not self.take("."):
+                break
+        return TableName(tuple(parts), start, self.end)
 
     def place(self) -> str:
         """Go past a table that is named by its path, and return the path."""

@@ -8,7 +8,7 @@ until it has parentheses.
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-__all__ = ["is_suffix", "parse_tree", "tokenize"]
+__all__ = ["is_suffix", "parse_tree", "tokenize", "tokenize_duckdb"]
 
 _WRITTEN = "written as CAST"
 _MAX_LENGTH = 20_000
@@ -88,10 +88,19 @@ def tokenize(text: str) -> list[Any]:
 
     Raises `UnsupportedFeatureError` for what is no tokens, such as a quote that is not closed.
     """
+    return _tokens(text, _statement_dialect())
+
+
+def tokenize_duckdb(text: str) -> list[Any]:
+    """The tokens of a text in DuckDB's SQL, and names in backticks; see `tokenize`."""
+    return _tokens(text, _duckdb_dialect())
+
+
+def _tokens(text: str, dialect: Any) -> list[Any]:
     with gc_paused():
         from sqlglot.errors import SqlglotError
     try:
-        tokens: list[Any] = _statement_dialect().tokenize(text)
+        tokens: list[Any] = dialect.tokenize(text)
     except SqlglotError as error:
         raise UnsupportedFeatureError(_unparsed(text, error), feature="SQL text") from error
     return tokens
@@ -105,6 +114,18 @@ def _statement_dialect() -> Any:
     class Statements(type(expressions)):  # type: ignore[misc]
         class Tokenizer(expressions.tokenizer_class):  # type: ignore[misc, name-defined]
             COMMANDS: Any = set()  # noqa: RUF012 - sqlglot reads class attributes
+
+    return Statements()
+
+
+@functools.cache
+def _duckdb_dialect() -> Any:
+    from sqlglot.dialects.duckdb import DuckDB
+
+    class Statements(DuckDB):
+        class Tokenizer(DuckDB.Tokenizer):
+            COMMANDS: ClassVar[Any] = set()
+            IDENTIFIERS = ['"', "`"]  # noqa: RUF012
 
     return Statements()
 

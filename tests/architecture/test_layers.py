@@ -17,10 +17,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("live_files",),
     ("snapshot",),
     ("scan", "write"),
-    ("transaction", "iceberg"),
+    ("transaction", "iceberg", "catalogs"),
     ("engines", "operations"),
-    ("verify", "table", "spark", "pipeline"),
-    ("cli",),
+    ("verify", "table", "spark"),
+    ("sql",),
+    ("pipeline", "cli"),
 )
 """The rows of the architecture, lowest first; inside a row a part may use those to its left."""
 

@@ -1,0 +1,73 @@
+"""What a catalog is for SQL: namespaces that tell where a table is, and where a new one goes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "fold"]
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
+
+
+def fold(name: str) -> str:
+    """Fold a name as SQL does for comparison: ASCII letters become lower case.
+
+    >>> fold("Größe"), fold("ÄRA")
+    ('größe', 'Ära')
+    """
+    return name.translate(_LOWER)
+
+
+@dataclass(frozen=True)
+class TableLocation:
+    """The place of a table.
+
+    Attributes:
+        uri: its path or URI.
+        storage_options: how to reach it; may hold credentials.
+        is_managed: whether the table's files belong to the catalog, so that dropping the name deletes them.
+    """
+
+    uri: str
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
+    is_managed: bool = False
+
+
+class Namespace(Protocol):
+    """Tables by name, without regard to case. Several processes may use one at a time."""
+
+    def find(self, name: str) -> TableLocation | None:
+        """Return where a table is; None if the namespace has no such table."""
+
+    def place_for(self, name: str) -> TableLocation:
+        """Return where a new table without a location goes. `ValueError` for a name that cannot be one."""
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables, in order."""
+
+    def add(self, name: str, location: TableLocation) -> None:
+        """Register a table that is at a place.
+
+        Raises `FileExistsError` if there is a table of that name, and `ValueError` for a name or a place that
+        this namespace cannot have.
+        """
+
+    def remove(self, name: str) -> None:
+        """Forget a table, whose files stay. `KeyError` if there is none of that name."""
+
+
+class NamespaceCatalog(Protocol):
+    """Namespaces by name."""
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces, in order."""
+
+    def namespace(self, name: str) -> Namespace | None:
+        """Return a namespace; None if there is none of that name."""
+
+    def create_namespace(self, name: str) -> None:
+        """Create a namespace. `FileExistsError` if there is one, `ValueError` for what cannot be a name."""
+
+    def drop_namespace(self, name: str) -> None:
+        """Remove a namespace without tables. `KeyError` if there is none, `ValueError` if it has tables."""

@@ -1,0 +1,64 @@
+"""`connect`: a connection in whose statements Delta tables are read and changed by name."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from deltaarrow.catalogs import FileCatalog, NamespaceCatalog
+from deltaarrow.engines import Catalog, DeltaConnection, Dialect
+from deltaarrow.sql.front_end import FrontEnd
+
+__all__ = ["connect"]
+
+
+def connect(
+    database: str | os.PathLike[str] | duckdb.DuckDBPyConnection = ":memory:",
+    read_only: bool = False,
+    config: Mapping[str, Any] | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    catalog: str | os.PathLike[str] | NamespaceCatalog | None = None,
+    dialect: Dialect = "duckdb",
+) -> DeltaConnection:
+    """Connect to a DuckDB database in whose statements Delta tables can be used by name.
+
+    A statement names a table as ``delta.`/data/orders` `` (a path or URI in quotes of any kind, at its newest
+    version), by a registered name, as ``lake.orders`` if the folder ``/data`` is attached as ``lake``, or as
+    ``namespace.table`` of a catalog. Such a name never refers to a variable of the caller.
+    Before DuckDB plans, files that cannot match the statement's conditions on the table, in WHERE and ON, are
+    skipped by partition values and statistics; DuckDB sees only the columns that the statement mentions. This
+    applies to queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO`` and ``EXPLAIN``
+    of one. Conditions that are not understood skip no file. The values of parameters are used.
+
+    Args:
+        database: a DuckDB file or ``":memory:"``; or a connection, which is used as it is.
+        read_only: open the file for reading.
+        config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
+            statements would not see the variables of the caller otherwise.
+        storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
+        catalog: where namespaces and tables have their names: an object, or the folder of a `FileCatalog`.
+        dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's.
+
+    >>> import deltaarrow, tempfile, pyarrow as pa
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in (2025, 2026):
+    ...     rows = pa.table({"year": [year], "id": [year * 2]})
+    ...     _ = deltaarrow.write_deltalake(folder, rows, mode="append")
+    >>> con = deltaarrow.connect()
+    >>> con.sql(f"SELECT id FROM delta.'{folder}' WHERE year = 2026").fetchall()
+    [(4052,)]
+    >>> [found] = con.explain(f"SELECT id FROM delta.'{folder}' WHERE year = 2026")
+    >>> found.left_files, found.files
+    (1, 2)
+    """
+    if isinstance(catalog, str | os.PathLike):
+        catalog = FileCatalog(catalog, storage_options)
+    names = Catalog(storage_options, catalog)
+    front_end = FrontEnd(dialect)
+    if isinstance(database, duckdb.DuckDBPyConnection):
+        return DeltaConnection(database, names, front_end=front_end)
+    connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))
+    scans_frames = "python_scan_all_frames" not in (config or {})
+    return DeltaConnection(connection, names, scans_frames=scans_frames, front_end=front_end)

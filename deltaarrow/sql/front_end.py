@@ -1,0 +1,74 @@
+"""`FrontEnd`: what a `DeltaConnection` asks about each text, before DuckDB sees it.
+
+This module is loaded with every connection, so it loads what statements need when there is one.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from deltaarrow.engines import DeltaConnection, Dialect, Parameters
+from deltaarrow.runtime.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltaarrow.sql.session import Session
+
+__all__ = ["FrontEnd"]
+
+_FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTALL)
+_QUERIES = frozenset(
+    ("", "SELECT", "WITH", "FROM", "VALUES", "PIVOT", "UNPIVOT", "SUMMARIZE", "PRAGMA", "TABLE")
+)
+"""First words of DuckDB's statements that change nothing, and that DuckDB runs."""
+
+_lazily = lazy_attributes(
+    __name__,
+    {
+        "Session": "deltaarrow.sql.session",
+        "run_statement": "deltaarrow.sql.running",
+        "split_statements": "deltaarrow.spark_sql",
+    },
+)
+
+
+class FrontEnd:
+    """Reads texts in a dialect, for one connection or cursor.
+
+    Args:
+        dialect: that of texts which come without one.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        if dialect not in ("duckdb", "spark"):
+            raise ValueError(f"the dialect is 'duckdb' or 'spark', not {dialect!r}")
+        self.dialect: Dialect = dialect
+        self._session: Session | None = None
+
+    def cursor(self) -> "FrontEnd":
+        """Return the front end of another cursor."""
+        return FrontEnd(self.dialect)
+
+    def split(self, text: str, dialect: Dialect) -> list[str] | None:
+        """Return the statements of a text; None to let DuckDB split it."""
+        if dialect == "duckdb":
+            return None
+        found: list[str] = _lazily("split_statements")(text)
+        return found
+
+    def run(
+        self, connection: DeltaConnection, statement: str, parameters: Parameters, dialect: Dialect
+    ) -> "str | pa.Table":
+        """Run a statement that is about Delta tables and return its result, or return a query for DuckDB.
+
+        Such a query names Delta tables as `DeltaConnection` knows them.
+
+        Raises what the grammar of the dialect and the methods of `DeltaTable` raise.
+        """
+        if dialect == "duckdb":
+            first = _FIRST_WORD.match(statement)
+            if first is None or first[1].upper() in _QUERIES or not connection.names_tables(statement):
+                return statement
+        session = self._session = self._session or _lazily("Session")(connection)
+        result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
+        return result

@@ -1,0 +1,37 @@
+"""`StatementKind`: a kind of statement, with the grammars that read it and the handler that runs it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.spark_sql import Words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltaarrow.sql.session import Session
+
+__all__ = ["StatementKind"]
+
+Grammar = Callable[[Words], Any]
+
+
+@dataclass(frozen=True)
+class StatementKind:
+    """A kind of statement.
+
+    Args:
+        name: as the reference page lists it, such as ``OPTIMIZE``.
+        first_words: the words that it begins with, in each of its forms; the longest match wins.
+        statement: the dataclass of its parts.
+        handle: runs one and returns the rows of its result, or a query for DuckDB.
+        spark: reads it in Spark's dialect; None where Spark's dialect does not have it.
+        duckdb: reads it in DuckDB's dialect; it returns None for a statement that is DuckDB's own.
+    """
+
+    name: str
+    first_words: tuple[tuple[str, ...], ...]
+    statement: type
+    handle: "Callable[[Session, Any], pa.Table | str]"
+    spark: Grammar | None = None
+    duckdb: Grammar | None = None

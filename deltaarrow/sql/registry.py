@@ -1,0 +1,29 @@
+"""The list of all kinds of statements."""
+
+from deltaarrow.engines import Dialect
+from deltaarrow.spark_sql import Words
+from deltaarrow.sql.handlers import maintenance
+from deltaarrow.sql.kind import StatementKind
+
+__all__ = ["KINDS", "find_kind", "kind_of"]
+
+KINDS: tuple[StatementKind, ...] = (*maintenance.KINDS,)
+
+_BY_STATEMENT = {kind.statement: kind for kind in KINDS}
+
+
+def find_kind(words: Words, dialect: Dialect) -> StatementKind | None:
+    """The kind of the statement that begins here; None if there is none in this dialect."""
+    found = [
+        (len(first), kind)
+        for kind in KINDS
+        if (kind.spark if dialect == "spark" else kind.duckdb) is not None
+        for first in kind.first_words
+        if words.is_at(*first)
+    ]
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def kind_of(statement: object) -> StatementKind:
+    """The kind of a statement that a grammar has read."""
+    return _BY_STATEMENT[type(statement)]

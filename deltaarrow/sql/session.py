@@ -1,0 +1,63 @@
+"""`Session`: what the statements of one connection share: its names, and what they are told."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from deltaarrow.catalogs import TableLocation
+from deltaarrow.engines import DeltaConnection, Dialect, Parameters
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.spark_sql import TableName
+from deltaarrow.table import DeltaTable
+
+__all__ = ["Session"]
+
+
+class Session:
+    """The statements of one connection or cursor.
+
+    Attributes:
+        connection: runs queries, and knows the names of tables.
+        parameters: those of the statement that is run.
+        dialect: that of the statement that is run.
+    """
+
+    def __init__(self, connection: DeltaConnection) -> None:
+        self.connection = connection
+        self.parameters: Parameters = ()
+        self.dialect: Dialect = "duckdb"
+
+    def query(self, text: str) -> str:
+        """Return a query as DuckDB is to run it, with Delta tables by the names that the connection knows.
+
+        Raises `UnsupportedFeatureError` for what has no certain meaning in DuckDB.
+        """
+        if self.dialect == "duckdb":
+            return text
+        raise UnsupportedFeatureError(
+            "queries in Spark's dialect are not supported yet: pass dialect='duckdb'", feature="Spark query"
+        )
+
+    # --- tables ---
+
+    def table(self, name: TableName) -> DeltaTable:
+        """Open the table of a name at its newest version. `TableNotFoundError` if there is none."""
+        location = self.location(name)
+        return DeltaTable(location.uri, storage_options=_options(location))
+
+    def location(self, name: TableName) -> TableLocation:
+        """Return where the table of a name is. `TableNotFoundError` for an unknown name."""
+        found = self.connection.catalog.locate(name.parts)
+        if found is None:
+            raise TableNotFoundError(f"{name.text} is not the name of a table{self._known(name.parts)}")
+        return found
+
+    def _known(self, parts: Sequence[str]) -> str:
+        catalog = self.connection.catalog
+        namespace = catalog.namespace(parts[0]) if len(parts) > 1 else None
+        if namespace is not None:
+            return f" (in {parts[0]} are {', '.join(namespace.tables()) or 'no tables'})"
+        return f" (namespaces: {', '.join(catalog.namespaces()) or 'none'}; by place: delta.`/path`)"
+
+
+def _options(location: TableLocation) -> dict[str, Any] | None:
+    return None if location.storage_options is None else dict(location.storage_options)

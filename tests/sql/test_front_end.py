@@ -1,0 +1,85 @@
+"""The way of a statement through `deltaarrow.connect`: dialects, names and results."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+
+MANIFEST = "GENERATE symlink_format_manifest FOR TABLE"
+
+
+@pytest.fixture
+def lake(tmp_path):
+    deltaarrow.write_deltalake(f"{tmp_path}/orders", pa.table({"id": [1, 2]}))
+    return tmp_path
+
+
+@pytest.fixture
+def con(lake):
+    with deltaarrow.connect() as connection:
+        yield connection.attach(lake, "lake")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+@pytest.mark.parametrize("name", ["lake.orders", "LAKE.`orders`", "delta.`{lake}/orders`"])
+def test_statement_is_run_by_its_handler(con, lake, dialect, name):
+    text = f"{MANIFEST} {name.format(lake=lake)};"
+    assert con.sql(text, dialect=dialect) == pa.table({})
+    assert (lake / "orders" / "_symlink_format_manifest" / "manifest").exists()
+    assert con.execute(text, dialect=dialect).fetchall() == []
+
+
+def test_queries_of_duckdb_stay_duckdbs(con):
+    assert con.sql("FROM lake.orders WHERE id > 1").fetchall() == [(2,)]
+    assert con.sql("CREATE TABLE t AS FROM lake.orders; SELECT count(*) FROM t").fetchall() == [(2,)]
+
+
+def test_unknown_table_is_told_with_those_that_are_there(con):
+    with pytest.raises(TableNotFoundError, match=r"lake\.nothing is not .* \(in lake are orders\)"):
+        con.sql(f"{MANIFEST} lake.nothing", dialect="spark")
+    with pytest.raises(TableNotFoundError, match=r"namespaces: lake"):
+        con.sql(f"{MANIFEST} nothing", dialect="spark")
+
+
+def test_text_that_is_no_statement_is_refused_where_it_stops_being_one(con):
+    with pytest.raises(
+        UnsupportedFeatureError, match="a statement or a query is expected, and there is 'FOO'"
+    ):
+        con.sql("FOO BAR", dialect="spark")
+    with pytest.raises(UnsupportedFeatureError, match="the end is expected, and there is 'x'"):
+        con.sql(f"{MANIFEST} lake.orders x", dialect="spark")
+
+
+def test_dialect_is_one_of_two():
+    with pytest.raises(ValueError, match="'duckdb' or 'spark'"):
+        deltaarrow.connect(dialect="mysql")
+
+
+def test_tables_of_a_catalog_are_known_by_name(tmp_path):
+    deltaarrow.write_deltalake(f"{tmp_path}/catalog/default/orders", pa.table({"id": [7]}))
+    with deltaarrow.connect(catalog=tmp_path / "catalog") as con:
+        default = con.catalog.namespace("default")
+        default.add("orders", default.place_for("orders"))
+        assert con.sql("SELECT id FROM default.orders").fetchall() == [(7,)]
+
+
+def test_current_namespace_is_that_of_its_cursor(con):
+    other = con.cursor()
+    con.catalog.current = "lake"
+    assert con.sql("SELECT count(*) FROM orders").fetchall() == [(2,)]
+    assert other.catalog.current is None
+    assert con.cursor().sql("SELECT count(*) FROM orders").fetchall() == [(2,)]
+
+
+def test_queries_load_no_statements(lake):
+    script = (
+        "import deltaarrow, sys; con = deltaarrow.connect();"
+        f"con.sql(\"FROM delta.'{lake}/orders'\").fetchall();"
+        "print([name for name in sys.modules if name.startswith('deltaarrow.sql.h')])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
