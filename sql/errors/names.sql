@@ -1,0 +1,27 @@
+-- Names of tables and columns that are not there.
+
+SELECT * FROM nothing;
+--! TABLE_OR_VIEW_NOT_FOUND
+
+CREATE TABLE t (id INT) USING delta;
+
+CREATE TABLE t (id INT) USING delta;
+--! TABLE_OR_VIEW_ALREADY_EXISTS
+
+SELECT nothing FROM t;
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+
+DELETE FROM nothing WHERE id = 1;
+--! TABLE_OR_VIEW_NOT_FOUND
+
+UPDATE t SET nothing = 1;
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+
+DROP TABLE nothing;
+--! TABLE_OR_VIEW_NOT_FOUND
+
+SELECT nothing(id) FROM t;
+--! UNRESOLVED_ROUTINE
+
+SELECT id FROM t a JOIN t b ON a.id = b.id;
+--! AMBIGUOUS_REFERENCE

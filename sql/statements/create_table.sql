@@ -1,0 +1,71 @@
+-- Tables are created with columns, rules and properties, from queries, and like other tables.
+
+CREATE TABLE people (
+  id BIGINT NOT NULL COMMENT 'the key',
+  name STRING,
+  born DATE,
+  year INT GENERATED ALWAYS AS (year(born))
+) USING delta PARTITIONED BY (year) COMMENT 'who is who' TBLPROPERTIES ('delta.appendOnly' = 'false', 'team' = 'a');
+
+INSERT INTO people (id, name, born) VALUES (1, 'Ada', DATE'1815-12-10'), (2, 'Alan', DATE'1912-06-23');
+
+SELECT * FROM people ORDER BY id;
+--| id bigint, name string, born date, year int
+--| 1, 'Ada', 1815-12-10, 1815
+--| 2, 'Alan', 1912-06-23, 1912
+
+CREATE TABLE IF NOT EXISTS people (other INT) USING delta;
+
+CREATE TABLE numbers (n BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5), name STRING) USING delta;
+
+INSERT INTO numbers (name) VALUES ('a');
+
+INSERT INTO numbers (name) VALUES ('b');
+
+SELECT * FROM numbers ORDER BY n;
+--| n bigint, name string
+--| 10, 'a'
+--| 15, 'b'
+
+CREATE TABLE defaults (id INT, state STRING DEFAULT 'new') USING delta
+TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported');
+
+INSERT INTO defaults (id) VALUES (1);
+
+INSERT INTO defaults VALUES (2, DEFAULT), (3, 'old');
+
+SELECT * FROM defaults ORDER BY id;
+--| id int, state string
+--| 1, 'new'
+--| 2, 'new'
+--| 3, 'old'
+
+CREATE TABLE born USING delta AS SELECT id, year(born) AS year FROM people WHERE name LIKE 'A%';
+
+SELECT * FROM born ORDER BY id;
+--| id bigint, year int
+--| 1, 1815
+--| 2, 1912
+
+CREATE OR REPLACE TABLE born (id INT) USING delta;
+
+SELECT * FROM born;
+--| id int
+
+CREATE TABLE same LIKE people;
+
+SELECT count(*) AS n FROM same;
+--| n bigint
+--| 0
+
+CREATE TABLE clustered (id INT, day DATE) USING delta CLUSTER BY (day, id);
+
+INSERT INTO clustered VALUES (1, DATE'2026-01-01');
+
+SELECT * FROM clustered;
+--| id int, day date
+--| 1, 2026-01-01
+
+DROP TABLE clustered;
+
+DROP TABLE IF EXISTS clustered;

@@ -1,0 +1,49 @@
+-- Rows are added by values and by queries, by position and by name.
+
+CREATE TABLE t (id INT, name STRING, day DATE) USING delta PARTITIONED BY (day);
+
+INSERT INTO t VALUES (1, 'a', DATE'2026-01-01'), (2, 'b', DATE'2026-01-02');
+
+INSERT INTO t (name, id) VALUES ('c', 3);
+
+INSERT INTO t BY NAME SELECT DATE'2026-01-03' AS day, 4 AS id;
+
+INSERT INTO TABLE t SELECT id + 10, upper(name), day FROM t WHERE id < 3;
+
+SELECT * FROM t;
+--| id int, name string, day date
+--| 1, 'a', 2026-01-01
+--| 11, 'A', 2026-01-01
+--| 12, 'B', 2026-01-02
+--| 2, 'b', 2026-01-02
+--| 3, 'c', NULL
+--| 4, NULL, 2026-01-03
+
+INSERT INTO t PARTITION (day = '2026-01-05') VALUES (5, 'e');
+
+SELECT day, count(*) AS n FROM t GROUP BY day ORDER BY day;
+--| day date, n bigint
+--| NULL, 1
+--| 2026-01-01, 2
+--| 2026-01-02, 2
+--| 2026-01-03, 1
+--| 2026-01-05, 1
+
+INSERT OVERWRITE t VALUES (9, 'z', DATE'2026-02-01');
+
+SELECT * FROM t;
+--| id int, name string, day date
+--| 9, 'z', 2026-02-01
+
+INSERT INTO t REPLACE WHERE day = DATE'2026-02-01' SELECT 8, 'y', DATE'2026-02-01';
+
+SELECT * FROM t;
+--| id int, name string, day date
+--| 8, 'y', 2026-02-01
+
+-- Values are cast as in an assignment.
+INSERT INTO t VALUES ('7', 7, '2026-03-01');
+
+SELECT * FROM t WHERE id = 7;
+--| id int, name string, day date
+--| 7, '7', 2026-03-01

@@ -1,0 +1,44 @@
+"""Every script of ``sql/`` on Spark gives the results that it holds; Spark refuses what is an extension."""
+
+import pytest
+
+from tests.support.sql_scripts import OnSpark, matches, paths, read_steps, run_step
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    engine = OnSpark(spark, tmp_path)
+    yield engine
+    engine.close()
+
+
+def identity(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("path", paths("statements", "functions", "errors"), ids=identity)
+def test_script_gives_its_results(engine, path, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    wrong = []
+    for step in read_steps(path.read_text("utf-8")):
+        outcome = run_step(engine, step, folder)
+        if not matches(outcome, step):
+            wrong.append((f"{path.name}:{step.line}", step.text, outcome.rows or outcome.error))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", paths("extensions"), ids=identity)
+def test_spark_refuses_an_extension(engine, path, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    steps = list(read_steps(path.read_text("utf-8")))
+    taken = [
+        f"{path.name}:{step.line}"
+        for step in steps
+        if (run_step(engine, step, folder).error is None) == (step.spark_refuses is not None)
+    ]
+    assert taken == []
+    assert any(step.spark_refuses for step in steps)
