@@ -7,14 +7,28 @@ such a footer is refused here.
 
 pyarrow's `RowGroupMetaData.column` and `ColumnChunkMetaData.statistics` abort the process if a chunk
 contradicts the schema. So the chunks of foreign files are read only through this module.
+
+The footers of one writer repeat each other: the whole schema, and of each column the path, the encodings and
+the sizes of pages. `FooterParser` remembers the bytes of these and what they say, from row group to row group
+and from file to file. All else is parsed and checked in every footer.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["Chunk", "Footer", "Leaf", "RowGroup", "footer_length", "parse_footer", "read_footer"]
+__all__ = [
+    "Chunk",
+    "Footer",
+    "FooterParser",
+    "Leaf",
+    "RowGroup",
+    "footer_length",
+    "parse_footer",
+    "read_footer",
+]
 
 _TAIL = 1 << 16
 _MAGIC = b"PAR1"
@@ -24,7 +38,7 @@ _SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4
 _TYPE, _TYPE_LENGTH, _REPETITION, _NAME, _CHILDREN = 1, 2, 3, 4, 5
 _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 6, 7, 8, 10
 _GROUP_CHUNKS, _GROUP_ROWS = 1, 3
-_FILE_PATH, _CHUNK_METADATA = 1, 3
+_FILE_PATH, _CHUNK_METADATA, _CRYPTO_METADATA, _ENCRYPTED_METADATA = 1, 3, 8, 9
 _CHUNK_TYPE, _PATH, _CODEC, _NUM_VALUES, _RAW_BYTES, _STORED_BYTES = 1, 3, 4, 5, 6, 7
 _DATA_PAGE, _DICTIONARY_PAGE, _STATISTICS, _SIZES = 9, 11, 12, 16
 _OLD_MAX, _OLD_MIN, _NULL_COUNT, _MAX, _MIN = 1, 2, 3, 5, 6
@@ -53,10 +67,17 @@ class Leaf(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """The footer's data on a leaf in a row group; None for what it does not state."""
+    """The footer's data on a leaf in a row group; None for what it does not state.
+
+    `low` and `high` are bounds as the file stores values. `old_order` says that they come from the deprecated
+    fields, which compare bytes as signed.
+    """
 
     num_values: int
     null_count: int | None
+    low: bytes | None
+    high: bytes | None
+    old_order: bool
 
     @property
     def is_null(self) -> bool:
@@ -72,11 +93,17 @@ class RowGroup(NamedTuple):
 
 
 class Footer(NamedTuple):
-    """A footer that does not contradict itself."""
+    """A footer that does not contradict itself; `schema` is its list of schema elements, as stored."""
 
     leaves: Sequence[Leaf]
     row_groups: Sequence[RowGroup]
+    schema: bytes
     data: bytes
+
+    @property
+    def num_rows(self) -> int:
+        """The rows of the file."""
+        return sum(group.num_rows for group in self.row_groups)
 
     def leaves_below(self, column: str) -> list[int]:
         """Return the numbers of the leaves of a column."""
@@ -86,8 +113,26 @@ class Footer(NamedTuple):
         """Return the footer as a `pyarrow.parquet.FileMetaData`."""
         import pyarrow.parquet as pq
 
-        length = len(self.data).to_bytes(4, "little")
-        return pq.read_metadata(pa.BufferReader(b"".join((_MAGIC, self.data, length, _MAGIC))))
+        return pq.read_metadata(_file_of(self.data))
+
+    def arrow_schema(self) -> pa.Schema:
+        """Return the columns in Arrow, without what a writer of Arrow noted beside them.
+
+        Raises `ValueError` for columns that pyarrow cannot read.
+        """
+        import pyarrow.parquet as pq
+
+        # A file of version 2 without rows and row groups.
+        footer = b"\x15\x04\x19" + self.schema + b"\x16\x00\x19\x0c\x00"
+        try:
+            return pq.read_schema(_file_of(footer))
+        except pa.ArrowException as error:
+            raise ValueError(f"its columns cannot be read: {error}") from error
+
+
+def _file_of(footer: bytes) -> pa.BufferReader:
+    """Return a file with a footer and nothing else."""
+    return pa.BufferReader(b"".join((_MAGIC, footer, len(footer).to_bytes(4, "little"), _MAGIC)))
 
 
 def read_footer(file: pa.NativeFile) -> Footer:
@@ -119,28 +164,13 @@ def parse_footer(data: bytes, end: int) -> Footer:
 
     Raises `ValueError`, saying what is wrong, when it is not a Thrift structure or contradicts itself.
     """
-    leaves: list[Leaf] = []
-
-    def take(schema: Sequence[Mapping[int, Any]], group: Mapping[int, Any]) -> RowGroup:
-        if not leaves:
-            leaves.extend(_leaves(schema))
-        return _row_group(group, leaves, end)
-
-    try:
-        found = _Reader(data, take).whole()
-        leaves = leaves or _leaves(found[_SCHEMA])
-        groups, rows = found[_ROW_GROUPS], found[_NUM_ROWS]
-    except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("its footer does not have the structure of Parquet") from error
-    if sum(group.num_rows for group in groups) != rows:
-        raise ValueError(f"its footer says {rows} rows, but its row groups have another number")
-    return Footer(leaves, groups, data)
+    return FooterParser().parse(data, end)
 
 
 # --- Thrift ----------------------------------------------------------------------------------------
 
 
-_TRUTH, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 3, 4, 5, 6, 7, 8, 9, 12
+_TRUTH, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 3, 4, 5, 6, 7, 8, 9, 10, 12
 
 _Kind = tuple[int, Any]
 """The type of a value: its kind, with the fields of a structure by number, or the elements of a list."""
@@ -191,121 +221,161 @@ _FILE_METADATA = _struct_of(
 )
 
 
-class _Reader:
-    """Reads structures of Thrift's compact protocol as dictionaries by field number.
+_CHUNK_FIELDS = _CHUNK_METADATA_KIND[1]
 
-    A field of the wrong kind is refused; other readers skip it. A row group is converted by `take`, given the
-    schema and the group, as soon as it is read, because there may be many.
+
+class FooterParser:
+    """Parses and checks footers one after the other; not for several threads.
+
+    Structures of Thrift's compact protocol are read as dictionaries by field number. A field of the wrong
+    kind is refused; other readers skip it. A row group is checked as soon as it is read, because there may be
+    many.
     """
 
-    def __init__(self, data: bytes, take: Callable[[Sequence[Any], Mapping[int, Any]], RowGroup]) -> None:
-        self._data = data
+    def __init__(self) -> None:
+        self._data = b""
         self._at = 0
-        self._take = take
-        self._schema: list[Any] = []
+        self._end = 0
+        self._leaves: list[Leaf] = []
+        self._known_schema: tuple[bytes, list[Leaf]] = (b"", [])
         self._column = 0
-        self._known: dict[tuple[int, int], tuple[bytes, Any]] = {}
+        # By column, the last bytes and value of a field, which is named by its number and kind.
+        self._known: defaultdict[int, dict[int, tuple[bytes, Any]]] = defaultdict(dict)
 
-    def whole(self) -> dict[int, Any]:
-        """Return the single structure that makes up the data."""
-        found = self._struct(_FILE_METADATA[1])
-        if self._at != len(self._data):
+    def parse(self, data: bytes, end: int) -> Footer:
+        """Do what `parse_footer` does."""
+        self._data, self._at, self._end, self._leaves = data, 0, end, []
+        try:
+            found = self._struct(_FILE_METADATA[1])
+            groups, rows, _ = found[_ROW_GROUPS], found[_NUM_ROWS], found[_SCHEMA]
+        except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError("its footer does not have the structure of Parquet") from error
+        if self._at != len(data):
             raise ValueError("its footer is shorter than its stated length")
-        return found
-
-    def _varint(self) -> int:
-        data, at = self._data, self._at
-        value, shift = data[at] & 127, 0
-        while data[at] > 127:
-            at, shift = at + 1, shift + 7
-            value |= (data[at] & 127) << shift
-        self._at = at + 1
-        return value
+        footer = Footer(self._leaves, groups, self._known_schema[0], data)
+        if footer.num_rows != rows:
+            raise ValueError(f"its footer says {rows} rows, but its row groups have another number")
+        return footer
 
     def _struct(self, fields: Mapping[int, _Kind]) -> dict[int, Any]:
-        data = self._data
-        is_chunk = fields is _CHUNK_METADATA_KIND[1]
+        data, at = self._data, self._at
+        known = self._known[self._column] if fields is _CHUNK_FIELDS else None
         found: dict[int, Any] = {}
         number = 0
-        while header := data[self._at]:
-            self._at += 1
+        while header := data[at]:
+            at += 1
             kind = header & 15
-            number += header >> 4
-            if header < 16:
-                number = self._integer()
-            wanted, inner = fields.get(number, (kind, None))
-            if _I16 <= kind <= _I64:
-                # As in `_integer`; most fields are short ones of these.
-                short = data[self._at]
-                if short < 128:
-                    self._at += 1
-                    found[number] = (short >> 1) ^ -(short & 1)
-                else:
-                    found[number] = self._integer()
-            elif kind < _BYTE:
-                found[number], kind = kind == _TRUTH, wanted if wanted < _BYTE else kind
-            elif is_chunk:
-                found[number] = self._value_as_before(number, kind, inner)
+            if header > 15:
+                number += header >> 4
             else:
-                found[number] = self._value(kind, inner)
-            if kind != wanted:
+                number, at = _integer(data, at)
+            wanted, inner = fields.get(number) or (kind, None)
+            if kind != wanted and max(kind, wanted) >= _BYTE:
                 raise ValueError(f"field {number} of a structure in its footer has the wrong type")
-        self._at += 1
+            if _BYTE < kind < _DOUBLE:
+                # As in `_integer`; most fields are short ones of these.
+                value, second = data[at], data[at + 1]
+                if value < 128:
+                    at += 1
+                    found[number] = (value >> 1) ^ -(value & 1)
+                elif second < 128:
+                    at += 2
+                    value = value & 127 | second << 7
+                    found[number] = (value >> 1) ^ -(value & 1)
+                else:
+                    found[number], at = _integer(data, at)
+            elif kind < _BYTE:
+                found[number] = kind == _TRUTH
+            elif known is None:
+                self._at = at
+                found[number] = self._value(kind, inner)
+                at = self._at
+            else:
+                # Usually the same as in the row group or file before.
+                place = number << 4 | kind
+                before = known.get(place)
+                if before is not None and data.startswith(before[0], at):
+                    at += len(before[0])
+                    found[number] = before[1]
+                else:
+                    self._at = at
+                    found[number] = self._value(kind, inner)
+                    known[place] = self._since(at), found[number]
+                    at = self._at
+        self._at = at + 1
         return found
 
-    def _value_as_before(self, number: int, kind: int, inner: Any) -> Any:
-        """Read a value of a column chunk, usually the same as in the previous row group."""
-        known = self._known.get((self._column, number))
-        if known is not None and self._data.startswith(known[0], self._at):
-            self._at += len(known[0])
-            return known[1]
-        start = self._at
-        value = self._value(kind, inner)
-        self._known[self._column, number] = self._data[start : self._at], value
-        return value
-
-    def _integer(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+    def _since(self, start: int) -> bytes:
+        """Return the bytes of a value that was read; `IndexError` if the data end before it does."""
+        if self._at > len(self._data):
+            raise IndexError(self._at)
+        return self._data[start : self._at]
 
     def _value(self, kind: int, inner: Any) -> Any:
         if kind == _BINARY:
-            length = self._varint()
-            self._at += length
-            return self._data[self._at - length : self._at]
+            length, start = _varint(self._data, self._at)
+            self._at = start + length
+            return self._data[start : self._at]
         if kind == _STRUCT:
             return self._struct(inner or {})
-        if kind in (_LIST, 10):
+        if kind in (_LIST, _SET):
             return self._list(inner)
         if _I16 <= kind <= _I64:
-            return self._integer()
+            value, self._at = _integer(self._data, self._at)
+            return value
         if kind not in (_BYTE, _DOUBLE):
             raise ValueError(f"its footer has a value of type {kind}, which Parquet does not use")
         self._at += 1 if kind == _BYTE else 8
         return self._data[self._at - 1]
 
-    def _list(self, wanted: _Kind | None) -> list[Any]:
+    def _list(self, wanted: _Kind | None) -> Any:
+        if wanted is _SCHEMA_ELEMENT:
+            return self._schema()
         header = self._data[self._at]
         self._at += 1
         length, kind = header >> 4, header & 15
         if length == 15:
-            length = self._varint()
+            length, self._at = _varint(self._data, self._at)
         if wanted is not None and length and kind != wanted[0]:
             raise ValueError("a list in its footer has elements of the wrong type")
         inner: Any = None if wanted is None else wanted[1]
         # A boolean in a list has its own byte.
         kind = max(kind, _BYTE)
         if wanted is _ROW_GROUP:
-            return [self._take(self._schema, self._struct(inner)) for _ in range(length)]
+            return [_row_group(self._struct(inner), self._leaves, self._end) for _ in range(length)]
         if wanted is _COLUMN_CHUNK:
             chunks = []
             for self._column in range(length):
                 chunks.append(self._struct(inner))
             return chunks
-        found = [self._value(kind, inner) for _ in range(length)]
-        if wanted is _SCHEMA_ELEMENT:
-            self._schema = found
-        return found
+        return [self._value(kind, inner) for _ in range(length)]
+
+    def _schema(self) -> list[Leaf]:
+        if self._leaves:
+            raise ValueError("its footer has two schemas")
+        start = self._at
+        known, leaves = self._known_schema
+        if known and self._data.startswith(known, start):
+            self._at += len(known)
+        else:
+            leaves = _leaves(self._list((_STRUCT, _SCHEMA_ELEMENT[1])))
+            self._known_schema = self._since(start), leaves
+        self._leaves = leaves
+        return leaves
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number, and where it ends."""
+    value, shift = data[at] & 127, 0
+    while data[at] > 127:
+        at, shift = at + 1, shift + 7
+        value |= (data[at] & 127) << shift
+    return value, at + 1
+
+
+def _integer(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    return (value >> 1) ^ -(value & 1), at
 
 
 # --- the schema ------------------------------------------------------------------------------------
@@ -386,8 +456,8 @@ def _row_group(found: Mapping[int, Any], leaves: Sequence[Leaf], end: int) -> Ro
 
 def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[int, int]]) -> Chunk:
     """Return the data on a chunk, and record its position."""
-    if _FILE_PATH in column:
-        raise ValueError("a column chunk is in another file")
+    if _FILE_PATH in column or _CRYPTO_METADATA in column or _ENCRYPTED_METADATA in column:
+        raise ValueError("a column chunk is encrypted, or in another file")
     found = column[_CHUNK_METADATA]
     if found[_PATH] != leaf.encoded_path:
         name, other = ".".join(leaf.path), b".".join(found[_PATH]).decode(errors="replace")
@@ -408,7 +478,10 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
         raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs among {values} values")
     if (sizes := found.get(_SIZES)) is not None:
         _ensure_levels(leaf, sizes, values, nulls)
-    return Chunk(values, nulls)
+    low, high = statistics.get(_MIN), statistics.get(_MAX)
+    if low is None and high is None:
+        return Chunk(values, nulls, statistics.get(_OLD_MIN), statistics.get(_OLD_MAX), True)
+    return Chunk(values, nulls, low, high, False)
 
 
 def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:

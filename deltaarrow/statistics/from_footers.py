@@ -23,8 +23,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from deltaarrow.columnar.footer_templates import ChunkFacts, FileFooter
-from deltaarrow.columnar.parquet_footers import Footer
+from deltaarrow.columnar.parquet_footers import Chunk, Leaf, RowGroup
 from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.render import Bound, bound_renderer, nest, render_statistics
@@ -64,7 +63,7 @@ class FooterStatistics:
 
     Args:
         columns: the columns of the table that have statistics, by physical paths.
-        footer: the footer of one of the files.
+        leaves: the leaves of the schema.
         arrow_schema: its columns in Arrow.
         names: the path in the files of each path in the table, where they differ.
         prefix_length: the largest number of UTF-16 units in a string bound.
@@ -73,7 +72,7 @@ class FooterStatistics:
     def __init__(
         self,
         columns: Sequence[StatisticsColumn],
-        footer: Footer,
+        leaves: Sequence[Leaf],
         arrow_schema: pa.Schema,
         names: Mapping[tuple[str, ...], tuple[str, ...]],
         *,
@@ -89,37 +88,37 @@ class FooterStatistics:
             for each in columns
         ]
         types = [found for _, found in parquet_leaves(arrow_schema)]
-        leaves = {leaf.path: number for number, leaf in enumerate(footer.leaves) if not leaf.repetition_level}
-        begins = {leaf.path[:length] for leaf in footer.leaves for length in range(1, len(leaf.path) + 1)}
+        numbers = {leaf.path: number for number, leaf in enumerate(leaves) if not leaf.repetition_level}
+        begins = {leaf.path[:length] for leaf in leaves for length in range(1, len(leaf.path) + 1)}
         self._columns: list[_Column] = []
         # By which values are known: the text around them, because its keys take longest to render.
         self._forms: dict[tuple[bool, ...], str] = {}
         for each, renders in zip(columns, renderers, strict=True):
             path = names.get(each.path, each.path)
-            number = leaves.get(path)
+            number = numbers.get(path)
             if number is not None:
                 self._columns.append(
-                    _column(each, number, types[number], footer.leaves[number].physical_type, renders)
+                    _column(each, number, types[number], leaves[number].physical_type, renders)
                 )
             elif path not in begins:
                 self._columns.append(_Column(each, None, None, renders["render_low"], renders["render_high"]))
 
-    def render(self, file: FileFooter) -> str:
-        """Return the text of ``add.stats`` of a file."""
+    def render(self, groups: Sequence[RowGroup]) -> str:
+        """Return the text of ``add.stats`` of a file with these row groups."""
         lows: list[str | None] = []
         highs: list[str | None] = []
         nulls: list[str | None] = []
-        groups = file.groups
+        num_rows = sum(group.num_rows for group in groups)
         for each in self._columns:
             low = high = count = None
             if each.leaf is None:
-                count = file.num_rows
+                count = num_rows
             else:
                 leaf = each.leaf
                 if len(groups) == 1:
                     chunk = groups[0][1][leaf]
                     count = chunk.null_count
-                    if count != file.num_rows:
+                    if count != num_rows:
                         low, high = _chunk_bounds(each, chunk)
                 else:
                     chunks = [group[leaf] for _, group in groups]
@@ -128,7 +127,7 @@ class FooterStatistics:
             lows.append(None if low is None else each.render_low(low))
             highs.append(None if high is None else each.render_high(high))
             nulls.append(None if count is None else str(count))
-        texts = [str(file.num_rows), *lows, *highs, *nulls]
+        texts = [str(num_rows), *lows, *highs, *nulls]
         known = tuple(text is not None for text in texts)
         form = self._forms.get(known)
         if form is None:
@@ -155,12 +154,12 @@ def _no_text(_: Bound) -> None:
     return None
 
 
-def _total(chunks: Sequence[ChunkFacts]) -> int | None:
+def _total(chunks: Sequence[Chunk]) -> int | None:
     known = [chunk.null_count for chunk in chunks if chunk.null_count is not None]
     return sum(known) if len(known) == len(chunks) else None
 
 
-def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None, Bound | None]:
+def _bounds(column: _Column, chunks: Sequence[Chunk]) -> tuple[Bound | None, Bound | None]:
     """Return the bounds of a column over all row groups; None for one that is not known."""
     found = [_chunk_bounds(column, chunk) for chunk in chunks if chunk.null_count != chunk.num_values]
     if not found:
@@ -171,7 +170,7 @@ def _bounds(column: _Column, chunks: Sequence[ChunkFacts]) -> tuple[Bound | None
     return low, high
 
 
-def _chunk_bounds(column: _Column, chunk: ChunkFacts) -> tuple[Bound | None, Bound | None]:
+def _chunk_bounds(column: _Column, chunk: Chunk) -> tuple[Bound | None, Bound | None]:
     """Return the bounds of a column in one row group; none if they contradict each other."""
     _, _, first, last, old_order = chunk
     decode = column.decode

@@ -7,11 +7,10 @@ from posixpath import dirname
 import orjson
 
 from deltaarrow.actions import AddFile, Metadata, Protocol
-from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import iceberg_compat_version, properties
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.convert.footers import read_footers
+from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.partitions import FolderPartitions
 from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged_schema, spelled_paths
 from deltaarrow.operations.convert.source import list_source
@@ -100,9 +99,8 @@ def plan_conversion(
     partitions = FolderPartitions.of(
         list(dict.fromkeys(folders)), options.partition_by, options.strategy, store.uri
     )
-    reader = FooterReader()
-    footers = read_footers(store, files, reader, progress)
-    kinds = _Kinds.of(files, footers, reader)
+    footers = read_footers(store, files, progress)
+    kinds = _Kinds.of(footers.schemas)
     schema = _with_partitions(kinds.merged(), partitions.fields)
     schema = kinds.with_ids(schema, partitions.fields, options.configuration)
     table = NewTable(
@@ -126,7 +124,7 @@ def plan_conversion(
         folder: {names[column]: text for column, text in found.items()}
         for folder, found in partitions.values.items()
     }
-    found = zip(files, (values[folder] for folder in folders), footers, strict=True)
+    found = zip(files, (values[folder] for folder in folders), footers.files, strict=True)
     return planned_conversion(store, protocol, metadata, [*found], statistics, "parquet")
 
 
@@ -145,8 +143,7 @@ def planned_conversion(
         protocol: the protocol of the table.
         metadata: its schema, partition columns and properties.
         files: each with its partition values, by physical name, and its footer.
-        statistics: what gives files their statistics, by the number of a footer's schema; None for no
-            statistics.
+        statistics: what gives files their statistics, by the place of their schema; None for no statistics.
         source_format: what the files were before, for history.
     """
     with gc_paused():
@@ -157,7 +154,7 @@ def planned_conversion(
                 size=file.size,
                 modification_time=file.modified_ms,
                 data_change=True,
-                stats=None if statistics is None else statistics[footer.schema].render(footer),
+                stats=None if statistics is None else statistics[footer.schema].render(footer.row_groups),
             )
             for file, partition_values, footer in files
             if footer.num_rows
@@ -232,34 +229,32 @@ def _with_partitions(data: Schema, partitions: Sequence[Field]) -> Schema:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """The kinds of files, by the numbers of their schemas; `examples` has the first file of each."""
+    """The kinds of files, by their schemas in Parquet, and in Delta."""
 
-    reader: FooterReader
+    found: Sequence[FileSchema]
     schemas: list[StructType]
-    examples: list[str]
 
     @classmethod
-    def of(cls, files: Sequence[FileEntry], footers: Sequence[FileFooter], reader: FooterReader) -> "_Kinds":
-        examples: dict[int, str] = {}
-        for file, footer in zip(files, footers, strict=True):
-            if footer.schema not in examples:
-                examples[footer.schema] = file.name
-        names = [examples[number] for number in range(len(reader.footers))]
-        found = zip(reader.arrow_schemas, reader.footers, names, strict=True)
-        return cls(reader, [file_schema(arrow, footer.leaves, name) for arrow, footer, name in found], names)
+    def of(cls, found: Sequence[FileSchema]) -> "_Kinds":
+        return cls(found, [file_schema(each.arrow_schema, each.footer.leaves, each.file) for each in found])
 
     def merged(self) -> Schema:
-        return merged_schema(dict(zip(self.examples, self.schemas, strict=True)))
+        names = (each.file for each in self.found)
+        return merged_schema(dict(zip(names, self.schemas, strict=True)))
 
     def statistics(
         self, schema: Schema, columns: Sequence[StatisticsColumn], configuration: Mapping[str, str]
     ) -> list[FooterStatistics]:
         length = string_prefix_length(configuration)
         return [
-            FooterStatistics(columns, footer, arrow, spelled_paths(schema, found), prefix_length=length)
-            for footer, arrow, found in zip(
-                self.reader.footers, self.reader.arrow_schemas, self.schemas, strict=True
+            FooterStatistics(
+                columns,
+                each.footer.leaves,
+                each.arrow_schema,
+                spelled_paths(schema, file_columns),
+                prefix_length=length,
             )
+            for each, file_columns in zip(self.found, self.schemas, strict=True)
         ]
 
     def with_ids(
@@ -273,20 +268,17 @@ class _Kinds:
         mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
         if mode == "none":
             return schema
-        for found, file in zip(self.schemas, self.examples, strict=True):
-            if other := next(iter(spelled_paths(schema, found).items()), None):
+        for each, file_columns in zip(self.found, self.schemas, strict=True):
+            if other := next(iter(spelled_paths(schema, file_columns).items()), None):
                 raise SchemaMismatchError(
-                    f"{file} spells the column {'.'.join(other[0])} as {'.'.join(other[1])}, which column"
-                    " mapping"
-                    " would not find; convert without delta.columnMapping.mode"
+                    f"{each.file} spells the column {'.'.join(other[0])} as {'.'.join(other[1])}, which"
+                    " column mapping would not find; convert without delta.columnMapping.mode"
                 )
         if mode == "name":
             return schema
         ids: dict[tuple[str, ...], int] = {}
-        for arrow, file, file_columns in zip(
-            self.reader.arrow_schemas, self.examples, self.schemas, strict=True
-        ):
-            told = field_ids(arrow)
+        for (file, _, arrow_schema), file_columns in zip(self.found, self.schemas, strict=True):
+            told = field_ids(arrow_schema)
             for path in leaf_paths(file_columns):
                 if missing := next((path[:n] for n in range(1, len(path) + 1) if path[:n] not in told), None):
                     raise SchemaMismatchError(

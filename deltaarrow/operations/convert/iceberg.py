@@ -7,7 +7,6 @@ in Iceberg. The files and the metadata of Iceberg stay as they are.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from deltaarrow.columnar.footer_templates import FileFooter, FooterReader
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.operations.convert.conversion import (
@@ -16,7 +15,7 @@ from deltaarrow.operations.convert.conversion import (
     ensure_convertible,
     planned_conversion,
 )
-from deltaarrow.operations.convert.footers import read_footers
+from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.iceberg_columns import IcebergColumns
 from deltaarrow.operations.convert.iceberg_matching import paths_in_file
 from deltaarrow.operations.convert.iceberg_source import IcebergSource, read_iceberg_source
@@ -63,17 +62,16 @@ def plan_iceberg_conversion(
     protocol, metadata = table.actions(clock)
     ensure_convertible(metadata.configuration)
     schema = Schema.from_json(metadata.schema_string)
-    reader = FooterReader()
-    footers = read_footers(store, [each.entry for each in source.files], reader, progress)
-    _ensure_counts(source, footers)
-    paths = _paths(schema, metadata.partition_columns, source, footers, reader)
+    footers = read_footers(store, [each.entry for each in source.files], progress)
+    _ensure_counts(source, footers.files)
+    paths = _paths(schema, metadata.partition_columns, footers.schemas)
     statistics: list[FooterStatistics] | None = None
     if options.collect_stats:
         wanted = statistics_columns(schema, metadata.partition_columns, metadata.configuration, "id")
         length = string_prefix_length(metadata.configuration)
         statistics = [
-            FooterStatistics(wanted, footer, arrow, found, prefix_length=length)
-            for footer, arrow, found in zip(reader.footers, reader.arrow_schemas, paths, strict=True)
+            FooterStatistics(wanted, each.footer.leaves, each.arrow_schema, names, prefix_length=length)
+            for each, names in zip(footers.schemas, paths, strict=True)
         ]
     names = [(physical_name(schema.field(each.name), "id"), each) for each in columns.partitions]
     found = [
@@ -82,7 +80,7 @@ def plan_iceberg_conversion(
             {name: each.render(file.partition, file.entry.name) for name, each in names},
             footer,
         )
-        for file, footer in zip(source.files, footers, strict=True)
+        for file, footer in zip(source.files, footers.files, strict=True)
     ]
     return planned_conversion(store, protocol, metadata, found, statistics, "iceberg")
 
@@ -115,19 +113,11 @@ def _ensure_counts(source: IcebergSource, footers: list[FileFooter]) -> None:
 
 
 def _paths(
-    schema: Schema,
-    partition_columns: Sequence[str],
-    source: IcebergSource,
-    footers: list[FileFooter],
-    reader: FooterReader,
+    schema: Schema, partition_columns: Sequence[str], files: Sequence[FileSchema]
 ) -> list[dict[tuple[str, ...], tuple[str, ...]]]:
     """Return the paths of the columns in each kind of file."""
-    examples: dict[int, str] = {}
-    for file, footer in zip(source.files, footers, strict=True):
-        examples.setdefault(footer.schema, file.entry.name)
     found = []
-    for number, arrow in enumerate(reader.arrow_schemas):
-        name = examples[number]
-        columns = file_schema(arrow, reader.footers[number].leaves, name)
+    for name, footer, arrow in files:
+        columns = file_schema(arrow, footer.leaves, name)
         found.append(paths_in_file(schema, arrow, columns, partition_columns, name))
     return found
