@@ -18,6 +18,7 @@ import pytest
 
 from deltaarrow.table import DeltaTable
 from tests.support.engines import ENGINES, open_snapshot
+from tests.support.local_files import use_local_files
 from tests.support.rows import assert_same_rows
 
 if TYPE_CHECKING:
@@ -84,10 +85,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     from pyspark.sql import SparkSession
 
     folder = tmp_path_factory.mktemp("spark")
+    classes = folder / "classes"
+    classes.mkdir()
     builder = SparkSession.builder.master("local[2]").appName("deltaarrow tests")
     settings = SETTINGS | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
+        "spark.driver.extraClassPath": str(classes),
         "spark.driver.extraJavaOptions": " ".join([*JAVA_OPTIONS, f"-Dderby.system.home={folder}"]),
     }
     for key, value in settings.items():
@@ -96,6 +100,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         warnings.simplefilter("ignore")  # the launcher's own, before a filter of the project can see them
         session = configure_spark_with_delta_pip(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    use_local_files(session, classes)
     yield session
     session.stop()
 
