@@ -4,7 +4,6 @@ Exit codes: 0 done, 1 the engine refuses (one line on standard error) or `verify
 usage.
 """
 
-import dataclasses
 import datetime
 import itertools
 import sys
@@ -20,30 +19,24 @@ from rich.progress import DownloadColumn, MofNCompleteColumn
 from rich.text import Text
 from typer.core import TyperGroup
 
-from deltaarrow.cli.arguments import AsJson, StorageOptions, TablePath, parse_options, progress_bar
+from deltaarrow.cli.arguments import AsJson, AtVersion, StorageOptions, TablePath, open_table, progress_bar
 from deltaarrow.cli.demo import run_demo
 from deltaarrow.cli.life import life
 from deltaarrow.cli.pipeline import pipeline
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
 from deltaarrow.engines import register
 from deltaarrow.errors import DeltaError
-from deltaarrow.table import DeltaTable
 from deltaarrow.version import VERSION
 
 __all__ = [
-    "analyze",
     "app",
-    "clone",
     "demo",
     "detail",
-    "drop_feature",
     "explain",
     "files",
     "history",
     "optimize",
     "query",
-    "report",
-    "restore",
     "vacuum",
     "verify",
 ]
@@ -79,11 +72,6 @@ app = typer.Typer(
 app.add_typer(pipeline)
 app.add_typer(life)
 
-AtVersion = Annotated[
-    str | None,
-    typer.Option("--version", metavar="VERSION", help="A version number, or a time in ISO-8601."),
-]
-
 
 def _print_release(wanted: bool) -> None:
     if wanted:
@@ -109,7 +97,7 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """The commits of the table, newest first: who, when and how."""
-    commits = _open(path, None, storage_option).history(limit)
+    commits = open_table(path, None, storage_option).history(limit)
     if as_json:
         print_json(commits)
         return
@@ -127,7 +115,7 @@ def detail(
     as_json: AsJson = False,
 ) -> None:
     """The table's location, size, partitioning, properties and protocol."""
-    found = _open(path, version, storage_option).detail()
+    found = open_table(path, version, storage_option).detail()
     if as_json:
         print_json(found)
     else:
@@ -142,7 +130,7 @@ def files(
     as_json: AsJson = False,
 ) -> None:
     """The data files that make the table, with their partition values and sizes."""
-    found = _open(path, version, storage_option).get_add_actions(flatten=True)
+    found = open_table(path, version, storage_option).get_add_actions(flatten=True)
     rows = rows_of(found)
     if as_json:
         print_json(rows)
@@ -167,7 +155,7 @@ def query(
     """Run a query over the table, e.g. "select count(*) from t"."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        register(connection, "t", _open(path, version, storage_option))
+        register(connection, "t", open_table(path, version, storage_option))
         relation = connection.sql(sql)
         if relation is None:
             raise typer.BadParameter("the statement returns no rows", param_hint="SQL")
@@ -192,7 +180,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """The files that a scan reads, and the parts of its condition that skip the others; no file is read."""
-    found = _open(path, version, storage_option).explain(where, column)
+    found = open_table(path, version, storage_option).explain(where, column)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -210,7 +198,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Errors in the table's log, files and statistics; exit code 1 if there are any."""
-    report = _open(path, version, storage_option).verify(deep=deep)
+    report = open_table(path, version, storage_option).verify(deep=deep)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -256,7 +244,7 @@ def optimize(
         raise typer.BadParameter("the table's own size of files is kept", param_hint="--target-size")
     if upgrade_uniform and where is not None:
         raise typer.BadParameter("--upgrade-uniform is for the whole table", param_hint="--where")
-    optimizer = _open(path, None, storage_option).optimize
+    optimizer = open_table(path, None, storage_option).optimize
     run: Any = optimizer.compact
     given: dict[str, Any] = {"predicate": where, "target_size": target_size}
     if purge:
@@ -272,134 +260,6 @@ def optimize(
             found = run(
                 **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
             )
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
-
-
-@app.command()
-def analyze(
-    path: TablePath,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this column; may be repeated.")
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
-    storage_option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compute missing and loose statistics of files; no file is rewritten."""
-    table = _open(path, None, storage_option)
-    if dry_run:
-        plan = table.analyze(column, predicate=where, full=full, dry_run=True)
-        found = {"files": plan.num_files, "bytes": plan.num_bytes}
-    else:
-        with progress_bar(DownloadColumn()) as bar:
-            examined = bar.add_task("examined", total=None)
-            found = table.analyze(
-                column,
-                predicate=where,
-                full=full,
-                progress=lambda done, total: bar.update(examined, completed=done, total=total),
-            )
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
-
-
-@app.command()
-def report(
-    path: TablePath,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the page here; default: standard output."),
-    ] = None,
-    version: AtVersion = None,
-    storage_option: StorageOptions = None,
-) -> None:
-    """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
-    page = _open(path, version, storage_option).report()
-    if output is None:
-        print(page, end="")
-    else:
-        Path(output).write_text(page, encoding="utf-8")
-
-
-@app.command()
-def restore(
-    path: TablePath,
-    version: Annotated[
-        int | None, typer.Option("--version", min=0, metavar="VERSION", help="The version to restore.")
-    ] = None,
-    timestamp: Annotated[
-        str | None, typer.Option("--timestamp", metavar="TIME", help="Or the version at a time in ISO-8601.")
-    ] = None,
-    ignore_missing_files: Annotated[
-        bool, typer.Option("--ignore-missing-files", help="Restore it although files of it are gone.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be restored.")] = False,
-    storage_option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make an older version the newest one again; this can itself be undone."""
-    if (version is None) == (timestamp is None):
-        raise typer.BadParameter("give one of --version and --timestamp", param_hint="--version")
-    target: Any = timestamp if version is None else version
-    table = _open(path, None, storage_option)
-    found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
-    if dry_run:
-        found = {"version": found.version, **found.metrics}
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
-
-
-@app.command()
-def clone(
-    path: TablePath,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The clone: a folder or a URI.")],
-    deep: Annotated[bool, typer.Option("--deep", help="Copy the files; else it refers to them.")] = False,
-    version: AtVersion = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let a table without rows, or a deep clone, become the clone.")
-    ] = False,
-    table_property: Annotated[
-        list[str] | None,
-        typer.Option("--property", metavar="KEY=VALUE", help="Of the clone; repeatable."),
-    ] = None,
-    parallelism: Annotated[int, typer.Option(min=1, help="Threads that copy.")] = 8,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be cloned.")] = False,
-    storage_option: StorageOptions = None,
-    target_storage_option: Annotated[
-        list[str] | None,
-        typer.Option("--target-storage-option", metavar="KEY=VALUE", help="Of the target, if others."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make another table of the rows of this one, of the same files or of copies."""
-    table = _open(path, version, storage_option)
-    with progress_bar(DownloadColumn()) as bar:
-        copied = bar.add_task("copied", total=None, visible=deep and not dry_run)
-        found: Any = table.clone(
-            target,
-            shallow=not deep,
-            replace=replace,
-            properties=parse_options(table_property, "--property"),
-            storage_options=parse_options(target_storage_option, "--target-storage-option"),
-            parallelism=parallelism,
-            progress=lambda done, total: bar.update(copied, completed=done, total=total),
-            dry_run=dry_run,
-        )
-    if dry_run:
-        found = {"version": found.source.version, "files": found.num_files, "bytes": found.num_bytes}
     if as_json:
         print_json(found)
     else:
@@ -430,7 +290,7 @@ def vacuum(
     as_json: AsJson = False,
 ) -> None:
     """Delete files that no version within the retention needs; lists them unless --no-dry-run is given."""
-    table = _open(path, None, storage_option)
+    table = open_table(path, None, storage_option)
     options: dict[str, Any] = {"full": full, "lite": lite, "keep_versions": keep_version}
     if report:
         _print_report(table.vacuum_report(retention_hours, dry_run, enforce_retention, **options), as_json)
@@ -452,44 +312,6 @@ def vacuum(
     for name in gone if dry_run else ():
         console.print(Text(printable(name)), soft_wrap=True)
     console.print(Text(f"files that {'would be' if dry_run else 'were'} deleted: {len(gone)}"))
-
-
-@app.command()
-def drop_feature(
-    path: TablePath,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table feature.")],
-    truncate_history: Annotated[
-        bool,
-        typer.Option("--truncate-history", help="Delete older versions that need it, instead of guarding."),
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
-    storage_option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Take a table feature from a table, after removing what uses it."""
-    table = _open(path, None, storage_option)
-    if dry_run:
-        plan = table.alter.drop_feature(name, truncate_history, dry_run=True)
-        found: dict[str, Any] = {} if plan is None else dataclasses.asdict(plan)
-    else:
-        with progress_bar(DownloadColumn()) as bar:
-            rewritten = bar.add_task("rewritten", total=None)
-            table.alter.drop_feature(
-                name,
-                truncate_history,
-                progress=lambda done, total: bar.update(rewritten, completed=done, total=total),
-            )
-        left = table.protocol()
-        found = {
-            "version": table.version(),
-            "minReaderVersion": left.min_reader_version,
-            "minWriterVersion": left.min_writer_version,
-            "features": left.writer_features or [],
-        }
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
 
 
 def _print_report(found: pa.Table, as_json: bool) -> None:
@@ -529,21 +351,6 @@ def demo(
     else:
         console.print(Text(f"\nThe table is at {printable(target)}"), soft_wrap=True)
         console.print(Text(f"Try: deltaarrow history {printable(target)}"), soft_wrap=True)
-
-
-def _open(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
-    return DeltaTable(path, version=_version(version), storage_options=parse_options(storage_options))
-
-
-def _version(text: str | None) -> int | datetime.datetime | None:
-    try:
-        if text is None or text.removeprefix("-").isdecimal():
-            return None if text is None else int(text)
-        return datetime.datetime.fromisoformat(text)
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"{text!r} is neither a version number nor a time in ISO-8601", param_hint="--version"
-        ) from error
 
 
 def _time(value: Any) -> Any:

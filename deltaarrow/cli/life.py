@@ -1,19 +1,40 @@
-"""Commands that make a table of files, list its files, mend it and delete it."""
+"""Commands of a table's life: make, restore, clone and mend it, look it over, drop features, delete it."""
 
+import dataclasses
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import MofNCompleteColumn
+from rich.progress import DownloadColumn, MofNCompleteColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import AsJson, StorageOptions, TablePath, parse_options, progress_bar
+from deltaarrow.cli.arguments import (
+    AsJson,
+    AtVersion,
+    StorageOptions,
+    TablePath,
+    open_table,
+    parse_options,
+    progress_bar,
+)
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable
 from deltaarrow.operations import drop_table, plan_drop
 from deltaarrow.storage import open_store
-from deltaarrow.table import DeltaTable, convert_to_deltalake
+from deltaarrow.table import convert_to_deltalake
 
-__all__ = ["convert", "drop", "generate", "life", "repair"]
+__all__ = [
+    "analyze",
+    "clone",
+    "convert",
+    "drop",
+    "drop_feature",
+    "generate",
+    "life",
+    "repair",
+    "report",
+    "restore",
+]
 
 life = typer.Typer()
 
@@ -83,7 +104,7 @@ def convert(
 @life.command()
 def generate(path: TablePath, storage_option: StorageOptions = None) -> None:
     """Write symlink manifests, for engines that do not read the Delta log."""
-    DeltaTable(path, storage_options=parse_options(storage_option)).generate()
+    open_table(path, None, storage_option).generate()
 
 
 @life.command()
@@ -91,7 +112,7 @@ def repair(
     path: TablePath, dry_run: DryRun = False, storage_option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
     """Remove files from the log that are gone or damaged; their rows are lost."""
-    found = DeltaTable(path, storage_options=parse_options(storage_option)).repair(dry_run)
+    found = open_table(path, None, storage_option).repair(dry_run)
     if as_json:
         print_json(found)
         return
@@ -100,6 +121,172 @@ def repair(
     if rows:
         print_rows(console, rows, ["file", "reason"])
     console.print(Text(f"files that {'would be' if dry_run else 'were'} removed: {len(rows)}"))
+
+
+@life.command()
+def restore(
+    path: TablePath,
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, metavar="VERSION", help="The version to restore.")
+    ] = None,
+    timestamp: Annotated[
+        str | None, typer.Option("--timestamp", metavar="TIME", help="Or the version at a time in ISO-8601.")
+    ] = None,
+    ignore_missing_files: Annotated[
+        bool, typer.Option("--ignore-missing-files", help="Restore it although files of it are gone.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be restored.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an older version the newest one again; this can itself be undone."""
+    if (version is None) == (timestamp is None):
+        raise typer.BadParameter("give one of --version and --timestamp", param_hint="--version")
+    target: Any = timestamp if version is None else version
+    table = open_table(path, None, storage_option)
+    found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
+    if dry_run:
+        found = {"version": found.version, **found.metrics}
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@life.command()
+def clone(
+    path: TablePath,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The clone: a folder or a URI.")],
+    deep: Annotated[bool, typer.Option("--deep", help="Copy the files; else it refers to them.")] = False,
+    version: AtVersion = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a table without rows, or a deep clone, become the clone.")
+    ] = False,
+    table_property: Annotated[
+        list[str] | None,
+        typer.Option("--property", metavar="KEY=VALUE", help="Of the clone; repeatable."),
+    ] = None,
+    parallelism: Annotated[int, typer.Option(min=1, help="Threads that copy.")] = 8,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be cloned.")] = False,
+    storage_option: StorageOptions = None,
+    target_storage_option: Annotated[
+        list[str] | None,
+        typer.Option("--target-storage-option", metavar="KEY=VALUE", help="Of the target, if others."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make another table of the rows of this one, of the same files or of copies."""
+    table = open_table(path, version, storage_option)
+    with progress_bar(DownloadColumn()) as bar:
+        copied = bar.add_task("copied", total=None, visible=deep and not dry_run)
+        found: Any = table.clone(
+            target,
+            shallow=not deep,
+            replace=replace,
+            properties=parse_options(table_property, "--property"),
+            storage_options=parse_options(target_storage_option, "--target-storage-option"),
+            parallelism=parallelism,
+            progress=lambda done, total: bar.update(copied, completed=done, total=total),
+            dry_run=dry_run,
+        )
+    if dry_run:
+        found = {"version": found.source.version, "files": found.num_files, "bytes": found.num_bytes}
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@life.command()
+def analyze(
+    path: TablePath,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column; may be repeated.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute missing and loose statistics of files; no file is rewritten."""
+    table = open_table(path, None, storage_option)
+    if dry_run:
+        plan = table.analyze(column, predicate=where, full=full, dry_run=True)
+        found = {"files": plan.num_files, "bytes": plan.num_bytes}
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            examined = bar.add_task("examined", total=None)
+            found = table.analyze(
+                column,
+                predicate=where,
+                full=full,
+                progress=lambda done, total: bar.update(examined, completed=done, total=total),
+            )
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
+
+
+@life.command()
+def report(
+    path: TablePath,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the page here; default: standard output."),
+    ] = None,
+    version: AtVersion = None,
+    storage_option: StorageOptions = None,
+) -> None:
+    """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
+    page = open_table(path, version, storage_option).report()
+    if output is None:
+        print(page, end="")
+    else:
+        Path(output).write_text(page, encoding="utf-8")
+
+
+@life.command()
+def drop_feature(
+    path: TablePath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table feature.")],
+    truncate_history: Annotated[
+        bool,
+        typer.Option("--truncate-history", help="Delete older versions that need it, instead of guarding."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
+    storage_option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a table feature from a table, after removing what uses it."""
+    table = open_table(path, None, storage_option)
+    if dry_run:
+        plan = table.alter.drop_feature(name, truncate_history, dry_run=True)
+        found: dict[str, Any] = {} if plan is None else dataclasses.asdict(plan)
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            rewritten = bar.add_task("rewritten", total=None)
+            table.alter.drop_feature(
+                name,
+                truncate_history,
+                progress=lambda done, total: bar.update(rewritten, completed=done, total=total),
+            )
+        left = table.protocol()
+        found = {
+            "version": table.version(),
+            "minReaderVersion": left.min_reader_version,
+            "minWriterVersion": left.min_writer_version,
+            "features": left.writer_features or [],
+        }
+    if as_json:
+        print_json(found)
+    else:
+        print_mapping(Console(), found)
 
 
 @life.command()
