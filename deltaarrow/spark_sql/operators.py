@@ -35,11 +35,13 @@ __all__ = [
     "compare",
     "divide",
     "divide_whole",
+    "half_up",
     "is_in",
     "is_null",
     "negate",
     "negative",
     "remainder",
+    "unscaled",
 ]
 
 _SHORT_DECIMAL = 18
@@ -80,13 +82,22 @@ def divide(left: Node, right: Node) -> Node:
     # Spark rounds to 38 digits first; with so few digits, rounding twice gives the same result.
     if precision + p2 > 38 or p1 + s1 > 38 or p2 + s2 > 38:
         raise refused(f"{type_name(left.type)} / {type_name(right.type)}")
-    dividend = f"{_unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
-    divisor = _unscaled("{1}", s2)
-    sign = "CASE WHEN ({0} < 0) = ({1} < 0) THEN 1 ELSE -1 END"
+    dividend = f"{unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
+    sql = half_up(dividend, unscaled("{1}", s2), scale, result)
+    return call("/", (left, right), result, _guarded(sql), fails=True)
+
+
+def half_up(dividend: str, divisor: str, scale: int, result: DataType) -> str:
+    """SQL of the quotient of two HUGEINTs, rounded half up, in units of the last of `scale` places."""
+    sign = f"CASE WHEN ({dividend} < 0) = ({divisor} < 0) THEN 1 ELSE -1 END"
     quotient = f"{sign} * ((2 * abs({dividend}) + abs({divisor})) // (2 * abs({divisor})))"
     unit = f"CAST('{_unit(scale)}' AS DECIMAL({max(scale, 1)},{scale}))"
-    sql = f"CAST(CAST({quotient} AS DECIMAL(38,0)) * {unit} AS {_sql(result)})"
-    return call("/", (left, right), result, _guarded(sql), fails=True)
+    return f"CAST(CAST({quotient} AS DECIMAL(38,0)) * {unit} AS {_sql(result)})"
+
+
+def unscaled(place: str, scale: int) -> str:
+    """SQL of a decimal as a HUGEINT, in units of its last place."""
+    return f"CAST({place} * CAST('{10**scale}' AS DECIMAL({scale + 1},0)) AS HUGEINT)"
 
 
 def divide_whole(left: Node, right: Node) -> Node:
@@ -273,10 +284,6 @@ def _digits(node: Node) -> tuple[int, int]:
     digits = decimal_of(node.type)
     assert digits is not None
     return digits
-
-
-def _unscaled(place: str, scale: int) -> str:
-    return f"CAST({place} * CAST('{10**scale}' AS DECIMAL({scale + 1},0)) AS HUGEINT)"
 
 
 def _unit(scale: int) -> str:
