@@ -7,7 +7,7 @@ evaluated.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
@@ -60,7 +60,17 @@ from deltaarrow.spark_sql.variant_functions import variant_part
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["has_text_rules", "parse_column", "parse_expression", "parse_parts"]
+__all__ = [
+    "NO_PARENTHESES",
+    "BindPart",
+    "bind_tree",
+    "data_type_of",
+    "has_text_rules",
+    "names_of",
+    "parse_column",
+    "parse_expression",
+    "parse_parts",
+]
 
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
@@ -109,7 +119,7 @@ _COMPARISONS = {
     "nullsafeeq": "IS NOT DISTINCT FROM",
     "nullsafeneq": "IS DISTINCT FROM",
 }
-_NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _CHAR_TYPE = re.compile(r"\bchar\b")
 
 
@@ -161,6 +171,23 @@ def parse_parts(
         raise refused("deep nesting") from error
 
 
+BindPart: TypeAlias = Callable[["exp.Expr", Callable[["exp.Expr"], Node]], Node | None]
+"""Binds a part that only queries have, given the binder of what is below it; None for any other part."""
+
+
+def bind_tree(tree: "exp.Expr", scope: Scope, bind_part: BindPart) -> Node:
+    """The typed tree of a parsed expression inside a query.
+
+    Args:
+        tree: from `parse_statement`.
+        scope: resolves the names that `bind_part` leaves.
+        bind_part: is asked first, for every part.
+
+    Raises as `parse_expression` does.
+    """
+    return _Binder(scope, bind_part=bind_part).bind(tree)
+
+
 def _joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
     """The parts that AND joins, from the left; long chains need no recursion."""
     waiting = [node]
@@ -179,8 +206,8 @@ def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | 
 
     Raises as `parse_expression` does if the column does not exist.
     """
-    names = _names(parse_tree(text))
-    if names is None or (len(names) == 1 and names[0].lower() in _NO_PARENTHESES):
+    names = names_of(parse_tree(text))
+    if names is None or (len(names) == 1 and names[0].lower() in NO_PARENTHESES):
         return None
     path, fields = _scope(schema).resolve(names)
     return path, fields[-1]
@@ -203,11 +230,18 @@ def _scope(schema: StructType | Scope) -> Scope:
 
 
 class _Binder:
-    def __init__(self, scope: Scope, *, chooses_files: bool = False) -> None:
+    def __init__(
+        self, scope: Scope, *, chooses_files: bool = False, bind_part: BindPart | None = None
+    ) -> None:
         self.scope = scope
         self.chooses_files = chooses_files
+        self.bind_part = bind_part
 
     def bind(self, node: "exp.Expr") -> Node:
+        if self.bind_part is not None:
+            found = self.bind_part(node, self.bind)
+            if found is not None:
+                return found
         rule = _RULES.get(node.key)
         if rule is None or not _is_plain(node):
             is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
@@ -232,7 +266,7 @@ class _Binder:
         return tuple(self.bind(each) for each in (below, *reversed(found)))
 
     def _column(self, node: "exp.Expr") -> Node:
-        names = _names(node)
+        names = names_of(node)
         if names is None:
             raise refused(f"{node.key.upper()} of something other than a column")
         found = self._resolved(names)
@@ -251,7 +285,7 @@ class _Binder:
 
     def _dot(self, node: "exp.Expr") -> Node:
         """A column by its path, or a field of another value."""
-        if _names(node) is not None:
+        if names_of(node) is not None:
             return self._column(node)
         if node.expression.key != "identifier":
             raise refused(f"{node.key.upper()} of something other than a column")
@@ -262,7 +296,7 @@ class _Binder:
         try:
             return self.scope.resolve(names)
         except SchemaMismatchError:
-            if len(names) == 1 and names[0].lower() in _NO_PARENTHESES:
+            if len(names) == 1 and names[0].lower() in NO_PARENTHESES:
                 return None
             raise
 
@@ -272,7 +306,7 @@ class _Binder:
         operands = node.expressions
         by_unit = BY_UNIT.get(str(name).lower())
         if by_unit is not None and len(operands) == 3:
-            unit = _names(operands[0]) or ("",)
+            unit = names_of(operands[0]) or ("",)
             return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
             names = [each.alias if each.key == "alias" else None for each in operands]
@@ -297,7 +331,7 @@ class _Binder:
     def _negative(self, node: "exp.Expr") -> Node:
         inner = node.this
         if is_suffix(inner):
-            wanted = _data_type(inner.args["to"])
+            wanted = data_type_of(inner.args["to"])
             if not is_numeric(wanted) or not _is_plain(inner):
                 raise refused("minus before a cast of a literal")
             # The sign belongs to the number before the suffix.
@@ -318,7 +352,7 @@ class _Binder:
         return Constant("".join(texts), STRING)
 
     def _cast(self, node: "exp.Expr") -> Node:
-        found = cast(self.bind(node.this), _data_type(node.args["to"]))
+        found = cast(self.bind(node.this), data_type_of(node.args["to"]))
         if not is_suffix(node):
             return found
         if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):
@@ -335,7 +369,7 @@ class _Binder:
 
     def _is(self, node: "exp.Expr") -> Node:
         wanted = node.expression
-        names = _names(node.this)
+        names = names_of(node.this)
         if wanted.key == "null" and names is not None:
             found = self._resolved(names)
             if found is not None:
@@ -421,7 +455,7 @@ def _is_plain(node: "exp.Expr") -> bool:
     return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
 
 
-def _names(node: "exp.Expr") -> tuple[str, ...] | None:
+def names_of(node: "exp.Expr") -> tuple[str, ...] | None:
     """The path of a column; sqlglot takes its names for catalog, database, table and column."""
     if not _is_plain(node):
         return None
@@ -431,12 +465,12 @@ def _names(node: "exp.Expr") -> tuple[str, ...] | None:
         if all(part.key == "identifier" for part in names):
             return tuple(part.name for part in names)
     if node.key == "dot" and node.expression.key == "identifier":
-        inner = _names(node.this)
+        inner = names_of(node.this)
         return None if inner is None else (*inner, node.expression.name)
     return None
 
 
-def _data_type(node: "exp.Expr") -> PrimitiveType:
+def data_type_of(node: "exp.Expr") -> PrimitiveType:
     name = getattr(node.this, "value", None)
     if node.key == "datatype" and _is_plain(node):
         if name == "DECIMAL":

@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, va
 from deltaarrow.spark_sql.rendering import rendered, to_sql
 from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
 
-__all__ = ["given_sql", "to_native_sql"]
+__all__ = ["given", "given_sql", "taken_sql", "to_native_sql"]
 
 _BEYOND = "error('unsupported: a time outside the years 1 to 9999')"
 _NAIVE: dict[DataType, str] = {DATE: "{0}", TIMESTAMP: "make_timestamp(epoch_us({0}))", TIMESTAMP_NTZ: "{0}"}
@@ -31,12 +31,17 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
     """
     given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
     sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
-    return _with(_taken, (TIMESTAMP,), sql, expression.type)
+    return taken_sql(sql, expression.type)
+
+
+def taken_sql(sql: str, data_type: DataType) -> str:
+    """Convert the SQL of an expression's value to DuckDB's own type."""
+    return _with(_taken, (TIMESTAMP,), sql, data_type)
 
 
 def given_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of a column from DuckDB's own type to the form that expressions use."""
-    return _with(_given, _NAIVE, sql, data_type)
+    return _with(given, _NAIVE, sql, data_type)
 
 
 def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: DataType) -> str:
@@ -46,7 +51,8 @@ def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: Da
     return rendered(rebuilt(call("given", (), data_type, escaped(sql)), convert), {})
 
 
-def _given(node: Node, data_type: DataType) -> Node:
+def given(node: Node, data_type: DataType) -> Node:
+    """Convert a value of a primitive type from DuckDB's own type to the form that expressions use."""
     naive = _NAIVE.get(data_type)
     if naive is None:
         return node

@@ -14,7 +14,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.spark_sql.nodes import Path
 
-__all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
+__all__ = ["AliasScope", "Fields", "Scope", "TableScope", "no_column"]
 
 _MOST_NAMES = 30
 
@@ -42,7 +42,7 @@ class TableScope:
     def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
         """Return the path and the fields; see `Scope.resolve`."""
         if names[0].lower() not in (name.lower() for name in self.schema.names):
-            raise SchemaMismatchError(_no_column(names[0], self.schema.names, "the table"))
+            raise SchemaMismatchError(no_column(names[0], self.schema.names, "the table"))
         fields = resolve_path(self.schema, names)
         return tuple(each.name for each in fields), fields
 
@@ -77,11 +77,11 @@ class AliasScope:
             raise SchemaMismatchError(f"{written!r} is a column of {aliases}: write the alias before it")
         if not candidates:
             known = [name for schema in self.tables.values() for name in schema.names]
-            raise SchemaMismatchError(_no_column(written, known, " or ".join(self.tables)))
+            raise SchemaMismatchError(no_column(written, known, " or ".join(self.tables)))
         return candidates[0]
 
 
-def _no_column(name: str, known: Sequence[str], where: str) -> str:
+def no_column(name: str, known: Sequence[str], where: str) -> str:
     """The message for an unknown column: similar names, and all names there are."""
     spelled = {each.lower(): each for each in known}
     close = [f"`{spelled[each]}`" for each in difflib.get_close_matches(name.lower(), spelled)]

@@ -8,7 +8,8 @@ until it has parentheses.
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-__all__ = ["is_suffix", "parse_tree", "tokenize", "tokenize_duckdb"]
+__all__ = [
+    "EXPRESSION_REFUSES",
+    "expression_dialect",
+    "is_suffix",
+    "parse_statement",
+    "parse_tree",
+    "tokenize",
+    "tokenize_duckdb",
+]
 
 _WRITTEN = "written as CAST"
 _MAX_LENGTH = 20_000
@@ -26,7 +35,7 @@ _MAX_TOKENS = 4_000
 _MAX_DEPTH = 60
 
 # sqlglot drops the length of a CHAR or VARCHAR in a cast.
-_REFUSED_TOKENS = frozenset(
+EXPRESSION_REFUSES = frozenset(
     ("SEMICOLON", "PARAMETER", "PLACEHOLDER", "HINT", "CHAR", "VARCHAR", "NCHAR", "NVARCHAR")
 )
 _STRING = {
@@ -58,18 +67,59 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
     Raises:
         UnsupportedFeatureError: the text is not one expression of the supported part of Spark SQL.
     """
+    return parse_statement(text, _ExpressionText(is_stored))
+
+
+@dataclass(frozen=True)
+class _ExpressionText:
+    """The rules of a text that is one expression."""
+
+    is_stored: bool
+    refused_tokens: frozenset[str] = EXPRESSION_REFUSES
+
+    def dialect(self) -> Any:
+        return expressionexpression_dialect()
+
+    def prepared(self, tokens: list[Any]) -> list[Any]:
+        return tokens
+
+
+class TextRules(Protocol):
+    """What a text may consist of: how it is taken apart, and whether it may be hostile."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the text comes from a table; its length is then limited, and comments are refused."""
+        ...
+
+    @property
+    def refused_tokens(self) -> frozenset[str]:
+        """The names of sqlglot's kinds of tokens that are refused."""
+        ...
+
+    def dialect(self) -> Any:
+        """The dialect that parses it."""
+        ...
+
+    def prepared(self, tokens: list[Any]) -> list[Any]:
+        """The tokens that are parsed in place of these."""
+        ...
+
+
+def parse_statement(text: str, rules: TextRules) -> "exp.Expr":
+    """The tree of one expression or query; raises as `parse_tree` does."""
     with gc_paused():
         from sqlglot.errors import SqlglotError
 
-    if is_stored and len(text) > _MAX_LENGTH:
+    if rules.is_stored and len(text) > _MAX_LENGTH:
         raise refused(f"a text of {len(text)} characters (more than {_MAX_LENGTH})")
     if _SURROGATE.search(text):
         raise refused("half of a surrogate pair")
     try:
-        dialect = _dialect()
+        dialect = rules.dialect()
         tokens = [_checked(token, text) for token in dialect.tokenize(text)]
-        _ensure_plain(tokens, text, is_stored=is_stored)
-        statements = dialect.parser().parse(tokens, text)
+        _ensure_plain(tokens, text, rules)
+        statements = dialect.parser().parse(rules.prepared(tokens), text)
         if len(statements) != 1 or statements[0] is None:
             raise refused("a text of several statements" if any(statements) else "an empty text")
         tree: exp.Expr = statements[0]
@@ -108,8 +158,8 @@ def _tokens(text: str, dialect: Any) -> list[Any]:
 
 @functools.cache
 def _statement_dialect() -> Any:
-    """The dialect of `_dialect` that takes statements such as OPTIMIZE and VACUUM apart too."""
-    expressions = _dialect()
+    """The dialect of `expression_dialect` that takes statements such as OPTIMIZE and VACUUM apart too."""
+    expressions = expression_dialect()
 
     class Statements(type(expressions)):  # type: ignore[misc]
         class Tokenizer(expressions.tokenizer_class):  # type: ignore[misc, name-defined]
@@ -131,7 +181,8 @@ def _duckdb_dialect() -> Any:
 
 
 @functools.cache
-def _dialect() -> Any:
+def expression_dialect() -> Any:
+    """The dialect of expressions: Spark's, in which every function call stays a name with arguments."""
     from sqlglot.dialects.spark import Spark
 
     class StoredExpressions(Spark):
@@ -230,9 +281,9 @@ def _unparsed(text: str, error: "SqlglotError") -> str:
     return f"cannot parse the SQL expression at character {character}: {why}\n{caret}"
 
 
-def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
+def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:
     """Allow only blanks between tokens: no character that one lexer skips and another reads."""
-    if is_stored and len(tokens) > _MAX_TOKENS:
+    if rules.is_stored and len(tokens) > _MAX_TOKENS:
         raise refused(f"a text of {len(tokens)} words (more than {_MAX_TOKENS})")
     place = depth = 0
     before = ""
@@ -240,15 +291,15 @@ def _ensure_plain(tokens: list[Any], text: str, *, is_stored: bool) -> None:
         if text[token.start : token.end + 1] == "::" and before == "NUMBER":
             raise refused("'::' after a number", token.start)
         before = token.token_type.name
-        if between := _beside(text[place : token.start], is_stored):
+        if between := _beside(text[place : token.start], rules.is_stored):
             raise refused(f"{between!r} between words", text.find(between[0], place))
         place = max(place, token.end + 1)
         depth += {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}.get(token.token_type.name, 0)
         if depth > _MAX_DEPTH:
             raise refused("deep nesting")
-        if token.token_type.name in _REFUSED_TOKENS:
+        if token.token_type.name in rules.refused_tokens:
             raise refused(token.text.upper() or "a hint", token.start)
-    if after := _beside(text[place:], is_stored):
+    if after := _beside(text[place:], rules.is_stored):
         raise refused(f"{after!r} at the end")
 
 

@@ -1,0 +1,117 @@
+"""The compiler of Spark's queries: from text to one SELECT of DuckDB."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Field, StructType
+from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
+from deltaarrow.spark_sql.queries.context import Around, Context, Cte
+from deltaarrow.spark_sql.queries.expressions import parameter_values
+from deltaarrow.spark_sql.queries.from_clause import values_query
+from deltaarrow.spark_sql.queries.parsing import parse_query
+from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
+from deltaarrow.spark_sql.queries.select import compile_select
+from deltaarrow.spark_sql.queries.set_operations import compile_ordered, compile_set_operation
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["compile_query"]
+
+_SUBQUERY_PARTS = frozenset({"this", "with_", "order", "limit", "offset", "alias", "sort", "distribute"})
+_UTC_NAMES = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z"})
+
+
+def compile_query(
+    text: str,
+    relations: Relations,
+    parameters: Parameters | None = None,
+    settings: QuerySettings = QuerySettings(),
+) -> CompiledQuery:
+    """Compile a query in Spark's dialect to one in DuckDB's that means the same.
+
+    Args:
+        text: one query: SELECT, VALUES, TABLE, a set operation, with WITH or without.
+        relations: gives the relations that the text names.
+        parameters: the values of ``?`` or of ``:name``. They are bound as literals.
+        settings: of the session.
+
+    Raises:
+        UnsupportedFeatureError: the text uses what is not supported, or what would not certainly mean the
+            same; the error names it.
+        SchemaMismatchError: a name is unknown or ambiguous, or columns do not fit; it begins with Spark's
+            error class.
+
+    >>> from deltaarrow.spark_sql.queries import Relation
+    >>> class Orders:
+    ...     def table(self, names, travel):
+    ...         return Relation("orders", StructType([Field("id", "long"), Field("year", "integer")]))
+    >>> print(compile_query("SELECT id FROM orders WHERE year = 2026", Orders()).sql)
+    SELECT "t1"."id" AS "id" FROM orders AS "t1" WHERE ("t1"."year" = 2026)
+    """
+    if settings.time_zone.lower() not in _UTC_NAMES:
+        raise refused(f"the session time zone {settings.time_zone!r}; set it to UTC:")
+    try:
+        tree = parse_query(text)
+        context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
+        query = _compiled(context, tree, Around(is_top=True))
+    except RecursionError as error:
+        raise refused("deep nesting") from error
+    assert not query.outer
+    schema = StructType([replace(each.field, name=each.name) for each in query.columns])
+    return CompiledQuery(query.sql.format(), schema)
+
+
+def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:
+    """Compile a query of any kind; see `Context.query`."""
+    definitions = tree.args.get("with_")
+    if definitions is None:
+        return _body(context, tree, around)
+    if definitions.args.get("recursive"):
+        raise refused("WITH RECURSIVE")
+    writer = context.writer()
+    listed = []
+    for each in definitions.expressions:
+        name = each.args["alias"].name
+        query = _compiled(context, each.this, replace(around, is_top=False))
+        query = _renamed(query, [column.name for column in each.args["alias"].args.get("columns") or []], name)
+        alias = f"c{context.alias()}"
+        listed.append(f"{quote_identifier(alias)} AS ({writer.inlined(query)})")
+        around = replace(around, ctes={**around.ctes, name.lower(): Cte(alias, query.columns)})
+    body = _body(context, tree, around)
+    return writer.query(f"WITH {', '.join(listed)} {writer.inlined(body)}", body.columns)
+
+
+def _renamed(query: Query, names: list[str], alias: str) -> Query:
+    if not names:
+        return query
+    if len(names) != len(query.columns):
+        raise SchemaMismatchError(
+            f"[ASSIGNMENT_ARITY_MISMATCH] {alias} names {len(names)} columns, and its query has"
+            f" {len(query.columns)}"
+        )
+    columns = (
+        OutputColumn(name, each.key, Field(name, each.field.type, metadata=each.field.metadata))
+        for name, each in zip(names, query.columns, strict=True)
+    )
+    return replace(query, columns=tuple(columns))
+
+
+def _body(context: Context, tree: "exp.Expr", around: Around) -> Query:
+    if tree.key == "select":
+        return compile_select(context, tree, around)
+    if tree.key in ("union", "intersect", "except"):
+        return compile_set_operation(context, tree, around)
+    if tree.key == "values":
+        return values_query(context, tree, around)
+    if tree.key == "subquery":
+        unknown = {name for name, part in tree.args.items() if part} - _SUBQUERY_PARTS
+        if unknown:
+            raise refused(f"a query in parentheses with {min(unknown).strip('_').upper()}")
+        has_clauses = any(tree.args.get(each) is not None for each in ("order", "limit", "offset"))
+        inner = context.query(tree.this, around if not has_clauses else replace(around, is_top=False))
+        return compile_ordered(context, tree, inner, around)
+    raise refused(f"{tree.key.upper()} where a query belongs")

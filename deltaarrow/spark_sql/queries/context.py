@@ -1,0 +1,116 @@
+"""What the parts of the compiler share: the relations, the parameters, the time and fresh names."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.spark_sql.nodes import ColumnRef, Node
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
+from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.relations import Relations
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "unique_keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """A query that WITH defines: its name in the SQL and its columns."""
+
+    alias: str
+    columns: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a query sees around it.
+
+    Args:
+        outer: the columns of the SELECTs around it; None outside of a correlated subquery.
+        ctes: the queries of WITH, by name in lower case.
+        is_top: whether its columns get Spark's names, of which several may be equal.
+    """
+
+    outer: Columns | None = None
+    ctes: Mapping[str, Cte] = field(default_factory=dict)
+    is_top: bool = False
+
+    def inside(self, outer: Columns | None) -> "Around":
+        """What a query inside one with these columns sees."""
+        return replace(self, outer=outer, is_top=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM clause, or a part of one: its SQL and its columns."""
+
+    sql: str
+    columns: tuple[SourceColumn, ...]
+
+
+class Context:
+    """Shared by everything that compiles one text."""
+
+    def __init__(
+        self,
+        relations: Relations,
+        parameters: Mapping[str | int, Node],
+        now_ms: int,
+        compile_query: "Callable[[Context, exp.Expr, Around], Query]",
+    ) -> None:
+        self.relations = relations
+        self.parameters = parameters
+        self.now_ms = now_ms
+        self._compile = compile_query
+        self._aliases = 0
+
+    def query(self, tree: "exp.Expr", around: Around) -> Query:
+        """Compile a query inside the text."""
+        return self._compile(self, tree, around)
+
+    def alias(self) -> str:
+        """A name for a relation that nothing else in the SQL has."""
+        self._aliases += 1
+        return f"t{self._aliases}"
+
+    def writer(self) -> Writer:
+        """Begin a SELECT."""
+        return Writer(self.now_ms)
+
+    def nested(self, writer: Writer, query: Query, qualifier: tuple[str, ...]) -> Source:
+        """A query as a relation in FROM."""
+        alias = self.alias()
+        writer.own.add(alias)
+        sql = f"({writer.inlined(query)}) AS {quote_identifier(alias)}"
+        return Source(sql, columns_of(alias, query.columns, qualifier))
+
+
+def columns_of(
+    alias: str, columns: Sequence[OutputColumn], qualifier: tuple[str, ...]
+) -> tuple[SourceColumn, ...]:
+    """The columns of a query under an alias."""
+    return tuple(
+        SourceColumn(each.name, ColumnRef((alias, each.key), each.field.type), each.field, qualifier)
+        for each in columns
+    )
+
+
+def unique_keys(names: Sequence[str]) -> list[str]:
+    """Names for the columns of a SELECT that DuckDB tells apart.
+
+    >>> unique_keys(["a", "A", "b"])
+    ['a', 'A_1', 'b']
+    """
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        key, number = name, 0
+        while key.lower() in taken or not key:
+            number += 1
+            key = f"{name}_{number}"
+        taken.add(key.lower())
+        found.append(key)
+    return found

@@ -1,0 +1,402 @@
+"""Binding of the expressions of a query: what they have beyond those of `deltaarrow.spark_sql`.
+
+These are names of several relations, aggregates, windows, subqueries, parameters and parts of variants.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import DataType, Field
+from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_aggregate
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, names_of
+from deltaarrow.spark_sql.generators import find_generator
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, Path, call, refused
+from deltaarrow.spark_sql.operators import is_null
+from deltaarrow.spark_sql.queries.names import Columns, Found
+from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.relations import Parameters
+from deltaarrow.spark_sql.scope import Fields
+from deltaarrow.spark_sql.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    decimal_type,
+)
+from deltaarrow.spark_sql.windows import find_window_function
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["GROUPING", "Binding", "constant_of", "is_plain_part", "parameter_values"]
+
+GROUPING = "aggregate grouping"
+"""The name of calls of ``grouping`` and ``grouping_id``, whose operands are keys of the group."""
+
+_OVER_ROWS = ("filter", "withingroup", "ignorenulls", "respectnulls")
+
+BindSubquery = Callable[["exp.Expr", Columns, Callable[["exp.Expr"], Node]], Node]
+
+
+@dataclass
+class Binding:
+    """Binds the expressions of one clause of a SELECT.
+
+    Args:
+        columns: the columns that names refer to.
+        subquery: binds a subquery, EXISTS or IN of a query.
+        parameters: the values of parameters, by name or by place in the text.
+        clause: the name of the clause, for messages.
+        first: names that come before the columns, such as the select list's in ORDER BY.
+        aliases: names that come after the columns, such as earlier columns of the select list.
+        windows: the named windows.
+        takes_aggregates: whether aggregates may be called.
+        takes_windows: whether functions over windows may be called.
+        keys: the keys of the group, for ``grouping_id()``; None if there are no grouping sets.
+    """
+
+    columns: Columns
+    subquery: BindSubquery
+    parameters: Mapping[str | int, Node]
+    clause: str
+    first: Mapping[str, Node] = field(default_factory=dict)
+    aliases: Mapping[str, Node] = field(default_factory=dict)
+    windows: "Mapping[str, exp.Expr]" = field(default_factory=dict)
+    takes_aggregates: bool = False
+    takes_windows: bool = False
+    keys: Sequence[Node] | None = None
+    _within: str = ""
+
+    def bind(self, tree: "exp.Expr") -> Node:
+        """The node of an expression."""
+        return bind_tree(tree, self, self._part)
+
+    def bind_output(self, tree: "exp.Expr") -> Node:
+        """The node of an expression whose value is passed on: a column alone may have any type."""
+        names = names_of(tree)
+        if names is not None:
+            found = self._found(names)
+            if found is not None and isinstance(found.node, ColumnRef):
+                return found.node
+        return self.bind(tree)
+
+    def field_of(self, tree: "exp.Expr") -> Field | None:
+        """The field of a column that an expression just is; None for any other expression."""
+        names = names_of(tree)
+        found = None if names is None else self._found(names)
+        return found.fields[-1] if found is not None and isinstance(found.node, ColumnRef) else None
+
+    def bind_list(self, trees: "Sequence[exp.Expr]") -> list[Node]:
+        """The nodes of several expressions."""
+        return [self.bind(each) for each in trees]
+
+    def resolve(self, names: Sequence[str]) -> tuple[Path, Fields]:
+        """Return the path of a column; see `Scope.resolve`."""
+        found = self._found(names)
+        if found is None or not isinstance(found.node, ColumnRef):
+            raise self.columns.unknown(names)
+        return found.node.path, found.fields
+
+    # --- names ---
+
+    def _found(self, names: Sequence[str]) -> Found | None:
+        if len(names) == 1 and names[0].lower() in self.first and not self._within:
+            return _named(self.first[names[0].lower()], names[0])
+        found = self.columns.find(names)
+        if found is not None:
+            return found
+        alias = self.aliases.get(names[0].lower())
+        if alias is not None and len(names) == 1:
+            return _named(alias, names[0])
+        around = self.columns.outer
+        while around is not None:
+            found = around.find(names)
+            if found is not None:
+                return found
+            around = around.outer
+        return None
+
+    def _part(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        """What only queries have; see `bind_tree`."""
+        own = _PARTS.get(node.key)
+        return own(self, node, bind) if own is not None else None
+
+    def _column(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        names = names_of(node)
+        if names is None:
+            return None
+        found = self._found(names)
+        if found is None:
+            if len(names) == 1 and names[0].lower() in NO_PARENTHESES:
+                return None
+            raise self.columns.unknown(names)
+        if found.node.type == VOID:
+            return Constant(None, VOID)
+        return None if isinstance(found.node, ColumnRef) else found.node
+
+    # --- functions over rows ---
+
+    def _anonymous(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        name = str(node.this).lower()
+        if name in ("grouping", "grouping_id"):
+            return self._grouping(name, node, bind)
+        if find_aggregate(name) is not None:
+            return self._over_rows(node, bind, None)
+        if find_window_function(name) is not None:
+            raise refused(f"{name} without OVER")
+        if find_generator(name) is not None and name not in ("stack", "range"):
+            raise refused(f"{name} inside an expression or outside the select list")
+        return None
+
+    def _rows(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        return self._over_rows(node, bind, None)
+
+    def _window(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        if not self.takes_windows or self._within:
+            raise refused(f"a function over a window in {self._within or self.clause}")
+        window = self._window_of(node, ())
+        return self._over_rows(node.this, bind, window)
+
+    def _over_rows(
+        self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node], window: Window | None
+    ) -> Node:
+        where, order, ignores_nulls = None, (), False
+        while node.key in _OVER_ROWS:
+            if node.key == "filter":
+                where = node.expression.this
+            elif node.key == "withingroup":
+                order = node.expression.expressions
+            else:
+                ignores_nulls = node.key == "ignorenulls"
+            node = node.this
+        if node.key != "anonymous":
+            raise refused(f"{node.key.upper()} over a window")
+        name, operands = str(node.this), list(node.expressions)
+        is_distinct = len(operands) == 1 and operands[0].key == "distinct"
+        if is_distinct:
+            operands = list(operands[0].expressions)
+        if operands and operands[-1].key in ("ignorenulls", "respectnulls"):
+            ignores_nulls = operands[-1].key == "ignorenulls"
+            operands[-1] = operands[-1].this
+        function = find_window_function(name) if window is not None else None
+        aggregate = find_aggregate(name) if function is None else None
+        if function is None and aggregate is None:
+            raise refused(f"{name} over a window or a group")
+        if window is None and (not self.takes_aggregates or self._within):
+            raise refused(f"the aggregate {name} in {self._within or self.clause}")
+        if name.lower() == "count" and len(operands) == 1 and operands[0].key == "star":
+            operands = []
+        with_rows = self._inside(f"{name}(...)") if window is None else self
+        rows = Rows(
+            distinct=is_distinct,
+            where=with_rows.bind(where) if where is not None else None,
+            window=window,
+            order=tuple(map(with_rows.order, order)),
+            ignores_nulls=ignores_nulls,
+        )
+        nodes = tuple(with_rows.bind(each) for each in operands)
+        if function is not None:
+            return function(name, nodes, rows)
+        assert aggregate is not None
+        return aggregate(name, nodes, rows)
+
+    def _inside(self, what: str) -> "Binding":
+        return Binding(
+            self.columns,
+            self.subquery,
+            self.parameters,
+            self.clause,
+            first=self.first,
+            aliases=self.aliases,
+            _within=what,
+        )
+
+    def order(self, node: "exp.Expr") -> Order:
+        """One key of an ORDER BY."""
+        if not is_plain_part(node, {"this", "desc", "nulls_first"}):
+            raise refused("ORDER BY with a range or a fill")
+        return Order(self.bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+    def _window_of(self, node: "exp.Expr", seen: tuple[str, ...]) -> Window:
+        if not is_plain_part(node, {"this", "partition_by", "order", "spec", "alias", "over"}):
+            raise refused("a window of this form")
+        base = Window()
+        alias = node.args.get("alias")
+        if alias is not None:
+            name = alias.name.lower()
+            if name not in self.windows or name in seen:
+                raise SchemaMismatchError(f"there is no window `{alias.name}` in the WINDOW clause")
+            base = self._window_of(self.windows[name], (*seen, name))
+        partition = self.bind_list(node.args.get("partition_by") or [])
+        order = node.args.get("order")
+        keys = tuple(map(self.order, order.expressions)) if order is not None else ()
+        spec = node.args.get("spec")
+        frame = _frame(spec) if spec is not None else None
+        if alias is not None and (
+            (partition and (base.partition or base.order)) or (keys and base.order) or base.frame
+        ):
+            if partition or keys or frame:
+                raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
+        return Window(tuple(partition) or base.partition, keys or base.order, frame or base.frame)
+
+    def _grouping(self, name: str, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        if self.keys is None:
+            raise refused(f"{name} without ROLLUP, CUBE or GROUPING SETS")
+        inside = self._inside(f"{name}(...)")
+        wanted = [inside.bind(each) for each in node.expressions]
+        if name == "grouping_id" and not wanted:
+            wanted = list(self.keys)
+        if (name == "grouping" and len(wanted) != 1) or any(each not in self.keys for each in wanted):
+            raise refused(f"{name} of something other than a key of GROUP BY")
+        data_type: DataType = BYTE if name == "grouping" else LONG
+        places = ", ".join(f"{{{place}}}" for place in range(len(wanted)))
+        kind = "TINYINT" if name == "grouping" else "BIGINT"
+        return call(GROUPING, tuple(wanted), data_type, f"CAST(GROUPING({places}) AS {kind})")
+
+    # --- other parts ---
+
+    def _query(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        return self.subquery(node, self.columns, bind)
+
+    def _in(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        return self.subquery(node, self.columns, bind) if node.args.get("query") is not None else None
+
+    def _parameter(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        key: str | int
+        if isinstance(node.this, str) and node.this:
+            key, shown = node.this.lower(), f":{node.this}"
+        else:
+            key, shown = node.meta[PARAMETER_PLACE], "?"
+        if key not in self.parameters:
+            raise SchemaMismatchError(f"[UNBOUND_SQL_PARAMETER] there is no value for the parameter {shown}")
+        return self.parameters[key]
+
+    def _is(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        """``IS NULL`` of a column of any type, and of a name that is no column of a relation."""
+        names = names_of(node.this)
+        if names is None or node.expression.key != "null":
+            return None
+        found = self._found(names)
+        return None if found is None else is_null(found.node)
+
+    def _star(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        raise refused("* inside an expression")
+
+
+_PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Node | None]]" = {
+    "anonymous": Binding._anonymous,
+    "column": Binding._column,
+    "dot": Binding._column,
+    "exists": Binding._query,
+    "in": Binding._in,
+    "is": Binding._is,
+    "placeholder": Binding._parameter,
+    "select": Binding._query,
+    "star": Binding._star,
+    "subquery": Binding._query,
+    "window": Binding._window,
+    **dict.fromkeys(_OVER_ROWS, Binding._rows),
+}
+
+
+def is_plain_part(node: "exp.Expr", known: set[str]) -> bool:
+    """Whether a node has only arguments that are read: an overlooked one would change the meaning."""
+    return {name for name, part in node.args.items() if part} <= known
+
+
+def _named(node: Node, name: str) -> Found:
+    return Found(node, (Field(name, node.type),))
+
+
+def _frame(spec: "exp.Expr") -> Frame:
+    if not is_plain_part(spec, {"kind", "start", "start_side", "end", "end_side"}):
+        raise refused("a window frame with EXCLUDE")
+    start, end = spec.args.get("start"), spec.args.get("end")
+    first = _bound(start, spec.args.get("start_side"))
+    last = 0 if end is None else _bound(end, spec.args.get("end_side"))
+    if first is not None and last is not None and first > last:
+        raise refused("a window frame that ends before it begins")
+    return Frame(str(spec.args["kind"]).upper(), first, last)
+
+
+def _bound(bound: Any, side: object) -> int | None:
+    if bound == "UNBOUNDED":
+        return None
+    if bound == "CURRENT ROW":
+        return 0
+    node = bound
+    sign = 1
+    while getattr(node, "key", "") in ("neg", "paren"):
+        sign = -sign if node.key == "neg" else sign
+        node = node.this
+    if getattr(node, "key", "") != "literal" or node.is_string or not node.this.isdigit():
+        raise refused("a bound of a window frame that is not a whole number")
+    count = sign * int(node.this)
+    return -count if str(side).upper() == "PRECEDING" else count
+
+
+def parameter_values(tree: "exp.Expr", parameters: Parameters | None) -> dict[str | int, Node]:
+    """The constants of a query's parameters, by name or by place in the text."""
+    if isinstance(parameters, Mapping):
+        return {str(name).lower(): constant_of(value) for name, value in parameters.items()}
+    places = sorted(
+        each.meta[PARAMETER_PLACE] for each in tree.walk() if PARAMETER_PLACE in each.meta and not each.args
+    )
+    given = list(parameters or ())
+    if len(given) > len(places):
+        raise SchemaMismatchError(f"the query has {len(places)} parameters, and there are {len(given)} values")
+    return {place: constant_of(value) for place, value in zip(places, given, strict=False)}
+
+
+_EXACT = (
+    (bool, BOOLEAN),
+    (str, STRING),
+    (bytes, BINARY),
+    (float, DOUBLE),
+    (datetime.datetime, TIMESTAMP),
+    (datetime.date, DATE),
+)
+
+
+def constant_of(value: object) -> Node:
+    """The constant of a Python value, in the type that PySpark gives it.
+
+    Raises `UnsupportedFeatureError` for a value of another type.
+    """
+    if value is None:
+        return Constant(None, VOID)
+    if isinstance(value, str) and "\0" in value:
+        raise refused("the character U+0000 in a parameter")
+    if isinstance(value, int) and not isinstance(value, bool):
+        for data_type, bits in ((INTEGER, 31), (LONG, 63)):
+            if -(1 << bits) <= value < 1 << bits:
+                return Constant(value, data_type, folded=True)
+        raise refused(f"the parameter {value}, which is beyond the range of a long,")
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    for kind, data_type in _EXACT:
+        if isinstance(value, kind):
+            return Constant(value, data_type, folded=True)
+    raise refused(f"a parameter of the type {type(value).__name__}")
+
+
+def _decimal(value: Decimal) -> Node:
+    if not value.is_finite():
+        raise refused(f"the parameter {value}")
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    precision = max(len(digits) + max(exponent, 0), scale, 1)
+    return Constant(value, decimal_type(precision, scale), folded=True)

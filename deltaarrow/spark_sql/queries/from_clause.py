@@ -1,0 +1,377 @@
+"""The FROM clause: tables, table functions, subqueries, VALUES, joins and LATERAL VIEW."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Field
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.function import same_type
+from deltaarrow.spark_sql.generators import Generated, find_generator
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused
+from deltaarrow.spark_sql.operators import all_of, compare
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
+from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of
+from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
+from deltaarrow.spark_sql.queries.relations import Relation
+from deltaarrow.spark_sql.queries.subqueries import bind_subquery
+from deltaarrow.spark_sql.queries.time_travel import travel_of
+from deltaarrow.spark_sql.registry import find_function
+from deltaarrow.spark_sql.types import INTEGRAL, LONG
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["FromClause"]
+
+_METADATA = "_metadata"
+_AT_VERSION = re.compile(r"(?P<place>.+)@v(?P<version>\d+)", re.ASCII | re.DOTALL)
+_JOINS = {
+    ("", ""): "INNER",
+    ("", "INNER"): "INNER",
+    ("", "CROSS"): "CROSS",
+    ("LEFT", ""): "LEFT",
+    ("LEFT", "OUTER"): "LEFT",
+    ("RIGHT", ""): "RIGHT",
+    ("RIGHT", "OUTER"): "RIGHT",
+    ("FULL", ""): "FULL",
+    ("FULL", "OUTER"): "FULL",
+    ("", "SEMI"): "SEMI",
+    ("LEFT", "SEMI"): "SEMI",
+    ("", "ANTI"): "ANTI",
+    ("LEFT", "ANTI"): "ANTI",
+}
+"""The joins by the side and the kind that sqlglot finds."""
+
+
+class FromClause:
+    """Binds the FROM clause of one SELECT, whose nodes `writer` writes."""
+
+    def __init__(self, context: Context, around: Around, writer: Writer) -> None:
+        self._context = context
+        self._around = around
+        self._writer = writer
+
+    def bind(self, select: "exp.Expr") -> Source:
+        """The relations of a SELECT; without FROM, one row without columns."""
+        start = select.args.get("from_")
+        source = Source("", ()) if start is None else self._relation(start.this, None)
+        for each in select.args.get("joins") or []:
+            source = self._joined(source, each)
+        for each in select.args.get("laterals") or []:
+            source = self._lateral_view(source, each)
+        return source
+
+    def binding(self, columns: Sequence[SourceColumn], clause: str) -> Binding:
+        """Binds the expressions of a clause that sees these columns."""
+        return Binding(
+            Columns(columns, self._around.outer),
+            self._subquery,
+            self._context.parameters,
+            clause,
+        )
+
+    def generated(self, source: Source, generated: Generated, alias: tuple[str, ...]) -> Source:
+        """The relations with the rows that a generator makes out of each of theirs."""
+        name, key = self._alias(), "e"
+        made = self._writer.native(generated.rows)
+        rows = f"(SELECT unnest({made}) AS {quote_identifier(key)}) AS {quote_identifier(name)}"
+        if not source.sql:
+            sql = rows if not generated.is_outer else f"(SELECT 1) AS {self._quoted()} LEFT JOIN {rows} ON TRUE"
+        elif generated.is_outer:
+            sql = f"{source.sql} LEFT JOIN LATERAL {rows} ON TRUE"
+        else:
+            sql = f"{source.sql} CROSS JOIN LATERAL {rows}"
+        columns = tuple(
+            SourceColumn(each.name, ColumnRef((name, key, each.name), each.type), each, alias)
+            for each in generated.schema.fields
+        )
+        return Source(sql, (*source.columns, *columns))
+
+    # --- relations ---
+
+    def _relation(self, node: "exp.Expr", left: Source | None) -> Source:
+        """A relation with its alias; `left` are the relations before it, for LATERAL."""
+        if node.args.get("pivots"):
+            raise refused("UNPIVOT" if node.args["pivots"][0].args.get("unpivot") else "PIVOT")
+        if node.args.get("sample") is not None:
+            raise refused("TABLESAMPLE")
+        match node.key:
+            case "table":
+                source = self._table(node)
+            case "values":
+                source = self._renamed(self._values(node), node)
+            case "lateral":
+                return self._lateral(node, left)
+            case "subquery" if node.this.key in ("table", "values") and not node.this.args.get("alias"):
+                source = self._renamed(self._relation(node.this, None), node)
+            case "subquery" if node.this.key in QUERY_KEYS and not node.args.get("joins"):
+                query = self._context.query(node.this, self._around.inside(self._around.outer))
+                source = self._renamed(self._context.nested(self._writer, query, ()), node)
+            case "subquery" | "paren":
+                inner = self._relation(node.this, None)
+                for each in node.args.get("joins") or []:
+                    inner = self._joined(inner, each)
+                return self._renamed(Source(f"({inner.sql})", inner.columns), node)
+            case _:
+                raise refused(f"{node.key.upper()} in FROM")
+        for each in node.args.get("joins") or []:
+            source = self._joined(source, each)
+        return source
+
+    def _renamed(self, source: Source, node: "exp.Expr") -> Source:
+        """The relation under the alias that follows it, with the names of columns in it."""
+        alias = node.args.get("alias")
+        if alias is None:
+            return source
+        names = [each.name for each in alias.args.get("columns") or []]
+        shown = [each for each in source.columns if not each.is_hidden and not each.is_metadata]
+        if names and len(names) != len(shown):
+            raise SchemaMismatchError(
+                f"[ASSIGNMENT_ARITY_MISMATCH] the alias {alias.name} names {len(names)} columns, and there are"
+                f" {len(shown)}"
+            )
+        given = dict(zip(shown, names, strict=True)) if names else {}
+        qualifier = (alias.name,) if alias.name else ()
+        columns = [
+            replace(each, name=given.get(each, each.name), qualifier=qualifier or each.qualifier)
+            for each in source.columns
+            if not each.is_hidden
+        ]
+        return Source(source.sql, tuple(columns))
+
+    def _table(self, node: "exp.Expr") -> Source:
+        if not is_plain_part(node, {"this", "db", "catalog", "alias", "version", "joins"}):
+            raise refused("a table with hints or options in FROM")
+        if node.this.key == "anonymous":
+            return self._renamed(self._function(node), node)
+        parts = [node.args.get(each) for each in ("catalog", "db", "this")]
+        if any(part is not None and part.key != "identifier" for part in parts):
+            raise refused("a table name that is computed")
+        names = tuple(part.name for part in parts if part is not None)
+        version = node.args.get("version")
+        if len(names) == 1 and names[0].lower() in self._around.ctes and version is None:
+            cte = self._around.ctes[names[0].lower()]
+            name = self._alias()
+            sql = f"{quote_identifier(cte.alias)} AS {quote_identifier(name)}"
+            return self._renamed(Source(sql, columns_of(name, cte.columns, names)), node)
+        travel = None
+        if version is not None:
+            travel = travel_of(version, self.binding((), "the version of a table"), self._context.now_ms)
+        relation = self._context.relations.table(names, travel)
+        return self._renamed(self._placed(relation, names), node)
+
+    def _placed(self, relation: Relation, qualifier: tuple[str, ...]) -> Source:
+        """A relation under a fresh alias."""
+        name = self._alias()
+        columns = [
+            SourceColumn(each.name, ColumnRef((name, each.name), each.type), each, qualifier)
+            for each in relation.schema.fields
+        ]
+        if relation.metadata is not None:
+            field = Field(_METADATA, relation.metadata)
+            reference = ColumnRef((name, _METADATA), relation.metadata)
+            columns.append(SourceColumn(_METADATA, reference, field, qualifier, is_metadata=True))
+        return Source(f"{relation.sql} AS {quote_identifier(name)}", tuple(columns))
+
+    def _function(self, node: "exp.Expr") -> Source:
+        function = node.this
+        name = str(function.this)
+        binding = self.binding((), f"the arguments of {name}")
+        operands = binding.bind_list(function.expressions)
+        if name.lower() == "range":
+            return self._range(operands)
+        generator = find_generator(name)
+        if generator is not None:
+            return self.generated(Source("", ()), generator(name, tuple(operands)), (name,))
+        if not all(isinstance(each, Constant) for each in operands):
+            raise refused(f"{name} in FROM with an argument that is not a literal")
+        values = tuple(each.value for each in operands if isinstance(each, Constant))
+        relation = self._context.relations.function(name, values)
+        if relation is None:
+            raise refused(f"the table function {name}", function.meta.get("start"))
+        return self._placed(relation, (name,))
+
+    def _range(self, operands: Sequence[Node]) -> Source:
+        """``range([start,] end[, step[, partitions]])``: longs under the name ``id``."""
+        numbers = [
+            each.value
+            for each in operands
+            if isinstance(each, Constant) and each.type in INTEGRAL and isinstance(each.value, int)
+        ]
+        if len(numbers) != len(operands) or not 1 <= len(numbers) <= 4:
+            raise refused("range with something other than one to four integer literals")
+        start, end, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+        if step == 0:
+            raise refused("range with the step 0")
+        name = self._alias()
+        sql = f"range({start}::BIGINT, {end}::BIGINT, {step}::BIGINT) AS {quote_identifier(name)}(\"id\")"
+        field = Field("id", LONG)
+        return Source(sql, (SourceColumn("id", ColumnRef((name, "id"), LONG), field, ("range",)),))
+
+    def _values(self, node: "exp.Expr") -> Source:
+        """``VALUES``: each column has the least common type of its values."""
+        query = values_query(self._context, node, self._around)
+        return self._context.nested(self._writer, query, ())
+
+    # --- joins ---
+
+    def _joined(self, left: Source, join: "exp.Expr") -> Source:
+        if not is_plain_part(join, {"this", "side", "kind", "method", "on", "using"}):
+            raise refused("a join with hints or of another kind")
+        method = str(join.args.get("method") or "").upper()
+        side, kind = (str(join.args.get(each) or "").upper() for each in ("side", "kind"))
+        word = _JOINS.get((side, kind))
+        if word is None or method not in ("", "NATURAL"):
+            raise refused(f"{' '.join(each for each in (method, side, kind) if each)} JOIN")
+        right = self._relation(join.this, left)
+        condition, columns = self._condition(left, right, join, word, is_natural=method == "NATURAL")
+        lateral = "LATERAL " if join.this.key == "lateral" else ""
+        if lateral and word not in ("INNER", "CROSS", "LEFT"):
+            raise refused(f"{word} JOIN LATERAL")
+        if not left.sql:
+            return Source(right.sql, columns)
+        if condition is None and word in ("INNER", "CROSS"):
+            return Source(f"{left.sql} CROSS JOIN {lateral}{right.sql}", columns)
+        on = "TRUE" if condition is None else self._writer.condition(condition)
+        word = "INNER" if word == "CROSS" else word
+        return Source(f"{left.sql} {word} JOIN {lateral}{right.sql} ON {on}", columns)
+
+    def _condition(
+        self, left: Source, right: Source, join: "exp.Expr", word: str, *, is_natural: bool
+    ) -> tuple[Node | None, tuple[SourceColumn, ...]]:
+        """The condition of a join and the columns that it shows."""
+        merged = [each.name for each in join.args.get("using") or []]
+        if is_natural:
+            theirs = {each.name.lower() for each in _shown(right)}
+            merged = [each.name for each in _shown(left) if each.name.lower() in theirs]
+        both = (*left.columns, *right.columns)
+        if not merged:
+            on = join.args.get("on")
+            is_certain = on is None or (on.key == "boolean" and on.this)
+            node = None if is_certain else self.binding(both, "the condition of a join").bind(on)
+            return node, left.columns if word in ("SEMI", "ANTI") else both
+        pairs = [(_column(left, each), _column(right, each)) for each in merged]
+        found = all_of(tuple(compare(one.node, two.node, "=") for one, two in pairs))
+        if word in ("SEMI", "ANTI"):
+            return found, left.columns
+        keys = [_merged(one, two, word) for one, two in pairs]
+        of_pairs = [each for pair in pairs for each in pair]
+        rest = [each for each in both if each not in of_pairs]
+        shown = [each for each in keys if each in of_pairs]
+        hidden = [each.hidden() for each in of_pairs if each not in shown]
+        return found, (*keys, *rest, *hidden)
+
+    def _lateral(self, node: "exp.Expr", left: Source | None) -> Source:
+        """``LATERAL (SELECT ...)`` and ``LATERAL explode(...)``, which see the relations to their left."""
+        before = left.columns if left is not None else ()
+        if node.this.key == "anonymous":
+            raise refused("LATERAL before a table function")
+        outer = Columns(before, self._around.outer)
+        query = self._context.query(node.this, self._around.inside(outer))
+        return self._renamed(self._context.nested(self._writer, query, ()), node)
+
+    def _lateral_view(self, source: Source, node: "exp.Expr") -> Source:
+        """``LATERAL VIEW [OUTER] generator(...) [alias] [AS column, ...]``."""
+        function = node.this
+        name = str(function.this)
+        generator = find_generator(name) if function.key == "anonymous" else None
+        if generator is None or not node.args.get("view"):
+            raise refused(f"LATERAL VIEW of {name.upper()}", function.meta.get("start"))
+        operands = self.binding(source.columns, "LATERAL VIEW").bind_list(function.expressions)
+        generated = generator(name, tuple(operands))
+        alias = node.args.get("alias")
+        names = [each.name for each in (alias.args.get("columns") or [])] if alias is not None else []
+        qualifier = (alias.name,) if alias is not None and alias.name else ()
+        found = self.generated(
+            source, replace(generated, is_outer=generated.is_outer or bool(node.args.get("outer"))), qualifier
+        )
+        return Source(
+            found.sql, (*source.columns, *named_columns(found.columns[len(source.columns) :], names))
+        )
+
+    # --- shared ---
+
+    def _subquery(self, node: "exp.Expr", columns: Columns, bind: object) -> Node:
+        return bind_subquery(self._context, node, columns, self._around, bind)  # type: ignore[arg-type]
+
+    def _alias(self) -> str:
+        name = self._context.alias()
+        self._writer.own.add(name)
+        return name
+
+    def _quoted(self) -> str:
+        return quote_identifier(self._alias())
+
+
+def named_columns(columns: Sequence[SourceColumn], names: Sequence[str]) -> tuple[SourceColumn, ...]:
+    """The columns of a generator under the names that a query gives them."""
+    if not names:
+        return tuple(columns)
+    if len(names) != len(columns):
+        raise SchemaMismatchError(
+            f"[UDTF_ALIAS_NUMBER_MISMATCH] a generator makes {len(columns)} columns, and there are"
+            f" {len(names)} names: {', '.join(names)}"
+        )
+    return tuple(replace(each, name=name) for each, name in zip(columns, names, strict=True))
+
+
+def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
+    """``VALUES``: each column has the least common type of its values, and is called ``col1`` and so on."""
+    writer = context.writer()
+    clause = FromClause(context, around, writer)
+    binding = clause.binding((), "VALUES")
+    rows = [each.expressions if each.key == "tuple" else [_unwrapped(each)] for each in node.expressions]
+    if len({len(row) for row in rows}) != 1:
+        raise SchemaMismatchError("[INVALID_INLINE_TABLE] the rows of VALUES have different numbers of values")
+    nodes = [[binding.bind_output(value) for value in row] for row in rows]
+    found = [same_type(tuple(row[place] for row in nodes)) for place in range(len(rows[0]))]
+    columns = [
+        OutputColumn(f"col{place}", f"col{place}", Field(f"col{place}", data_type))
+        for place, (_, data_type) in enumerate(found, 1)
+    ]
+    listed = ", ".join(
+        f"({', '.join(writer.native(cast(values[row], data_type)) for values, data_type in found)})"
+        for row in range(len(rows))
+    )
+    keys = ", ".join(quote_identifier(each.key) for each in columns)
+    alias = quote_identifier(context.alias())
+    return writer.query(f"SELECT {keys} FROM (VALUES {listed}) AS {alias}({keys})", columns)
+
+
+def _unwrapped(node: "exp.Expr") -> "exp.Expr":
+    return node.this if node.key == "paren" else node
+
+
+def _shown(source: Source) -> list[SourceColumn]:
+    return Columns(source.columns).shown
+
+
+def _column(source: Source, name: str) -> SourceColumn:
+    """The one column that USING names."""
+    found = [each for each in _shown(source) if each.name.lower() == name.lower()]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise SchemaMismatchError(
+            f"[UNRESOLVED_USING_COLUMN_FOR_JOIN] no column `{name}` on one side of the join"
+            f" (columns: {', '.join(each.name for each in _shown(source))})"
+        )
+    raise SchemaMismatchError(f"[AMBIGUOUS_REFERENCE] several columns `{name}` on one side of the join")
+
+
+def _merged(left: SourceColumn, right: SourceColumn, word: str) -> SourceColumn:
+    """The column that a join shows for two that it takes as one."""
+    if word == "RIGHT":
+        return right
+    if word != "FULL":
+        return left
+    coalesce = find_function("coalesce")
+    assert coalesce is not None
+    node = coalesce("coalesce", (left.node, right.node))
+    return SourceColumn(left.name, node, Field(left.name, node.type))

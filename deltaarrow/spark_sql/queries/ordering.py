@@ -1,0 +1,105 @@
+"""ORDER BY, LIMIT and OFFSET, of a SELECT and of a set operation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import PrimitiveType
+from deltaarrow.spark_sql.aggregates import Order
+from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.queries.blocks import Writer
+from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.names import Columns
+from deltaarrow.spark_sql.types import INTEGRAL, VARIANT, type_name
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["bound_order", "limits", "ordered_sql"]
+
+
+def bound_order(
+    tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: Binding, *, is_distinct: bool
+) -> list[Order]:
+    """The keys of ORDER BY, over the columns of the output and then those of the relations.
+
+    Args:
+        tree: the query.
+        output: the columns of the select list by name.
+        binding: binds expressions over the relations.
+        is_distinct: whether only columns of the output may be used.
+    """
+    order = tree.args.get("order")
+    if order is None:
+        return []  # SORT BY and DISTRIBUTE BY order rows within partitions, of which there is one or many.
+    if not is_plain_part(order, {"expressions"}):
+        raise refused("ORDER BY of this form")
+    names: dict[str, Node] = {}
+    for name, node in output:
+        if name.lower() in names and names[name.lower()] != node:
+            continue
+        names[name.lower()] = node
+    first = order.expressions[0]
+    if len(order.expressions) == 1 and first.this.key == "var" and first.this.name.upper() == "ALL":
+        found = [_order(first, node) for _, node in output]
+    else:
+        over = replace(binding, first=names)
+        found = [_order(each, _key(each.this, output, over)) for each in order.expressions]
+    for each in found:
+        if not isinstance(each.node.type, PrimitiveType) or each.node.type == VARIANT:
+            raise refused(f"ORDER BY of {type_name(each.node.type)}")
+        if is_distinct and each.node not in names.values():
+            raise refused("ORDER BY of something other than a column of SELECT DISTINCT")
+    return found
+
+
+def _key(tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: Binding) -> Node:
+    if tree.key == "literal" and not tree.is_string and tree.this.isdecimal():
+        place = int(tree.this)
+        if not 1 <= place <= len(output):
+            raise SchemaMismatchError(
+                f"[ORDER_BY_POS_OUT_OF_RANGE] ORDER BY {place}: the select list has {len(output)} columns"
+            )
+        return output[place - 1][1]
+    return binding.bind_output(tree)
+
+
+def _order(tree: "exp.Expr", node: Node) -> Order:
+    if not is_plain_part(tree, {"this", "desc", "nulls_first"}):
+        raise refused("ORDER BY with a range or a fill")
+    return Order(node, bool(tree.args.get("desc")), bool(tree.args.get("nulls_first")))
+
+
+def ordered_sql(writer: Writer, order: Sequence[Order], output: Sequence[Node]) -> str:
+    """The SQL of ORDER BY; a column of the output is named by its place."""
+    keys = []
+    for each in order:
+        if each.node in output:
+            sql = str(output.index(each.node) + 1)
+        elif isinstance(each.node, Constant):
+            continue
+        else:
+            sql = writer.native(each.node)
+        direction = "DESC" if each.descending else "ASC"
+        keys.append(f"{sql} {direction} NULLS {'FIRST' if each.nulls_first else 'LAST'}")
+    return f" ORDER BY {', '.join(keys)}" if keys else ""
+
+
+def limits(tree: "exp.Expr", binding: Binding) -> str:
+    """The SQL of LIMIT and OFFSET."""
+    sql = ""
+    alone = replace(binding, columns=Columns(()), aliases={})
+    for name in ("limit", "offset"):
+        node = tree.args.get(name)
+        if node is None or (node.expression.key == "var" and node.expression.name.upper() == "ALL"):
+            continue
+        if not is_plain_part(node, {"expression"}):
+            raise refused(f"{name.upper()} of this form")
+        count = alone.bind(node.expression)
+        if not isinstance(count, Constant) or count.type not in INTEGRAL or not isinstance(count.value, int):
+            raise refused(f"{name.upper()} of something other than a whole number")
+        if count.value < 0:
+            raise refused(f"{name.upper()} {count.value}")
+        sql += f" {name.upper()} {count.value}"
+    return sql

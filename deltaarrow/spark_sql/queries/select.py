@@ -1,0 +1,329 @@
+"""One SELECT: its select list, its clauses and the SQL that has their meaning."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Field, StructType
+from deltaarrow.spark_sql.aggregates import Order, is_window
+from deltaarrow.spark_sql.conditionals import field_of
+from deltaarrow.spark_sql.expression_binding import names_of
+from deltaarrow.spark_sql.generators import find_generator
+from deltaarrow.spark_sql.nodes import Constant, Node, refused, walk
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, normalized
+from deltaarrow.spark_sql.queries.column_names import default_name
+from deltaarrow.spark_sql.queries.context import Around, Context, Source, unique_keys
+from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
+from deltaarrow.spark_sql.queries.grouping import (
+    GroupKeys,
+    aggregates_in,
+    ensure_groupable,
+    group_keys,
+    grouped,
+)
+from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.ordering import bound_order, limits, ordered_sql
+from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["compile_select"]
+
+_CLAUSES = frozenset(
+    ("expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "windows")
+    + ("distinct", "order", "sort", "distribute", "cluster", "limit", "offset", "with_", "hint")
+)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A column of the select list: its name and its value, or the tree that has yet to be bound."""
+
+    name: str
+    node: Node | None = None
+    tree: "exp.Expr | None" = None
+    field: Field | None = None
+
+
+def compile_select(context: Context, tree: "exp.Expr", around: Around) -> Query:
+    """Compile a SELECT with its ORDER BY and LIMIT."""
+    unknown = {name for name, part in tree.args.items() if part} - _CLAUSES
+    if unknown:
+        raise refused(f"{min(unknown).strip('_').upper()} in a SELECT")
+    return _Select(context, tree, around).compiled()
+
+
+class _Select:
+    def __init__(self, context: Context, tree: "exp.Expr", around: Around) -> None:
+        self.context = context
+        self.tree = tree
+        self.around = around
+        self.writer: Writer = context.writer()
+        self.clause = FromClause(context, around, self.writer)
+        self.source: Source = self.clause.bind(tree)
+        self.windows = {each.name.lower(): each for each in tree.args.get("windows") or []}
+        self.distinct = tree.args.get("distinct") is not None
+        if self.distinct and tree.args["distinct"].args.get("on") is not None:
+            raise refused("DISTINCT ON")
+
+    def compiled(self) -> Query:
+        items = self._listed()
+        where = self._where()
+        keys = self._keys(items)
+        bound = self._bound(items, keys)
+        names = {each.name.lower(): each.node for each in bound if each.node is not None}
+        having = self._having(names, keys)
+        qualify = self._qualify(names)
+        order = self._order(bound, keys)
+        used = [each.node for each in bound if each.node is not None]
+        used += [each for each in (having, qualify) if each is not None]
+        used += [each.node for each in order]
+        rows = self.source.sql
+        if keys is not None or having is not None or aggregates_in(used):
+            rows, rewritten = grouped(
+                self.context, self.writer, self.source, where, keys or GroupKeys((), None), used
+            )
+            bound = [replace(each, node=rewritten(_node(each))) for each in bound]
+            qualify = rewritten(qualify) if qualify is not None else None
+            order = [replace(each, node=rewritten(each.node)) for each in order]
+            where = rewritten(having) if having is not None else None
+        return self._finished(rows, where, bound, qualify, order)
+
+    # --- the select list ---
+
+    def _listed(self) -> list[_Item]:
+        """The select list with its stars expanded, and with the rows of a generator in FROM."""
+        items: list[_Item] = []
+        has_generator = False
+        for each in self.tree.expressions:
+            alias, names = _alias(each)
+            inner = each.this if alias is not None or names else each
+            if inner.key == "star" or (inner.key in ("column", "dot") and _star(inner) is not None):
+                items += self._expanded(inner)
+                continue
+            if inner.key == "anonymous" and (generator := find_generator(str(inner.this))) is not None:
+                if has_generator:
+                    raise refused("several generators in one select list")
+                has_generator = True
+                if self.tree.args.get("group") is not None:
+                    raise refused("a generator beside GROUP BY")
+                operands = self._binding("the argument of a generator").bind_list(inner.expressions)
+                before = len(self.source.columns)
+                generated = generator(str(inner.this), tuple(operands))
+                self.source = self.clause.generated(self.source, generated, ())
+                made = named_columns(self.source.columns[before:], names or ([alias] if alias else []))
+                items += [_Item(column.name, column.node, field=column.field) for column in made]
+                hidden = [column.hidden() for column in self.source.columns[before:]]
+                self.source = replace(self.source, columns=(*self.source.columns[:before], *hidden))
+                continue
+            if names:
+                raise refused("several names for one column")
+            items.append(_Item(alias or "", tree=inner))
+        return items
+
+    def _expanded(self, node: "exp.Expr") -> list[_Item]:
+        """The columns of ``*``, ``t.*`` and ``struct.*``, without those in EXCEPT."""
+        star, names = _star(node) or (node, ())
+        if not is_plain_part(star, {"except_"}):
+            raise refused("* with REPLACE or RENAME")
+        columns = Columns(self.source.columns, self.around.outer)
+        found = columns.shown if not names else columns.matching(names)
+        if names and not found:
+            found = self._fields(columns, names)
+        left_out = [names_of(each) or (each.name,) for each in star.args.get("except_") or []]
+        for one in left_out:
+            matched = [
+                each
+                for each in found
+                if each.name.lower() == one[-1].lower()
+                and (len(one) == 1 or [name.lower() for name in each.qualifier[-1:]] == [one[-2].lower()])
+            ]
+            if not matched:
+                raise columns.unknown(one)
+            found = [each for each in found if each not in matched]
+        if not found and not left_out and not self.source.sql:
+            raise refused("* without FROM")
+        return [_Item(each.name, each.node, field=each.field) for each in found]
+
+    def _fields(self, columns: Columns, names: Sequence[str]) -> list[SourceColumn]:
+        found = columns.find(names)
+        if found is None:
+            raise columns.unknown(names)
+        if not isinstance(found.node.type, StructType):
+            raise SchemaMismatchError(f"`{'.'.join(names)}` is {type_name(found.node.type)}, not a struct")
+        return [
+            SourceColumn(each.name, field_of(found.node, each.name), each) for each in found.node.type.fields
+        ]
+
+    def _bound(self, items: Sequence[_Item], keys: GroupKeys | None) -> list[_Item]:
+        """The select list bound from the left: an item may use the names of those before it."""
+        bound: list[_Item] = []
+        aliases: dict[str, Node] = {}
+        for each in items:
+            found = self._bound_item(each, aliases, keys)
+            bound.append(found)
+            if each.name and found.node is not None and each.node is None:
+                aliases.setdefault(each.name.lower(), found.node)
+        return bound
+
+    def _bound_item(self, item: _Item, aliases: Mapping[str, Node], keys: GroupKeys | None) -> _Item:
+        if item.tree is None:
+            return item
+        binding = self._binding(
+            "the select list",
+            aliases=aliases,
+            takes_aggregates=True,
+            takes_windows=True,
+            keys=keys.nodes if keys is not None and keys.sets is not None else None,
+        )
+        node = binding.bind_output(item.tree)
+        field = binding.field_of(item.tree)
+        return _Item(item.name or default_name(item.tree, node), node, field=field)
+
+    # --- clauses ---
+
+    def _binding(self, clause: str, **more: object) -> Binding:
+        return replace(
+            self.clause.binding(self.source.columns, clause),
+            windows=self.windows,
+            **more,  # type: ignore[arg-type]
+        )
+
+    def _where(self) -> Node | None:
+        where = self.tree.args.get("where")
+        return None if where is None else _condition(self._binding("WHERE").bind(where.this), "WHERE")
+
+    def _keys(self, items: Sequence[_Item]) -> GroupKeys | None:
+        group = self.tree.args.get("group")
+        if group is None:
+            return None
+        if group.args.get("all"):
+            if not is_plain_part(group, {"all"}):
+                raise refused("GROUP BY ALL with more")
+            bound = self._bound(items, None)
+            nodes = [_node(each) for each in bound if not aggregates_in([_node(each)])]
+            for each in nodes:
+                ensure_groupable(each.type, "GROUP BY ALL")
+            found = tuple(dict.fromkeys(each for each in nodes if not isinstance(each, Constant)))
+            return GroupKeys(found, None)
+        return group_keys(group, lambda tree: self._key(tree, items))
+
+    def _key(self, tree: "exp.Expr", items: Sequence[_Item]) -> Node:
+        """A key of GROUP BY: an ordinal, an expression over the relations, or a name of the select list."""
+        if tree.key == "literal" and not tree.is_string and tree.this.isdecimal():
+            place = int(tree.this)
+            if not 1 <= place <= len(items):
+                raise SchemaMismatchError(
+                    f"[GROUP_BY_POS_OUT_OF_RANGE] GROUP BY {place}: the select list has {len(items)} columns"
+                )
+            return self._item_key(items, place - 1)
+        names = names_of(tree)
+        if names is not None and len(names) == 1 and Columns(self.source.columns).find(names) is None:
+            for place, each in enumerate(items):
+                if each.name.lower() == names[0].lower():
+                    return self._item_key(items, place)
+        return self._binding("GROUP BY").bind_output(tree)
+
+    def _item_key(self, items: Sequence[_Item], place: int) -> Node:
+        node = _node(self._bound(items[: place + 1], None)[-1])
+        if aggregates_in([node]):
+            raise refused(f"an aggregate as a key of GROUP BY: column {place + 1} of the select list")
+        return node
+
+    def _having(self, names: Mapping[str, Node], keys: GroupKeys | None) -> Node | None:
+        having = self.tree.args.get("having")
+        if having is None:
+            return None
+        sets = keys.nodes if keys is not None and keys.sets is not None else None
+        binding = self._binding("HAVING", aliases=names, takes_aggregates=True, keys=sets)
+        return _condition(binding.bind(having.this), "HAVING")
+
+    def _qualify(self, names: Mapping[str, Node]) -> Node | None:
+        qualify = self.tree.args.get("qualify")
+        if qualify is None:
+            return None
+        binding = self._binding("QUALIFY", aliases=names, takes_aggregates=True, takes_windows=True)
+        node = _condition(binding.bind(qualify.this), "QUALIFY")
+        if not any(map(is_window, walk(node))):
+            raise refused("QUALIFY without a function over a window")
+        return node
+
+    def _order(self, bound: Sequence[_Item], keys: GroupKeys | None) -> list[Order]:
+        sets = keys.nodes if keys is not None and keys.sets is not None else None
+        output = [(each.name, _node(each)) for each in bound]
+        binding = self._binding("ORDER BY", takes_aggregates=True, takes_windows=True, keys=sets)
+        return bound_order(self.tree, output, binding, is_distinct=self.distinct)
+
+    # --- SQL ---
+
+    def _finished(
+        self,
+        rows: str,
+        where: Node | None,
+        items: Sequence[_Item],
+        qualify: Node | None,
+        order: Sequence[Order],
+    ) -> Query:
+        writer, names = self.writer, [each.name for each in items]
+        keys = names if self.around.is_top and not self.distinct else unique_keys(names)
+        nodes = [_node(each) for each in items]
+        if self.distinct:
+            for each in nodes:
+                ensure_groupable(each.type, "DISTINCT")
+            nodes = [normalized(each) for each in nodes]
+        listed = ", ".join(
+            f"{writer.native(node)} AS {quote_identifier(key)}" for node, key in zip(nodes, keys, strict=True)
+        )
+        if not listed:
+            raise refused("a SELECT without columns")
+        sql = f"SELECT {'DISTINCT ' if self.distinct else ''}{listed}"
+        sql += f" FROM {rows}" if rows else ""
+        sql += f" WHERE {writer.condition(where)}" if where is not None else ""
+        sql += f" QUALIFY {writer.condition(qualify)}" if qualify is not None else ""
+        sql += ordered_sql(writer, order, [_node(each) for each in items])
+        sql += limits(self.tree, self._binding("LIMIT"))
+        columns = [
+            OutputColumn(each.name, key, _field(each)) for each, key in zip(items, keys, strict=True)
+        ]
+        return writer.query(sql, columns)
+
+
+def _node(item: _Item) -> Node:
+    assert item.node is not None
+    return item.node
+
+
+def _field(item: _Item) -> Field:
+    node = _node(item)
+    metadata = item.field.metadata if item.field is not None else {}
+    return Field(item.name, node.type, metadata=metadata)
+
+
+def _condition(node: Node, clause: str) -> Node:
+    if node.type not in (BOOLEAN, VOID):
+        raise refused(f"{type_name(node.type)} as the condition of {clause}")
+    return node if node.type == BOOLEAN else Constant(None, BOOLEAN)
+
+
+def _alias(node: "exp.Expr") -> tuple[str | None, list[str]]:
+    """The name that follows a column of the select list, or the several names of a generator's columns."""
+    if node.key == "alias":
+        return node.alias, []
+    if node.key == "aliases":
+        return None, [each.name for each in node.expressions]
+    return None, []
+
+
+def _star(node: "exp.Expr") -> "tuple[exp.Expr, tuple[str, ...]] | None":
+    """The star of ``t.*`` and the names before it; None for anything else."""
+    if node.key == "dot" and node.expression.key == "star":
+        names = names_of(node.this)
+        return None if names is None else (node.expression, names)
+    if node.key == "column" and getattr(node.this, "key", "") == "star":
+        parts = [node.args.get(each) for each in ("catalog", "db", "table")]
+        return node.this, tuple(part.name for part in parts if part is not None)
+    return None
