@@ -5,11 +5,11 @@ first as the alias of a table followed by its column, then as a column of whiche
 both tables have is an error.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.spark_sql.nodes import Path
@@ -83,10 +83,8 @@ class AliasScope:
 
 def no_column(name: str, known: Sequence[str], where: str) -> str:
     """The message for an unknown column: similar names, and all names there are."""
-    spelled = {each.lower(): each for each in known}
-    close = [f"`{spelled[each]}`" for each in difflib.get_close_matches(name.lower(), spelled)]
-    meant = f"; did you mean {' or '.join(close)}?" if close else ""
     more = f", and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+    meant = did_you_mean(name, known)
     return f"no column `{name}` in {where}{meant} (columns: {', '.join(known[:_MOST_NAMES])}{more})"
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["FrontEnd"]
 
 _FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTALL)
+_SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
+"""What follows the SET or RESET of one of Spark's settings."""
+
 _QUERIES = frozenset(
     ("", "SELECT", "WITH", "FROM", "VALUES", "PIVOT", "UNPIVOT", "SUMMARIZE", "PRAGMA", "TABLE")
 )
@@ -67,8 +70,16 @@ class FrontEnd:
         """
         if dialect == "duckdb":
             first = _FIRST_WORD.match(statement)
-            if first is None or first[1].upper() in _QUERIES or not connection.names_tables(statement):
+            if first is None or not _may_be_ours(connection, statement, first):
                 return statement
         session = self._session = self._session or _lazily("Session")(connection)
         result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
         return result
+
+
+def _may_be_ours(connection: DeltaConnection, statement: str, first: "re.Match[str]") -> bool:
+    """Whether a statement in DuckDB's dialect may be about Delta tables and change something."""
+    word = first[1].upper()
+    if word in ("SET", "RESET"):
+        return _SETTING.match(statement, first.end()) is not None
+    return word not in _QUERIES and connection.names_tables(statement)

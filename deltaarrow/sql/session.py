@@ -7,6 +7,7 @@ from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.spark_sql import TableName
+from deltaarrow.sql.settings import Settings
 from deltaarrow.table import DeltaTable
 
 __all__ = ["Session"]
@@ -19,12 +20,14 @@ class Session:
         connection: runs queries, and knows the names of tables.
         parameters: those of the statement that is run.
         dialect: that of the statement that is run.
+        settings: what SET has set.
     """
 
     def __init__(self, connection: DeltaConnection) -> None:
         self.connection = connection
         self.parameters: Parameters = ()
         self.dialect: Dialect = "duckdb"
+        self.settings = Settings()
 
     def query(self, text: str) -> str:
         """Return a query as DuckDB is to run it, with Delta tables by the names that the connection knows.

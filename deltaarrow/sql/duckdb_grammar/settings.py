@@ -1,0 +1,21 @@
+"""SET and RESET of Spark's settings in DuckDB's dialect; those of other names are DuckDB's own."""
+
+from deltaarrow.spark_sql import Words
+from deltaarrow.sql.spark_grammar import settings
+from deltaarrow.sql.statements.settings import Reset, Set, Show
+
+__all__ = ["parse_reset", "parse_set"]
+
+
+def parse_set(words: Words) -> Set | Show | None:
+    """Read a SET of a setting whose name begins with ``spark.``; None for any other.
+
+    >>> parse_set(Words("SET threads = 2", "duckdb")) is None
+    True
+    """
+    return settings.parse_set(words) if words.is_at("SET", "spark", ".") else None
+
+
+def parse_reset(words: Words) -> Reset | None:
+    """Read a RESET of a setting whose name begins with ``spark.``; None for any other."""
+    return settings.parse_reset(words) if words.is_at("RESET", "spark", ".") else None

@@ -1,0 +1,71 @@
+"""What statements about the session do."""
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.sql.duckdb_grammar import settings as duckdb
+from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.settings import SETTINGS
+from deltaarrow.sql.spark_grammar.settings import (
+    REFUSED,
+    parse_explain,
+    parse_refused,
+    parse_reset,
+    parse_set,
+)
+from deltaarrow.sql.statements.settings import Explain, Refused, Reset, Set, Show
+
+if TYPE_CHECKING:
+    from deltaarrow.sql.session import Session
+
+__all__ = ["KINDS"]
+
+_PAIRS = pa.schema([("key", pa.string()), ("value", pa.string())])
+_VERBOSE = pa.schema([*_PAIRS, pa.field("meaning", pa.string())])
+
+
+def _set(session: "Session", statement: Set) -> pa.Table:
+    session.settings.set(statement.name, statement.value)
+    return _show(session, Show(statement.name))
+
+
+def _show(session: "Session", statement: Show) -> pa.Table:
+    settings = session.settings
+    if statement.is_verbose:
+        rows = [
+            {"key": name, "value": settings.text(name), "meaning": setting.meaning}
+            for name, setting in sorted(SETTINGS.items())
+        ]
+        return pa.Table.from_pylist(rows, _VERBOSE)
+    name = statement.name
+    pairs = settings.texts() if name is None else {name: settings.text(name)}
+    return pa.Table.from_pylist([{"key": key, "value": value} for key, value in pairs.items()], _PAIRS)
+
+
+def _reset(session: "Session", statement: Reset) -> pa.Table:
+    session.settings.reset(statement.name)
+    return pa.table({})
+
+
+def _explain(session: "Session", statement: Explain) -> pa.Table:
+    query = session.query(statement.query)
+    found = session.connection.explain(query, session.parameters)
+    plan = "\n\n".join(str(each) for each in found) or "no Delta table is read"
+    return pa.table({"plan": pa.array([plan], pa.string())})
+
+
+def _refuse(session: "Session", statement: Refused) -> pa.Table:
+    raise UnsupportedFeatureError(
+        f"{statement.name} is not supported here: {statement.why}", feature=statement.name
+    )
+
+
+KINDS = (
+    StatementKind("SET", (("SET",),), Set, _set, spark=parse_set, duckdb=duckdb.parse_set),
+    StatementKind("RESET", (("RESET",),), Reset, _reset, spark=parse_reset, duckdb=duckdb.parse_reset),
+    StatementKind("SET", (), Show, _show),
+    StatementKind("EXPLAIN", (("EXPLAIN",),), Explain, _explain, spark=parse_explain),
+    StatementKind("refused", tuple(REFUSED), Refused, _refuse, spark=parse_refused),
+)

@@ -1,0 +1,304 @@
+"""The session settings that statements obey, with their types and defaults, and the values of one session.
+
+``SET name = value`` gives a setting a value, and ``RESET`` its default again. A statement reads it by its
+record::
+
+    session.settings[AUTO_MERGE]    # False, unless the session says otherwise
+
+Settings that only tune Spark's own work are taken and have no effect. Any other name is refused: a setting
+that is ignored may change what a script does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.features.property import parse_boolean
+from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
+
+__all__ = [
+    "ANSI",
+    "APPLICATION",
+    "APPLICATION_VERSION",
+    "AUTO_COMPACT",
+    "AUTO_MERGE",
+    "COMMIT_METADATA",
+    "MAX_FILE_SIZE",
+    "OPTIMIZE_WRITE",
+    "OVERWRITE_MODE",
+    "RETENTION_CHECK",
+    "SETTINGS",
+    "TIME_ZONE",
+    "Setting",
+    "Settings",
+]
+
+T = TypeVar("T")
+
+UNDEFINED = "<undefined>"
+"""What Spark shows for a setting that has neither value nor default."""
+
+
+@dataclass(frozen=True)
+class Setting(Generic[T]):
+    """A setting that statements obey.
+
+    Args:
+        name: as SET spells it; its letters have their case, as in Spark.
+        default: its value where nothing is set.
+        shown: the default as text.
+        parse: reads a text; raises `ValueError`, with what a text must be, for one that is none.
+        meaning: what it does, in one sentence.
+    """
+
+    name: str
+    default: T
+    shown: str
+    parse: Callable[[str], T]
+    meaning: str
+
+
+def _switch(text: str) -> bool:
+    try:
+        return parse_boolean(text)
+    except ValueError:
+        raise ValueError("true or false") from None
+
+
+def _on(text: str) -> bool:
+    if not _switch(text):
+        raise ValueError("true, which is the only value that is supported here")
+    return True
+
+
+def _only(value: str, *spellings: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.strip("'\"").upper() not in (value.upper(), *spellings):
+            raise ValueError(f"{value}, which is the only value that is supported here")
+        return value
+
+    return parse
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("a text that is not empty")
+    return text
+
+
+def _whole_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError("a whole number from 0 on")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    size = _whole_number(text)
+    if not size:
+        raise ValueError("a number of bytes, 1 or more")
+    return size
+
+
+def _overwrite_mode(text: str) -> str:
+    if text.upper() not in ("STATIC", "DYNAMIC"):
+        raise ValueError("one of STATIC and DYNAMIC")
+    return text.lower()
+
+
+_DELTA = "spark.databricks.delta."
+
+RETENTION_CHECK = Setting[bool](
+    _DELTA + "retentionDurationCheck.enabled",
+    True,
+    "true",
+    _switch,
+    "Whether VACUUM refuses a retention that is shorter than the table's.",
+)
+AUTO_MERGE = Setting[bool](
+    _DELTA + "schema.autoMerge.enabled",
+    False,
+    "false",
+    _switch,
+    "Whether INSERT and MERGE add columns of their source to the table.",
+)
+OVERWRITE_MODE = Setting[str](
+    "spark.sql.sources.partitionOverwriteMode",
+    "static",
+    "STATIC",
+    _overwrite_mode,
+    "Whether INSERT OVERWRITE replaces all partitions (static), or those of its rows (dynamic).",
+)
+APPLICATION = Setting[str | None](
+    _DELTA + "write.txnAppId",
+    None,
+    UNDEFINED,
+    _text,
+    "The application whose progress is committed with the rows of a write; such a write is made once.",
+)
+APPLICATION_VERSION = Setting[int | None](
+    _DELTA + "write.txnVersion",
+    None,
+    UNDEFINED,
+    _whole_number,
+    "The application's own version of its next write.",
+)
+COMMIT_METADATA = Setting[str | None](
+    _DELTA + "commitInfo.userMetadata", None, UNDEFINED, _text, "A text that commits keep for history."
+)
+OPTIMIZE_WRITE = Setting[bool | None](
+    _DELTA + "optimizeWrite.enabled",
+    None,
+    UNDEFINED,
+    _switch,
+    "Whether rows are gathered before a write, for fewer files; else the table says so.",
+)
+AUTO_COMPACT = Setting[bool | None](
+    _DELTA + "autoCompact.enabled",
+    None,
+    UNDEFINED,
+    _switch,
+    "Whether small files are compacted after a write; else the table says so.",
+)
+MAX_FILE_SIZE = Setting[int | None](
+    _DELTA + "optimize.maxFileSize", None, UNDEFINED, _size, "The bytes of a file that OPTIMIZE writes."
+)
+TIME_ZONE = Setting[str](
+    "spark.sql.session.timeZone",
+    "UTC",
+    "UTC",
+    _only("UTC", "ETC/UTC", "Z", "+00:00", "GMT"),
+    "The time zone of timestamps: UTC.",
+)
+ANSI = Setting[bool](
+    "spark.sql.ansi.enabled",
+    True,
+    "true",
+    _on,
+    "Whether a value that cannot be computed is an error: it is.",
+)
+
+SETTINGS: dict[str, Setting[Any]] = {
+    setting.name: setting
+    for setting in (
+        ANSI,
+        APPLICATION,
+        APPLICATION_VERSION,
+        AUTO_COMPACT,
+        AUTO_MERGE,
+        COMMIT_METADATA,
+        MAX_FILE_SIZE,
+        OPTIMIZE_WRITE,
+        OVERWRITE_MODE,
+        RETENTION_CHECK,
+        TIME_ZONE,
+    )
+}
+"""The settings that statements obey, by name."""
+
+_TUNING = frozenset(
+    (
+        "spark.databricks.delta.optimize.maxThreads",
+        "spark.databricks.delta.snapshotPartitions",
+        "spark.databricks.delta.vacuum.parallelDelete.enabled",
+        "spark.default.parallelism",
+        "spark.sql.adaptive.coalescePartitions.enabled",
+        "spark.sql.adaptive.enabled",
+        "spark.sql.adaptive.skewJoin.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.broadcastTimeout",
+        "spark.sql.files.maxPartitionBytes",
+        "spark.sql.shuffle.partitions",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism",
+    )
+)
+"""How Spark divides its work: taken, shown, and without effect."""
+
+
+class Settings:
+    """The values of one session's settings.
+
+    >>> settings = Settings()
+    >>> settings.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+    >>> settings[AUTO_MERGE], settings[OVERWRITE_MODE]
+    (True, 'static')
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, setting: Setting[T]) -> T:
+        """The value of a setting."""
+        return cast("T", self._values.get(setting.name, setting.default))
+
+    def set(self, name: str, text: str) -> None:
+        """Give a setting a value.
+
+        Raises `UnsupportedFeatureError` for a name that means nothing here, and for a text that is no value
+        of the setting.
+        """
+        _ensure_known(name)
+        setting = SETTINGS.get(name)
+        if setting is not None:
+            try:
+                self._values[name] = setting.parse(text)
+            except ValueError as error:
+                raise UnsupportedFeatureError(
+                    f"[INVALID_CONF_VALUE] {text!r} is no value of {name}: it must be {error}", feature=name
+                ) from None
+        self._texts[name] = text
+
+    def reset(self, name: str | None = None) -> None:
+        """Give a setting, or all of them, the default again. `UnsupportedFeatureError` as for `set`."""
+        if name is None:
+            self._texts.clear()
+            self._values.clear()
+            return
+        _ensure_known(name)
+        self._texts.pop(name, None)
+        self._values.pop(name, None)
+
+    def text(self, name: str) -> str:
+        """The value as SET shows it. `UnsupportedFeatureError` for a name that means nothing here."""
+        _ensure_known(name)
+        setting = SETTINGS.get(name)
+        return self._texts.get(name, UNDEFINED if setting is None else setting.shown)
+
+    def texts(self) -> dict[str, str]:
+        """Return what was set, in the order of the names."""
+        return dict(sorted(self._texts.items()))
+
+    def commit_properties(self, *, is_write: bool = True) -> CommitProperties | None:
+        """Return what the settings say of a commit; None where they say nothing.
+
+        Args:
+            is_write: whether the commit writes rows, and so keeps the progress of the application.
+        """
+        metadata = self[COMMIT_METADATA]
+        application, version = self[APPLICATION], self[APPLICATION_VERSION]
+        progress = None
+        if is_write and application is not None and version is not None:
+            progress = [Transaction(application, version)]
+        if metadata is None and progress is None:
+            return None
+        return CommitProperties(
+            custom_metadata=None if metadata is None else {"userMetadata": metadata},
+            app_transactions=progress,
+        )
+
+    def hook_properties(self) -> PostCommitHookProperties | None:
+        """Return what the settings say of the time after a commit; None where they say nothing."""
+        compacts = self[AUTO_COMPACT]
+        return None if compacts is None else PostCommitHookProperties(auto_compact=compacts)
+
+
+def _ensure_known(name: str) -> None:
+    known = (*SETTINGS, *_TUNING)
+    if name not in known:
+        raise UnsupportedFeatureError(
+            f"the setting {name} means nothing here{did_you_mean(name, known, quote='')}"
+            f" (settings that are obeyed: {', '.join(sorted(SETTINGS))}): remove the SET",
+            feature=name,
+        )

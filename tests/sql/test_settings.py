@@ -1,0 +1,171 @@
+"""SET, RESET and EXPLAIN, and statements that are refused by name."""
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.sql.settings import (
+    APPLICATION,
+    APPLICATION_VERSION,
+    AUTO_COMPACT,
+    AUTO_MERGE,
+    MAX_FILE_SIZE,
+    OVERWRITE_MODE,
+    RETENTION_CHECK,
+    SETTINGS,
+    TIME_ZONE,
+    Settings,
+)
+
+CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+
+
+@pytest.fixture
+def con():
+    with deltaarrow.connect(dialect="spark") as connection:
+        yield connection
+
+
+def pairs(table):
+    return [(row["key"], row["value"]) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_setting_is_shown_set_and_reset(con, dialect):
+    assert pairs(con.sql(f"SET {CHECK}", dialect=dialect)) == [(CHECK, "true")]
+    assert pairs(con.sql(f"set {CHECK}=false;", dialect=dialect)) == [(CHECK, "false")]
+    assert pairs(con.sql(f"SET {CHECK}", dialect=dialect)) == [(CHECK, "false")]
+    assert con.sql(f"RESET {CHECK}", dialect=dialect) == pa.table({})
+    assert pairs(con.sql(f"SET {CHECK}", dialect=dialect)) == [(CHECK, "true")]
+
+
+def test_settings_that_were_set_are_listed(con):
+    assert pairs(con.sql("SET")) == []
+    con.sql(f"SET `spark.sql.shuffle.partitions` = 8; SET {CHECK} = FALSE")
+    assert pairs(con.sql("SET")) == [(CHECK, "FALSE"), ("spark.sql.shuffle.partitions", "8")]
+    listed = con.sql("SET -v").to_pylist()
+    assert [each["key"] for each in listed] == sorted(SETTINGS)
+    assert all(each["meaning"].endswith(".") for each in listed)
+    con.sql("RESET")
+    assert pairs(con.sql("SET")) == []
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_default_is_what_its_text_means(name):
+    settings = Settings()
+    setting = SETTINGS[name]
+    shown = settings.text(name)
+    if shown == "<undefined>":
+        assert settings[setting] is None
+    else:
+        settings.set(name, shown)
+        assert settings[setting] == setting.default
+
+
+def test_values_have_their_types():
+    settings = Settings()
+    for setting, text, value in (
+        (RETENTION_CHECK, "False", False),
+        (AUTO_MERGE, "TRUE", True),
+        (OVERWRITE_MODE, "Dynamic", "dynamic"),
+        (APPLICATION, "my app", "my app"),
+        (APPLICATION_VERSION, "7", 7),
+        (MAX_FILE_SIZE, "1000", 1000),
+        (TIME_ZONE, "'utc'", "UTC"),
+    ):
+        settings.set(setting.name, text)
+        assert settings[setting] == value
+        assert settings.text(setting.name) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (CHECK, "maybe"),
+        (CHECK, "'true'"),
+        ("spark.sql.sources.partitionOverwriteMode", "x"),
+        ("spark.sql.session.timeZone", "Europe/Berlin"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.databricks.delta.write.txnVersion", "-1"),
+        ("spark.databricks.delta.write.txnAppId", ""),
+        ("spark.databricks.delta.optimize.maxFileSize", "0"),
+    ],
+)
+def test_text_that_is_no_value_is_refused(con, name, text):
+    with pytest.raises(UnsupportedFeatureError, match=r"\[INVALID_CONF_VALUE\] .* must be "):
+        con.sql(f"SET {name} = {text}")
+    assert pairs(con.sql("SET")) == []
+
+
+def test_unknown_setting_is_refused_with_near_ones(con):
+    with pytest.raises(UnsupportedFeatureError, match=f"did you mean {CHECK} or "):
+        con.sql("SET spark.databricks.delta.retentionDurationCheck.enable = false")
+    with pytest.raises(UnsupportedFeatureError, match=r"a\.b means nothing here"):
+        con.sql("RESET a.b")
+    with pytest.raises(UnsupportedFeatureError, match=r"a\.b means nothing here"):
+        con.sql("SET a.b")
+    with pytest.raises(UnsupportedFeatureError, match="session variables"):
+        con.sql("SET VAR x = 1")
+    with pytest.raises(UnsupportedFeatureError, match="the name of a setting is expected"):
+        con.sql("SET a b = 1")
+
+
+def test_settings_of_duckdb_stay_duckdbs(con):
+    con.sql("SET threads = 1", dialect="duckdb")
+    assert con.sql("SELECT current_setting('threads')", dialect="duckdb").fetchall() == [(1,)]
+    con.sql("RESET threads", dialect="duckdb")
+    assert pairs(con.sql("SET")) == []
+
+
+def test_time_zone_has_a_statement_of_its_own(con):
+    assert pairs(con.sql("SET TIME ZONE 'UTC'")) == [("spark.sql.session.timeZone", "'UTC'")]
+    with pytest.raises(UnsupportedFeatureError, match="only value"):
+        con.sql("SET TIME ZONE LOCAL")
+
+
+def test_cursor_has_settings_of_its_own(con):
+    con.sql(f"SET {CHECK} = false")
+    assert pairs(con.cursor().sql("SET")) == []
+
+
+def test_settings_say_what_goes_into_a_commit(con):
+    settings = Settings()
+    assert (settings.commit_properties(), settings.hook_properties()) == (None, None)
+    settings.set("spark.databricks.delta.commitInfo.userMetadata", "why")
+    settings.set("spark.databricks.delta.write.txnAppId", "app")
+    assert settings.commit_properties().app_transactions is None
+    settings.set("spark.databricks.delta.write.txnVersion", "3")
+    found = settings.commit_properties()
+    assert found.custom_metadata == {"userMetadata": "why"}
+    assert [(each.app_id, each.version) for each in found.app_transactions] == [("app", 3)]
+    assert settings.commit_properties(is_write=False).app_transactions is None
+    settings.set(AUTO_COMPACT.name, "false")
+    assert settings.hook_properties().auto_compact is False
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("CACHE TABLE t", "CACHE TABLE"),
+        ("CACHE LAZY TABLE t AS SELECT 1", "CACHE TABLE"),
+        ("UNCACHE TABLE t", "UNCACHE TABLE"),
+        ("CLEAR CACHE", "CLEAR CACHE"),
+        ("REFRESH TABLE t", "REFRESH"),
+        ("MSCK REPAIR TABLE t", "MSCK REPAIR TABLE"),
+        ("DROP HISTORY t", "DROP HISTORY"),
+        ("TRUNCATE HISTORY", "TRUNCATE HISTORY"),
+        ("LOAD DATA INPATH '/etc/passwd' INTO TABLE t", "LOAD DATA"),
+        ("ADD JAR '/x.jar'", "ADD JAR"),
+        ("EXECUTE IMMEDIATE 'SELECT 1'", "EXECUTE IMMEDIATE"),
+    ],
+)
+def test_statement_without_a_place_is_refused_by_name(con, text, what):
+    with pytest.raises(UnsupportedFeatureError, match=f"{what} is not supported here: ") as refused:
+        con.sql(text)
+    assert refused.value.feature == what
+
+
+def test_explain_without_a_query_is_refused(con):
+    with pytest.raises(UnsupportedFeatureError, match="a query is expected, and there is the end"):
+        con.sql("EXPLAIN FORMATTED")
