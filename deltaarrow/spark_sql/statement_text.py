@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.spark_sql.syntax import tokenize, tokenize_duckdb
+from deltaarrow.spark_sql.syntax import string_value, tokenize, tokenize_duckdb
 
 __all__ = [
     "FunctionCall",
@@ -27,7 +28,6 @@ _DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "CASE": 1, "R_PAREN": -1, "R_BRACKET": 
 _QUOTED = ("IDENTIFIER", "STRING", "RAW_STRING", "HEX_STRING", "NUMBER")
 _NAME = re.compile(r"\w+", re.ASCII)
 _PLACES = "delta"
-_SHOWN = 100
 _DIGITS = 19
 _MOST_PARTS = 3
 
@@ -205,7 +205,7 @@ class Words:
             is_quoted = token is not None and token.token_type.name == "IDENTIFIER"
             if token is None or not (is_quoted or (_NAME.fullmatch(raw) and _is_word(token, raw))):
                 raise self.refused("the name of a column is expected")
-            parts.append(raw)
+            parts.append("`{}`".format(token.text.replace("`", "``")) if is_quoted else raw)
             self._next += 1
             if not self.take("."):
                 return ".".join(parts)
@@ -230,10 +230,23 @@ class Words:
         """Go past a text or a whole number, and return it."""
         if self._is_whole_number:
             return self.whole_number(what)
-        if self.is_done or self._tokens[self._next].token_type.name != "STRING":
+        if not self.is_at_string:
             raise self.refused(f"{what} is a text or a whole number")
+        return self.string(what)
+
+    @property
+    def is_at_string(self) -> bool:
+        """Whether the next word is a text in quotes."""
+        return not self.is_done and self._tokens[self._next].token_type.name in ("STRING", "RAW_STRING")
+
+    def string(self, what: str) -> str:
+        """Go past a text in quotes, and return it as the dialect reads it."""
+        if not self.is_at_string:
+            raise self.refused(f"{what}, a text in quotes, is expected")
+        token = self._tokens[self._next]
+        raw, text = self.text[token.start : token.end + 1], str(token.text)
         self._next += 1
-        return str(self._tokens[self._next - 1].text)
+        return string_value(raw) if self.dialect == "spark" else text
 
     def expect_end(self) -> None:
         """Raise `UnsupportedFeatureError` unless there is no further word; a semicolon may end the text."""
@@ -257,6 +270,17 @@ class Words:
             if not self.take("."):
                 break
         return TableName(tuple(parts), start, self.end)
+
+    def table_name_or_path(self) -> TableName:
+        """Go past the name of a table, or its path in quotes, and return it as a name."""
+        if not self.is_at_string:
+            return self.table_name()
+        start = self.start
+        path = self.string("the path of a table")
+        if not path:
+            self._next -= 1
+            raise self.refused("the path of a table is expected")
+        return TableName((_PLACES, path), start, self.end)
 
     def place(self) -> str:
         """Go past a table that is named by its path, and return the path."""
@@ -306,19 +330,17 @@ class Words:
         return self._next > 0 and self._tokens[self._next - 1].token_type.name == "DOT"
 
     def refused(self, why: str) -> UnsupportedFeatureError:
-        """The error of what stands next, with the line that it is in."""
-        found = "the end"
+        """The error of what stands next, with the line that it is in and a caret below it."""
+        found, place = "the end", len(self.text.rstrip())
         if not self.is_done:
-            found = repr(_shortened(self.text[self.start : self._tokens[self._next].end + 1]))
-        number = self.text.count("\n", 0, self.start)
-        line = _shortened("".join(self.text.splitlines()[number : number + 1]).strip())
+            place = self.start
+            found = repr(shortened(self.text[place : self._tokens[self._next].end + 1]))
+        number = self.text.count("\n", 0, place)
         return UnsupportedFeatureError(
-            f"{why}, and there is {found} in line {number + 1} of the statement: {line}", feature="statement"
+            f"[PARSE_SYNTAX_ERROR] {why}, and there is {found} in line {number + 1} of the statement:"
+            f"\n{marked_line(self.text, place)}",
+            feature="statement",
         )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _is_word(token: Any, word: str) -> bool:

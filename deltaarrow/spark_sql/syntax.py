@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from deltaarrow.display.marked_line import marked_line
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.spark_sql.nodes import refused
@@ -25,6 +26,7 @@ __all__ = [
     "is_suffix",
     "parse_statement",
     "parse_tree",
+    "string_value",
     "tokenize",
     "tokenize_duckdb",
 ]
@@ -45,7 +47,6 @@ _STRING = {
 _RAW_STRING = re.compile(r"[rR]('[^']*'|\"[^\"]*\")")
 _HEX_STRING = re.compile(r"[xX]'([0-9a-fA-F]*)'")
 _COMMENT = re.compile(r"--[^\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/", re.DOTALL)
-_SHOWN_BEFORE = 60
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -233,6 +234,11 @@ def _checked(token: Any, text: str) -> Any:
     return token
 
 
+def string_value(raw: str) -> str:
+    """The text that Spark reads in a literal, which is given with its quotes."""
+    return raw[2:-1] if _RAW_STRING.fullmatch(raw) else _unescaped(raw)
+
+
 def _unescaped(raw: str) -> str:
     pattern = _STRING.get(raw[:1])
     found = pattern.fullmatch(raw) if pattern else None
@@ -269,15 +275,12 @@ def _unparsed(text: str, error: "SqlglotError") -> str:
     first = found[0]
     lines = text.splitlines()
     number, shown = first["line"] - 1, first["highlight"] or ""
-    line = lines[min(number, len(lines) - 1)]
     place = max(first["col"] - len(shown), 0)
     character = sum(len(each) + 1 for each in lines[:number]) + place + 1
     why = first["description"] or ""
     if why.startswith("Required keyword"):
         why = "an operand is missing"
-    start = max(0, place - _SHOWN_BEFORE)
-    part = line[start : place + _SHOWN_BEFORE]
-    caret = f"  {part}\n  {' ' * (place - start)}^"
+    caret = marked_line(text, character - 1)
     return f"cannot parse the SQL expression at character {character}: {why}\n{caret}"
 
 

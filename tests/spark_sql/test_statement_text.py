@@ -5,6 +5,7 @@ import pytest
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql import (
     FunctionCall,
+    TableName,
     Words,
     function_calls,
     parse_merge,
@@ -56,7 +57,7 @@ def test_calls_are_found_wherever_they_are_but_in_quotes():
         FunctionCall((), len(text) - 3, len(text)),
     ]
     for argument in ("x", "1.5", "-1", "'a' 'b'", "", "9" * 5000):
-        with pytest.raises(UnsupportedFeatureError, match="in line 1 of the statement: SELECT"):
+        with pytest.raises(UnsupportedFeatureError, match="in line 1 of the statement:\n  SELECT"):
             function_calls(f"SELECT f(1, {argument}", "f")
 
 
@@ -71,8 +72,8 @@ def test_refusal_shows_the_line():
     with pytest.raises(UnsupportedFeatureError) as refused:
         parse_merge("MERGE INTO delta.`/t` AS t\n  USING delta.`/s`\nON TRUE")
     assert str(refused.value) == (
-        "the source, a query, in brackets is expected, and there is 'delta' in line 2 of the statement:"
-        " USING delta.`/s`"
+        "[PARSE_SYNTAX_ERROR] the source, a query, in brackets is expected, and there is 'delta' in line 2"
+        " of the statement:\n    USING delta.`/s`\n          ^"
     )
 
 
@@ -94,3 +95,44 @@ def test_merge_has_its_parts_as_they_are_written():
     assert update.condition == "CASE WHEN TRUE THEN TRUE END"
     assert update.values == {"`a b`": "f(1, 2)", "c.d": "'WHEN, x'"}
     assert insert.values == {"a": "f(1, 2)", "`b`": "DEFAULT"}
+
+
+def test_refusal_at_the_end_points_behind_the_last_word():
+    with pytest.raises(UnsupportedFeatureError) as refused:
+        Words("GENERATE\n  x \n").expect_end()
+    assert str(refused.value).endswith("in line 1 of the statement:\n  GENERATE\n  ^")
+    words = Words("GENERATE  ")
+    words.expect("GENERATE")
+    with pytest.raises(UnsupportedFeatureError) as refused:
+        words.name("a name")
+    assert str(refused.value).endswith("there is the end in line 1 of the statement:\n  GENERATE\n          ^")
+
+
+def test_refusal_shows_no_secret():
+    for text in ("VACUUM 'https://ann:{}@h/t?sig={}' x", "VACUUM x y 'https://ann:{}@h/t?sig={}'"):
+        words = Words(text.format("p" * 90, "s" * 90))
+        words.expect("VACUUM")
+        for _ in range(3):
+            shown = str(words.refused("the end is expected"))
+            assert "pp" not in shown and "ss" not in shown
+            words.skip()
+
+
+def test_text_in_quotes_is_read_as_its_dialect_reads_it():
+    assert Words(r"'a\tb\u0041'").string("a text") == "a\tbA"
+    assert Words(r"r'a\tb'").string("a text") == r"a\tb"
+    assert Words(r"'a\tb''c'", "duckdb").string("a text") == r"a\tb'c"
+    assert Words('"x"').string("a text") == "x"
+    with pytest.raises(UnsupportedFeatureError, match="a text in quotes, is expected"):
+        Words('"x"', "duckdb").string("a text")
+
+
+def test_table_is_named_or_its_path_is_given_in_quotes():
+    assert Words("'/data/t'").table_name_or_path() == TableName(("delta", "/data/t"))
+    assert Words("a.b").table_name_or_path() == TableName(("a", "b"))
+    with pytest.raises(UnsupportedFeatureError, match="the path of a table is expected, and there is"):
+        Words("''").table_name_or_path()
+
+
+def test_column_in_double_quotes_is_returned_in_backticks():
+    assert Words('"a b"."c`d".e', "duckdb").column() == "`a b`.`c``d`.e"
