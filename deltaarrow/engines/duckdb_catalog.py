@@ -11,16 +11,21 @@ in a statement          what it is                                   its version
 ``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
                         as Spark has it, or in double quotes
 ======================  ===========================================  ================================
+
+Each may be read at another version or time as well (`deltaarrow.engines.duckdb_travel`).
 """
 
 import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, fold
+from deltaarrow.engines.duckdb_travel import CHANGES
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
+from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -50,7 +55,7 @@ class Catalog:
         """The case-folded namespace of names that stand alone; of this cursor."""
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
         self._attached: dict[str, tuple[str, Namespace]] = {}
-        self._opened: OrderedDict[tuple[str | None, str], Snapshot] = OrderedDict()
+        self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
 
     def cursor(self) -> Self:
@@ -138,7 +143,7 @@ class Catalog:
 
     def is_mentioned(self, folded: str) -> bool:
         """Whether a case-folded statement may name a table of the catalog."""
-        if self.current is not None:
+        if self.current is not None or CHANGES in folded:
             return True
         return any(may_name(folded, name) for name in (*self._pinned, *self.schemas))
 
@@ -157,11 +162,32 @@ class Catalog:
         namespace = None if schema is None else self.namespace(schema)
         return None if namespace is None else namespace.find(names[-1])
 
-    def find(self, names: Sequence[str]) -> Snapshot | None:
+    def find(self, names: Sequence[str], at: int | datetime | None = None) -> Snapshot | None:
         """Return the table that a name in a statement refers to; None to leave the name to DuckDB.
+
+        Args:
+            names: the parts of the name.
+            at: a version, or a time; the version that the table above tells if None.
 
         Raises `TableNotFoundError` for a path without a table, and the errors of opening one.
         """
+        found = self._find(names)
+        if found is None or at is None:
+            return found
+        version = at if isinstance(at, int) else found.update().commit_times().version_at(parse_moment(at))
+        return found if version == found.version else self._older(found, version)
+
+    def _older(self, known: Snapshot, version: int) -> Snapshot:
+        """A table at another version, which is kept as long as the table is the same."""
+        key = None, known.store.uri, known.metadata.id, version
+        with self._lock:
+            table = self._opened.get(key)
+            if table is None:
+                table = Snapshot.load(known.store, version, known=known)
+            self._keep(key, table)
+        return table
+
+    def _find(self, names: Sequence[str]) -> Snapshot | None:
         if self.is_pinned(names):
             with self._lock:
                 return self._pinned[fold(names[0])][1]
@@ -184,11 +210,14 @@ class Catalog:
                 table = Snapshot.load(open_store(location.uri, location.storage_options))
             else:
                 table = known.update()
-            self._opened[key] = table
-            self._opened.move_to_end(key)
-            while len(self._opened) > _MOST_TABLES:
-                self._opened.popitem(last=False)
+            self._keep(key, table)
         return table
+
+    def _keep(self, key: tuple[str | int | None, ...], table: Snapshot) -> None:
+        self._opened[key] = table
+        self._opened.move_to_end(key)
+        while len(self._opened) > _MOST_TABLES:
+            self._opened.popitem(last=False)
 
 
 def may_name(folded: str, name: str) -> bool:

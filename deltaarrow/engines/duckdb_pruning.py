@@ -32,10 +32,19 @@ from deltaarrow.engines.duckdb_references import (
     parse_statement,
     qualified_names,
 )
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.engines.duckdb_travel import CHANGES, SCAN, Call, Travel
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
+from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.scan import Explanation, ScanPlan, naming_damaged_files, plan_scan
+from deltaarrow.scan import (
+    Explanation,
+    ScanPlan,
+    naming_damaged_files,
+    plan_changes,
+    plan_scan,
+    resolve_versions,
+)
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.snapshot import Snapshot
 
@@ -50,7 +59,9 @@ _HELPER = "__deltaarrow"
 _lazily = lazy_attributes(
     __name__,
     {
+        "ChangesForDuckDB": "deltaarrow.engines.duckdb_dataset",
         "DatasetForDuckDB": "deltaarrow.engines.duckdb_dataset",
+        "Words": "deltaarrow.spark_sql",
         "explain_scan": "deltaarrow.scan.explain",
     },
 )
@@ -70,6 +81,8 @@ class _Use:
     snapshot: Snapshot
     predicate: Predicate | None
     columns: tuple[str, ...]
+    changes: range | None = None
+    """The versions whose changes are read instead of the rows."""
 
 
 class _Opened:
@@ -150,6 +163,10 @@ class Rewriter:
         for use in self._uses(statement, parameters):
             source = self._source(use)
             reference = use.reference
+            if reference.special is not None and reference.special.placeholders:
+                # DuckDB refuses values of parameters that are not in the text.
+                asked = (f"{text} IS NOT NULL" for text in reference.special.placeholders.values())
+                source = f"(FROM {source} WHERE {' AND '.join(asked)})"
             alias = "" if reference.alias is not None else f" AS {quote_identifier(reference.names[-1])}"
             yield (*reference.span, source + alias)
             if len(reference.names) > 1:
@@ -206,11 +223,15 @@ class Rewriter:
             raise
 
     def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
-        """Return the files that a statement reads of its Delta tables, in the order of the text."""
+        """Return the files that a statement reads of its Delta tables, in the order of the text.
+
+        Feeds of changes are left out.
+        """
         statement = _parsed(text)
         if statement is None:
             raise ValueError(f"explain takes a statement that reads tables, not {text!r}")
-        uses = sorted(self._uses(statement, parameters), key=lambda use: use.reference.span)
+        found = (use for use in self._uses(statement, parameters) if use.changes is None)
+        uses = sorted(found, key=lambda use: use.reference.span)
         return [_lazily("explain_scan")(use.snapshot, use.predicate, use.columns) for use in uses]
 
     def forget(self) -> None:
@@ -269,29 +290,42 @@ class Rewriter:
 
     def _ensure_lasting(self, statement: Statement) -> None:
         for reference in statement.references:
-            if self._catalog.schema_of(reference.names) is not None:
+            is_called = isinstance(reference.special, Call)
+            if is_called or self._catalog.schema_of(reference.names) is not None:
                 raise _not_lasting(".".join(map(quote_identifier, reference.names)))
 
     def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[_Use]:
-        """The references to Delta tables, with one version per table."""
-        found: dict[tuple[str, ...], Snapshot | None] = {}
+        """The references to Delta tables, with one version per table unless the statement says it."""
+        found: dict[Hashable, Snapshot | None] = {}
         hidden: dict[bool, set[str]] = {}
         settings = None
         for reference in statement.references:
-            is_pinned = self._catalog.is_pinned(reference.names)
-            schema = self._catalog.schema_of(reference.names)
-            if not is_pinned and schema is None:
+            special, names, at = reference.special, reference.names, None
+            values = {} if special is None else statement.values(parameters)
+            if isinstance(special, Call):
+                names = _called(special, values)
+                at = None if special.travel is None else special.travel.resolve(values, self._value)
+            is_pinned = self._catalog.is_pinned(names)
+            schema = self._catalog.schema_of(names)
+            if not is_pinned and schema is None and not isinstance(special, Call):
                 continue
-            is_alone = len(reference.names) == 1
+            is_alone = len(names) == 1
             if is_alone not in hidden:
                 hidden[is_alone] = self._foreign() if is_alone else self._schemas()
-            if fold(reference.names[0]) in hidden[is_alone]:
+            if fold(names[0]) in hidden[is_alone] and not isinstance(special, Call):
                 continue
-            key = reference.names if schema == PLACES else tuple(map(fold, reference.names))
+            if isinstance(special, Travel):
+                at = special.resolve(values, self._value)
+            key = names if schema == PLACES else tuple(map(fold, names)), at
             if key not in found:
-                found[key] = self._catalog.find(reference.names)
+                found[key] = self._catalog.find(names, at)
             snapshot = found[key]
             if snapshot is None:
+                if isinstance(special, Call):
+                    raise TableNotFoundError(f"{special.name}: there is no table {'.'.join(names)}")
+                continue
+            if isinstance(special, Call) and special.name != SCAN:
+                yield self._changes(reference, snapshot, special, values)
                 continue
             settings = self._settings() if settings is None else settings
             predicate = statement.condition(reference, snapshot.schema, parameters, settings)
@@ -300,14 +334,32 @@ class Rewriter:
                 columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
             yield _Use(reference, snapshot, predicate, tuple(columns))
 
+    def _changes(
+        self, reference: Reference, snapshot: Snapshot, call: Call, values: Mapping[str, Any]
+    ) -> _Use:
+        first, last = call.bounds(values)
+        newest = snapshot.update()
+        versions = resolve_versions(
+            newest,
+            first if isinstance(first, int) else None,
+            last if isinstance(last, int) else None,
+            parse_moment(first, later=True) if isinstance(first, str) else None,
+            parse_moment(last) if isinstance(last, str) else None,
+        )
+        return _Use(reference, newest, None, (), versions)
+
+    def _value(self, query: str) -> Any:
+        return self._connection.execute(query).fetchall()[0][0]
+
     # --- sources ---
 
     def _source(self, use: _Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
         opened = self._open(use.snapshot)
-        key = use.predicate, use.columns
+        key = use.predicate, use.columns, use.changes
         if key not in opened.sources:
-            opened.sources[key] = self._planned(use, opened)
+            planned = self._planned if use.changes is None else self._fed
+            opened.sources[key] = planned(use, opened)
             if len(opened.sources) > _MOST_PLANS:
                 opened.sources.popitem(last=False)
         opened.sources.move_to_end(key)
@@ -355,11 +407,20 @@ class Rewriter:
     def _dataset(self, snapshot: Snapshot, opened: _Opened) -> tuple[str, str]:
         """The Arrow dataset, to which DuckDB passes the columns and filters of each query."""
         if "dataset" not in opened.sources:
-            name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
-            self._connection.register(name, _lazily("DatasetForDuckDB")(snapshot))
-            self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
-            opened.sources["dataset"] = quote_identifier(name), name, None
+            opened.sources["dataset"] = *self._registered(_lazily("DatasetForDuckDB")(snapshot)), None
         return opened.sources["dataset"][:2]
+
+    def _fed(self, use: _Use, opened: _Opened) -> tuple[str, str, None]:
+        """The changes of some versions as a dataset, to which DuckDB passes columns and filters."""
+        assert use.changes is not None
+        feed = _lazily("ChangesForDuckDB")(plan_changes(use.snapshot, use.changes))
+        return *self._registered(feed), None
+
+    def _registered(self, dataset: Any) -> tuple[str, str]:
+        name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
+        self._connection.register(name, dataset)
+        self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
+        return quote_identifier(name), name
 
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
         """Keep temporary objects under one name; drop the oldest if there are too many."""
@@ -371,6 +432,17 @@ class Rewriter:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)
+
+
+def _called(call: Call, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The name of the table that a call reads."""
+    text = call.text(values)
+    if call.name != CHANGES:
+        return PLACES, text
+    words = _lazily("Words")(text, "duckdb")
+    names: tuple[str, ...] = words.table_name().parts
+    words.expect_end()
+    return names
 
 
 def _not_lasting(name: str) -> UnsupportedFeatureError:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
+from deltaarrow.engines.duckdb_travel import Call, Travel, folded_tokens
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.gc_pause import gc_paused
@@ -65,12 +66,16 @@ _KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 
 @dataclass(frozen=True)
 class Reference:
-    """A table that a statement reads: `names` as spelled, in the text at `span`."""
+    """A table that a statement reads: `names` as spelled, in the text at `span`.
+
+    `special` is the version or time that it is read at, or the call that it is.
+    """
 
     names: tuple[str, ...]
     span: tuple[int, int]
     alias: str | None
     node: "exp.Table" = field(repr=False, compare=False)
+    special: Travel | Call | None = None
 
     @property
     def known_as(self) -> str:
@@ -167,11 +172,7 @@ class Statement:
         scope = _Scope.of(reference)
         if scope is None:
             return None
-        if isinstance(parameters, Mapping):
-            values = {fold(str(name)): value for name, value in parameters.items()}
-        else:
-            values = {str(number): value for number, value in enumerate(parameters, 1)}
-            values |= dict(zip(self.unnamed, parameters, strict=False))
+        values = self.values(parameters)
         resolve = functools.partial(self._resolve, reference, scope, schema)
         conditions = Conditions(resolve, values, settings.time_zone, settings.has_collation)
         usable = []
@@ -180,6 +181,13 @@ class Statement:
             if is_telling(found) and not (meets_nulls and may_keep_nulls(found)):
                 usable.append(found)
         return And(tuple(usable)) if usable else None
+
+    def values(self, parameters: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the placeholders, by their names in the tree."""
+        if isinstance(parameters, Mapping):
+            return {fold(str(name)): value for name, value in parameters.items()}
+        numbered = {str(number): value for number, value in enumerate(parameters, 1)}
+        return numbered | dict(zip(self.unnamed, parameters, strict=False))
 
     def _resolve(
         self, reference: Reference, scope: "_Scope", schema: StructType, node: "exp.Expr"
@@ -271,9 +279,9 @@ def parse_statement(text: str) -> Statement | None:
     # Blank out what comes before, so that positions stay those of the text.
     text = " " * offset + text[offset:]
     try:
-        tokens = dialect.tokenize(text)
+        tokens, specials = folded_tokens(dialect.tokenize(text), text)
         trees = dialect.parser().parse(tokens, text)
-        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens)
+        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens, specials)
     except (SqlglotError, RecursionError):
         return None
 
@@ -325,7 +333,9 @@ def _dialect() -> "type[Dialect]":
     return DuckDBWithPlaces
 
 
-def _statement(tree: "exp.Expr", tokens: Sequence[Any]) -> Statement | None:
+def _statement(
+    tree: "exp.Expr", tokens: Sequence[Any], specials: Mapping[int, Travel | Call]
+) -> Statement | None:
     from sqlglot import exp
 
     if tree.key not in _READING:
@@ -339,16 +349,19 @@ def _statement(tree: "exp.Expr", tokens: Sequence[Any]) -> Statement | None:
         if _extra(table, {*_PARTS_OF_TABLE, "joins", "sample", "pivots"}):
             continue
         is_read = table.parent is not None and table.parent.key in ("from", "join", "subquery")
-        if is_read and (len(parts) > 1 or fold(parts[0].name) not in defined):
+        special = specials.get(parts[-1].meta["start"])
+        if is_read and (len(parts) > 1 or special is not None or fold(parts[0].name) not in defined):
             span = parts[0].meta["start"], parts[-1].meta["end"] + 1
             names = tuple(part.name for part in parts)
-            references.append(Reference(names, span, table.alias or None, table))
+            references.append(Reference(names, span, table.alias or None, table, special))
     own = {id(reference.node) for reference in references}
     if tree.key in ("create", "insert"):
         own.add(id(tree.this.find(exp.Table)))
     others = {fold(each.name) for each in tree.find_all(exp.Table) if id(each) not in own}
     others |= {fold(each.name) for each in tree.find_all(exp.Literal) if each.is_string}
-    unnamed = [p.name for p in tree.find_all(exp.Placeholder) if str(p.name).startswith("?")]
+    unnamed = [str(p.name) for p in tree.find_all(exp.Placeholder)]
+    unnamed += [name for special in specials.values() for name in special.placeholders]
+    unnamed = [name for name in unnamed if name.startswith("?")]
     return Statement(
         tree,
         tuple(references),
