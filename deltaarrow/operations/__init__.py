@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         create_table as create_table,
         is_table as is_table,
     )
+    from deltaarrow.operations.definition import Definition as Definition, define_table as define_table
     from deltaarrow.operations.distributed_write import DistributedWrite as DistributedWrite
     from deltaarrow.operations.dml import (
         RowOperation as RowOperation,

@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.errors import CorruptLogError, TableNotFoundError, UnsupportedFeatureError, VersionExistsError
+from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionExistsError
 from deltaarrow.features import (
     FEATURES,
     ensure_columns_fit_properties,
@@ -42,7 +43,7 @@ from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 from deltaarrow.write import ensure_identity_columns_declarable
 
-__all__ = ["NewTable", "create_table", "is_table"]
+__all__ = ["NewTable", "create_table", "creation_parameters", "is_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +131,17 @@ def is_table(store: Store) -> bool:
     return True
 
 
+def creation_parameters(table: NewTable, metadata: Metadata, *, is_managed: bool = False) -> dict[str, Any]:
+    """Return delta-spark's parameters of the operations that make a table, given its metadata."""
+    return {
+        "partitionBy": orjson.dumps(list(table.partition_by)).decode(),
+        "clusterBy": orjson.dumps(list(table.cluster_by)).decode(),
+        "description": table.description,
+        "isManaged": str(is_managed).lower(),
+        "properties": orjson.dumps(dict(metadata.configuration)).decode(),
+    }
+
+
 def create_table(
     store: Store,
     table: NewTable,
@@ -141,20 +153,14 @@ def create_table(
     """Commit version 0 of an empty table; return whether the table was created.
 
     If the table exists, mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append`` leave the table
-    unchanged, and ``overwrite`` is not supported yet.
+    unchanged. `define_table` replaces one.
     """
-    if mode not in ("error", "ignore", "append", "overwrite"):
+    if mode not in ("error", "ignore", "append"):
         raise ValueError(f"mode is error, append, overwrite or ignore, not {mode!r}")
     if is_table(store):
         if mode == "error":
             raise VersionExistsError(
                 f"{store.uri} is a Delta table already; mode='ignore' returns it unchanged"
-            )
-        if mode == "overwrite":
-            raise UnsupportedFeatureError(
-                f"mode='overwrite' is not supported for the existing table {store.uri}; replace its rows and"
-                " schema with write_deltalake(mode='overwrite', schema_mode='overwrite')",
-                feature="create mode overwrite",
             )
         return False
     commit_properties = commit_properties or CommitProperties()
@@ -163,13 +169,7 @@ def create_table(
         store=store,
         snapshot=None,
         operation="CREATE TABLE",
-        parameters={
-            "partitionBy": orjson.dumps(list(table.partition_by)).decode(),
-            "clusterBy": orjson.dumps(list(table.cluster_by)).decode(),
-            "description": table.description,
-            "isManaged": "false",
-            "properties": orjson.dumps(dict(metadata.configuration)).decode(),
-        },
+        parameters=creation_parameters(table, metadata),
         commit_metadata=commit_properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
         hooks=[write_checksum, write_universal_format],

@@ -181,7 +181,8 @@ class DeltaTable:
             table_uri: the folder of the new table. It may exist.
             schema: the columns, as a `Schema`, a `pyarrow.Schema` or any object that exports an Arrow schema.
             mode: what happens if the table exists: ``error`` raises, ``ignore`` and ``append`` return the
-                table unchanged. ``overwrite`` is not supported yet.
+                table unchanged, ``overwrite`` replaces it: its history and its protocol stay, its rows,
+                columns and properties do not.
             partition_by: the partition columns.
             name: the name of the table, for display.
             description: the description of the table, for display.
@@ -195,8 +196,7 @@ class DeltaTable:
             VersionExistsError: the table exists and `mode` is ``error``.
             SchemaMismatchError: the schema, the partition columns or the clustering columns are invalid.
             InvalidTablePropertyError: a property is unknown, or its value is invalid.
-            UnsupportedFeatureError: the table would need a feature that this release does not write, or the
-                table exists and `mode` is ``overwrite``.
+            UnsupportedFeatureError: the table would need a feature that this release does not write.
             ValueError: `mode` is unknown.
 
         >>> import tempfile, pyarrow as pa
@@ -214,6 +214,10 @@ class DeltaTable:
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         )
         store = open_store(table_uri, storage_options)
+        if mode == "overwrite":
+            definition = operations.Definition(table=new, may_replace=True)
+            operations.define_table(store, definition, commit_properties=commit_properties)
+            return cls(table_uri, storage_options=storage_options)
         if operations.create_table(store, new, mode=mode, commit_properties=commit_properties):
             return cls._made_in(store)
         return cls(table_uri, storage_options=storage_options)
