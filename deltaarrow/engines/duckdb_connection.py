@@ -116,6 +116,8 @@ class DeltaConnection:
         last = self._last(query, params, dialect)
         if _is_result(last):
             return last
+        if self._dialect(dialect) == "spark":
+            params = None  # They are in the text already.
         with self._rewriter.errors(), self._naming_damaged_files():
             return self.connection.sql(last, alias=alias, params=params)
 
@@ -129,6 +131,8 @@ class DeltaConnection:
         last = self._last(query, parameters, dialect)
         if _is_result(last):
             last, parameters = self._shown(last), None
+        elif self._dialect(dialect) == "spark":
+            parameters = None  # They are in the text already.
         with self._rewriter.errors(), self._naming_damaged_files():
             self.connection.execute(last, parameters)
         return self
@@ -156,7 +160,7 @@ class DeltaConnection:
             query = query.query
         if not isinstance(query, str):
             return query  # DuckDB says what it accepts.
-        chosen = dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
+        chosen = self._dialect(dialect)
         *first, last = self._split(query, chosen)
         for statement in first:
             prepared = self._prepared(statement, (), chosen)
@@ -171,6 +175,9 @@ class DeltaConnection:
             return "SELECT NULL AS done WHERE FALSE"
         self.connection.register(_RESULT, result)
         return f"SELECT * FROM {quote_identifier(_RESULT)}"
+
+    def _dialect(self, dialect: Dialect | None) -> Dialect:
+        return dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
 
     def _split(self, text: str, dialect: Dialect) -> list[str]:
         found = None if self._front_end is None else self._front_end.split(text, dialect)

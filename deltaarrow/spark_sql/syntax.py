@@ -79,7 +79,7 @@ class _ExpressionText:
     refused_tokens: frozenset[str] = EXPRESSION_REFUSES
 
     def dialect(self) -> Any:
-        return expressionexpression_dialect()
+        return expression_dialect()
 
     def prepared(self, tokens: list[Any]) -> list[Any]:
         return tokens

@@ -5,8 +5,10 @@ from typing import Any
 
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
+from deltaarrow.spark_sql.queries import compile_query
+from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import Settings
 from deltaarrow.table import DeltaTable
 
@@ -36,9 +38,7 @@ class Session:
         """
         if self.dialect == "duckdb":
             return text
-        raise UnsupportedFeatureError(
-            "queries in Spark's dialect are not supported yet: pass dialect='duckdb'", feature="Spark query"
-        )
+        return compile_query(text, NamedRelations(self.connection), self.parameters).sql
 
     # --- tables ---
 

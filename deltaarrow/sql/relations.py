@@ -1,0 +1,75 @@
+"""The tables of a query in Spark's dialect: their columns, and how DuckDB's dialect names them."""
+
+from typing import Any
+
+import duckdb
+
+from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.engines import DeltaConnection
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.schema import Schema
+from deltaarrow.spark_sql import TableName
+from deltaarrow.spark_sql.queries import Relation, Travel
+
+__all__ = ["NamedRelations"]
+
+_FEEDS = ("table_changes", "table_changes_by_path")
+
+
+class NamedRelations:
+    """The tables that a connection knows by name: Delta tables first, then DuckDB's own tables and views."""
+
+    def __init__(self, connection: DeltaConnection) -> None:
+        self._connection = connection
+
+    def table(self, names: tuple[str, ...], travel: Travel | None) -> Relation:
+        """Return the relation of a name, at a version if one is given.
+
+        Raises `TableNotFoundError` if there is none, and `UnsupportedFeatureError` for a version of a table
+        that is no Delta table.
+        """
+        written = ".".join(map(quote_identifier, names))
+        at = None if travel is None else travel.version if travel.version is not None else travel.timestamp
+        snapshot = self._connection.catalog.find(names, at)
+        if snapshot is not None:
+            return Relation(f"{written}{_at(travel)}", snapshot.schema)
+        if travel is not None:
+            raise UnsupportedFeatureError(
+                f"{TableName(names).text} is no Delta table, which alone has versions", feature="time travel"
+            )
+        try:
+            return Relation(written, self._columns(written))
+        except duckdb.CatalogException as error:
+            raise TableNotFoundError(
+                f"[TABLE_OR_VIEW_NOT_FOUND] there is no table or view {TableName(names).text}"
+            ) from error
+
+    def function(self, name: str, arguments: tuple[object, ...]) -> Relation | None:
+        """Return the relation of a feed of changes; None for another function."""
+        if name.lower() not in _FEEDS:
+            return None
+        written = f"{name.lower()}({', '.join(map(_literal, arguments))})"
+        return Relation(written, self._columns(written))
+
+    def _columns(self, source: str) -> Schema:
+        rows: Any = self._connection.sql(f"SELECT * FROM {source} LIMIT 0", dialect="duckdb")
+        return Schema.from_arrow(rows.to_arrow_table().schema)
+
+
+def _at(travel: Travel | None) -> str:
+    if travel is None:
+        return ""
+    if travel.version is not None:
+        return f" AT (VERSION => {travel.version})"
+    assert travel.timestamp is not None
+    return f" AT (TIMESTAMP => {quote_literal(travel.timestamp.isoformat(' '))})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str):
+        return quote_literal(value)
+    raise UnsupportedFeatureError(
+        f"a feed of changes takes texts and whole numbers, not {value!r}", feature="table_changes"
+    )
