@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from deltaarrow.errors import StorageError
+from deltaarrow.errors import CorruptLogError, StorageError
 from deltaarrow.features import properties
 from deltaarrow.iceberg.columns import iceberg_schema, name_mapping, partition_spec
 from deltaarrow.iceberg.manifests import (
@@ -122,7 +122,10 @@ def _read_base(files: StoreFiles, snapshot: Snapshot, newest: int) -> Any:
             f" before; delete the folder {METADATA_FOLDER}, so that it is written anew"
         )
     is_usable = is_own and found.format_version == 2 and found.properties.get(_DELTA_VERSION) == str(newest)
-    return found if is_usable else None
+    # In a table that was moved, the files of older snapshots are where it was before.
+    if not is_usable or not all(files.is_inside(each.manifest_list) for each in found.snapshots):
+        return None
+    return found
 
 
 def _point_to_newest(store: Store) -> None:
@@ -276,7 +279,7 @@ class _Conversion:
         try:
             listed = [] if parent is None else read_manifests(self.files, parent.manifest_list)
             manifests = writer.changed(listed, changes)
-        except FileNotFoundError:
+        except (FileNotFoundError, CorruptLogError):
             return None
         if manifests is None:
             return None
@@ -354,7 +357,7 @@ def _clean_up(files: StoreFiles, old: Any, new: Any) -> None:
         for each in new.snapshots[:1]:
             used = {manifest.manifest_path for manifest in read_manifests(files, each.manifest_list)}
         for each in expired:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, CorruptLogError):
                 names |= {manifest.manifest_path for manifest in read_manifests(files, each)} - used
     logged = {entry.metadata_file for entry in new.metadata_log}
     names |= {entry.metadata_file for entry in old.metadata_log} - logged

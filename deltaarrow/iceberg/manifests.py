@@ -123,8 +123,13 @@ class Manifests:
 
 
 def read_manifests(files: StoreFiles, manifest_list: str) -> list[Any]:
-    """Return the manifests of a manifest list that have live files."""
-    listed = _manifest.read_manifest_list(files.new_input(manifest_list))
+    """Return the manifests of a manifest list that have live files.
+
+    Raises `CorruptLogError` if one is not in the folder of the table.
+    """
+    listed = list(_manifest.read_manifest_list(files.new_input(manifest_list)))
+    for each in listed:
+        files.name_of(each.manifest_path)
     return [each for each in listed if each.has_added_files() or each.has_existing_files()]
 
 

@@ -628,6 +628,25 @@ def test_metadata_that_cannot_be_read_is_written_anew(tmp_path, content):
     check(table)
 
 
+@pytest.mark.parametrize("what", ["lists", "manifests"])
+def test_files_of_another_folder_are_not_followed(tmp_path, what):
+    """A copy of a table names the manifest lists of the first; or has its own, which name its manifests."""
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    made(first)
+    shutil.copytree(first, copy)
+    if what == "manifests":
+        path = copy / "metadata" / "v0.metadata.json"
+        path.write_text(path.read_text().replace(f"{first}/", f"{copy}/"))
+    append(copy, 4)
+    table = DeltaTable(copy)
+    check(table)
+    found = iceberg_table(table)
+    assert all(
+        each.manifest_path.startswith(f"{copy}/") for each in found.current_snapshot().manifests(found.io)
+    )
+    assert all(each.manifest_list.startswith(f"{copy}/") for each in found.metadata.snapshots)
+
+
 def test_manifest_that_is_gone_is_written_anew(tmp_path):
     table = made(tmp_path)
     for each in (tmp_path / "metadata").glob("*-m1.avro"):

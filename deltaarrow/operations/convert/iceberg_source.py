@@ -13,14 +13,15 @@ name                                        who writes it
 ==========================================  ===============================
 """
 
-import io
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from deltaarrow.errors import CorruptLogError, DeltaError, MissingFilesError, UnsupportedFeatureError
+from deltaarrow.iceberg.storage import METADATA_FOLDER, StoreFiles
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage import FileEntry, Store
 
@@ -29,11 +30,9 @@ _metadata = require("pyiceberg.table.metadata")
 
 __all__ = ["IcebergSource", "LiveFile", "read_iceberg_source"]
 
-_FOLDER = "metadata"
-_HINT = f"{_FOLDER}/version-hint.text"
+_HINT = f"{METADATA_FOLDER}/version-hint.text"
 _NUMBERED = re.compile(r"(?:v(\d+)|(\d+)-[^/]*?)(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _MAX_METADATA_BYTES = 1 << 30
-_SCHEME = re.compile(r"s3[an]://")
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,10 @@ def read_iceberg_source(store: Store, metadata_file: str | None = None) -> Icebe
     for a file that is gone, and `UnsupportedFeatureError` for deleted rows, files that are not Parquet, and
     files of an earlier partition spec.
     """
-    files = _TableFiles(store)
+    files = StoreFiles(store)
     name = files.name_of(metadata_file) if metadata_file else _current_metadata(store)
-    text = files.read(name)
-    try:
-        metadata = _metadata.TableMetadataUtil.parse_raw(_inflated(text, name).decode())
-    except DeltaError:
-        raise
-    except Exception as error:
-        raise CorruptLogError(f"{name} of {store.uri} is not the metadata of an Iceberg table") from error
+    with _reading(store, name, "the metadata of an Iceberg table"):
+        metadata = _metadata.TableMetadataUtil.parse_raw(_inflated(store.read(name), name).decode())
     snapshot = metadata.current_snapshot()
     if snapshot is None:
         return IcebergSource(name, metadata, [])
@@ -105,7 +99,7 @@ def _current_metadata(store: Store) -> str:
     """Return the name of the newest metadata; raises `CorruptLogError` if that is not known."""
     numbers: dict[int, list[str]] = {}
     bases = []
-    for entry in store.list_from(_FOLDER):
+    for entry in store.list_from(METADATA_FOLDER):
         base = entry.name.rpartition("/")[2]
         if match := _NUMBERED.fullmatch(base):
             numbers.setdefault(int(match[1] or match[2]), []).append(base)
@@ -129,7 +123,7 @@ def _current_metadata(store: Store) -> str:
                 f"the newest metadata of the Iceberg table {store.uri} is not known: {why}; give the file"
                 " that the catalog names, with iceberg_metadata"
             )
-    return f"{_FOLDER}/{newest[0]}"
+    return f"{METADATA_FOLDER}/{newest[0]}"
 
 
 def _inflated(data: bytes, name: str) -> bytes:
@@ -142,21 +136,28 @@ def _inflated(data: bytes, name: str) -> bytes:
     return found
 
 
-def _data_files(files: "_TableFiles", manifest_list: str, spec_id: int) -> Iterator[Any]:
-    uri = files.store.uri
+@contextmanager
+def _reading(store: Store, name: str, kind: str) -> Iterator[None]:
+    """Say which file it is that is gone, or that is not what it should be."""
     try:
-        manifests = list(_manifest.read_manifest_list(files.new_input(manifest_list)))
+        yield
     except DeltaError:
         raise
+    except FileNotFoundError as error:
+        raise MissingFilesError(
+            f"the file {name} of the Iceberg table {store.uri} is gone", files=[name]
+        ) from error
     except Exception as error:
-        raise CorruptLogError(f"{manifest_list} of {uri} is not a manifest list") from error
+        raise CorruptLogError(f"{name} of {store.uri} is not {kind}") from error
+
+
+def _data_files(files: StoreFiles, manifest_list: str, spec_id: int) -> Iterator[Any]:
+    uri = files.store.uri
+    with _reading(files.store, files.name_of(manifest_list), "a manifest list"):
+        manifests = list(_manifest.read_manifest_list(files.new_input(manifest_list)))
     for manifest in manifests:
-        try:
+        with _reading(files.store, files.name_of(manifest.manifest_path), "a manifest"):
             entries = manifest.fetch_manifest_entry(files)
-        except DeltaError:
-            raise
-        except Exception as error:
-            raise CorruptLogError(f"{manifest.manifest_path} of {uri} is not a manifest") from error
         for entry in entries:
             told = entry.data_file
             if manifest.content != _manifest.ManifestContent.DATA or (
@@ -180,60 +181,3 @@ def _data_files(files: "_TableFiles", manifest_list: str, spec_id: int) -> Itera
                     feature="conversion of evolved Iceberg partitions",
                 )
             yield told
-
-
-@dataclass(frozen=True)
-class _TableFiles:
-    """What ``pyiceberg`` calls a ``FileIO``, for the files in the folder of a table alone."""
-
-    store: Store
-
-    def new_input(self, location: str) -> "_TableFile":
-        """Return a file to read."""
-        return _TableFile(self, self.name_of(location))
-
-    def name_of(self, location: str) -> str:
-        """Return a location, absolute or below the table, as a name in the store.
-
-        Raises `CorruptLogError` if it is not below the table.
-        """
-        text = _plain(location)
-        root = f"{_plain(self.store.uri)}/"
-        name = text.removeprefix(root)
-        if name.startswith("/") or "://" in name or not {"", ".", ".."}.isdisjoint(name.split("/")):
-            raise CorruptLogError(
-                f"the Iceberg table {self.store.uri} has the file {location}, which is not in its folder;"
-                " a table is converted where it was written, with all its files in one folder"
-            )
-        return name
-
-    def read(self, name: str) -> bytes:
-        try:
-            return self.store.read(name)
-        except FileNotFoundError as error:
-            raise MissingFilesError(
-                f"the file {name} of the Iceberg table {self.store.uri} is gone", files=[name]
-            ) from error
-
-
-@dataclass(frozen=True)
-class _TableFile:
-    """What ``pyiceberg`` calls an ``InputFile``."""
-
-    files: _TableFiles
-    location: str
-
-    def __len__(self) -> int:
-        return self.files.store.size(self.location)
-
-    def open(self, seekable: bool = True) -> io.BytesIO:
-        """Return the content as a stream."""
-        return io.BytesIO(self.files.read(self.location))
-
-
-def _plain(location: str) -> str:
-    """Return a location without the ways to spell one: ``file:`` before a path, ``s3a`` for ``s3``."""
-    for prefix in ("file://", "file:"):
-        if location.startswith(f"{prefix}/"):
-            return location.removeprefix(prefix)
-    return _SCHEME.sub("s3://", location, count=1)

@@ -503,7 +503,7 @@ def test_damaged_metadata_and_files_are_refused_by_name(tmp_path):
             file.write(content)
     moved = tmp_path / "moved"
     shutil.copytree(folder, moved)
-    with pytest.raises(CorruptLogError, match="converted where it was written"):
+    with pytest.raises(CorruptLogError, match="read where it was written"):
         convert_to_deltalake(moved)
     assert convert_to_deltalake(folder).num_rows == 2
 
