@@ -48,6 +48,12 @@ def table(request):
     return request.getfixturevalue(request.param)
 
 
+BOTH_SLOWLY = pytest.mark.parametrize(
+    "table", ["plain", pytest.param("partitioned", marks=pytest.mark.slow)], indirect=True
+)
+"""For what passes conditions on as `test_filters` does, which has both tables every day."""
+
+
 def ids(rows):
     return sorted(rows["id"].to_pylist())
 
@@ -82,6 +88,7 @@ def test_filters(table):
     assert {text: ids(table.to_pyarrow_table(filters=text)) for text in FOUND} == FOUND
 
 
+@BOTH_SLOWLY
 def test_filters_of_other_columns(table):
     """What a condition reads need not be asked for."""
     found = {text: ids(table.to_pyarrow_table(columns=["id"], filters=text)) for text in FOUND}
@@ -92,6 +99,7 @@ def test_change_data_feed(plain):
     assert {text: ids(plain.load_cdf(predicate=text).read_all()) for text in FOUND} == FOUND
 
 
+@BOTH_SLOWLY
 def test_spark_source(table):
     assert {text: read_by_spark_source(table, text) for text in FOUND} == FOUND
 
