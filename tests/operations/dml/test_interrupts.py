@@ -46,7 +46,18 @@ NEW = {
     update: OLD | {3: 1, 11: 1},
     merge: {1: 0, 3: 7, 4: 0, 5: 0, 12: 0, 20: 7},
 }
-STATEMENTS = pytest.mark.parametrize("statement", NEW, ids=lambda each: each.__name__)
+STATEMENTS = pytest.mark.parametrize(
+    ("table", "statement"),
+    [
+        *(pytest.param(mode, merge, id=f"merge-{mode}") for mode in MODES),
+        pytest.param("vectors", delete, id="delete-vectors"),
+        pytest.param("rewriting", update, id="update-rewriting"),
+        pytest.param("rewriting", delete, id="delete-rewriting", marks=pytest.mark.slow),
+        pytest.param("vectors", update, id="update-vectors", marks=pytest.mark.slow),
+    ],
+    indirect=["table"],
+)
+"""A MERGE deletes and updates as the other two do, in either mode."""
 
 
 @pytest.fixture(params=MODES)
