@@ -84,8 +84,8 @@ def newest(path):
     return table.version(), table.history(1)[0]
 
 
-OF_OTHERS = ("vectors", "everything but variants")
-"""Tables whose features other tables have as well."""
+OF_OTHERS = ("plain", "vectors", "everything but variants", "clustered")
+"""Tables whose features other tables have as well; `test_optimize_clustered` goes on with a clustered one."""
 
 
 @pytest.mark.parametrize(

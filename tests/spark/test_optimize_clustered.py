@@ -108,18 +108,18 @@ def test_each_goes_on_with_the_other(spark, tmp_path):
     for suffix in ("", " FULL"):
         spark.sql(f"OPTIMIZE {delta_table(path)}{suffix}").collect()
         assert newest(path)[0] == version
-    insert(spark, path, 300)
+    append(path, 300)
     spark.sql(f"OPTIMIZE {delta_table(path)}").collect()
     assert newest(path)[0] == version + 2
     assert newest(path)[1]["operationMetrics"]["numRemovedFiles"] == "2"
     assert DeltaTable(path).optimize(dry_run=True).num_files == 0
     # The new file does not overlap the old one, which stays. To Spark both are one cube.
-    insert(spark, path, 400)
+    append(path, 400)
     assert DeltaTable(path).optimize()["numFilesRemoved"] == 1
     version = newest(path)[0]
     spark.sql(f"OPTIMIZE {delta_table(path)}").collect()
     assert newest(path)[0] == version
-    insert(spark, path, 500)
+    append(path, 500)
     spark.sql(f"OPTIMIZE {delta_table(path)}").collect()
     assert newest(path)[1]["operationMetrics"]["numRemovedFiles"] == "3"
     found = DeltaTable(path).to_pyarrow_table(columns=["id", ROW_ID, ROW_COMMIT_VERSION])
