@@ -63,6 +63,7 @@ def forget(commits):
         (commits / name).unlink()
 
 
+@pytest.mark.slow
 def test_batches_are_those_of_delta_spark(spark, tmp_path):
     table = tmp_path / "table"
     properties = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}

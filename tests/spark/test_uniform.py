@@ -104,9 +104,9 @@ def rewrite(actions):
 @pytest.mark.parametrize(
     "name",
     [
-        "row ids",
+        "old protocol",
         pytest.param("vectors", marks=pytest.mark.slow),
-        pytest.param("old protocol", marks=pytest.mark.slow),
+        pytest.param("row ids", marks=pytest.mark.slow),
         pytest.param("mapped", marks=pytest.mark.slow),
     ],
 )

@@ -73,6 +73,7 @@ def without_checksums(names) -> set[str]:
     return {name for name in names if not name.endswith(".crc")}
 
 
+@pytest.mark.slow
 def test_a_full_one_lists_what_spark_lists(spark, tmp_path):
     name = history(spark, tmp_path / "a b")
     path = tmp_path / "a b"
