@@ -171,9 +171,8 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("shredding", SHREDDINGS)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+@given(shredding=st.sampled_from(SHREDDINGS), data=st.data())
 def test_any_variants_come_back(tmp_path_factory, shredding, data):
     # Lists of one kind are what files that prove something are made of.
     kinds = [st.integers(0, 9), st.sampled_from("xyz"), st.fixed_dictionaries({"a": st.integers(0, 9)})]
