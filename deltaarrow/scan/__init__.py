@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         ROW_COLUMN as ROW_COLUMN,
         FileTask as FileTask,
         TableLayout as TableLayout,
+        credible_row_count as credible_row_count,
         file_tasks as file_tasks,
     )
     from deltaarrow.scan.widened_columns import files_with_narrow_columns as files_with_narrow_columns

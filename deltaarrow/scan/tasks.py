@@ -19,7 +19,7 @@ from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store
 
-__all__ = ["FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "file_tasks"]
+__all__ = ["FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "credible_row_count", "file_tasks"]
 
 FILE_COLUMN = "__file"
 """The column with the index of a row's file in a scan, on request."""
@@ -134,14 +134,23 @@ class FileTask:
     @cached_property
     def num_records(self) -> int | None:
         """The number of rows of the data file, including deleted rows; None without a credible number."""
-        if self.stats is None:
-            return None
-        try:
-            count = orjson.loads(self.stats).get("numRecords")
-        except (orjson.JSONDecodeError, AttributeError):
-            return None
-        # Memory is allocated by this number, so larger numbers are taken from the footer instead.
-        return count if type(count) is int and 0 <= count <= _MOST_CREDIBLE_ROWS else None
+        return credible_row_count(self.stats)
+
+
+def credible_row_count(stats: str | None) -> int | None:
+    """Return the number of rows that the statistics of a file tell; None if it is missing or incredible.
+
+    >>> credible_row_count('{"numRecords":3}')
+    3
+    """
+    if stats is None:
+        return None
+    try:
+        count = orjson.loads(stats).get("numRecords")
+    except (orjson.JSONDecodeError, AttributeError):
+        return None
+    # Memory is allocated by this number, so larger numbers are taken from the footer instead.
+    return count if type(count) is int and 0 <= count <= _MOST_CREDIBLE_ROWS else None
 
 
 def _descriptor(value: dict[str, Any] | None) -> DeletionVectorDescriptor | None:

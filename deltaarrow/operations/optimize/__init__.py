@@ -6,19 +6,19 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.columnar.row_sorter import SortLimits as SortLimits
+    from deltaarrow.operations.optimize.bins import (
+        FileFigures as FileFigures,
+        number_partitions as number_partitions,
+    )
     from deltaarrow.operations.optimize.clustering import (
         Clustering as Clustering,
         clustering_parameters as clustering_parameters,
     )
     from deltaarrow.operations.optimize.compaction import (
         CompactionRules as CompactionRules,
+        compaction_bins as compaction_bins,
         compaction_parameters as compaction_parameters,
         plan_compaction as plan_compaction,
-    )
-    from deltaarrow.operations.optimize.forecast import (
-        Forecast as Forecast,
-        forecast_compaction as forecast_compaction,
-        partition_numbers as partition_numbers,
     )
     from deltaarrow.operations.optimize.plan import OptimizePlan as OptimizePlan
     from deltaarrow.operations.optimize.purge import (

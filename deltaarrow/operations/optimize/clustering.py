@@ -24,7 +24,7 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.clustering_domain import clustering_columns
-from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.optimize.bins import Bin, FileFigures
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import hilbert, z_order
 from deltaarrow.operations.optimize.layers import rewritten_with
@@ -156,16 +156,17 @@ class Clustering:
 
     def _bins(self, planned: ScanPlan, groups: Sequence[Sequence[int]]) -> Iterator[Bin]:
         """Yield the files of each new cube."""
+        figures = FileFigures.of(planned)
         places: list[int] = []
         size = 0.0
         for place in (each for group in groups for each in group):
             if places and size + live_size(planned.tasks[place]) > self._largest_cube:
-                yield Bin.of(planned.tasks, places)
+                yield figures.bin(places)
                 places, size = [], 0.0
             places.append(place)
             size += live_size(planned.tasks[place])
         if places:
-            yield Bin.of(planned.tasks, places)
+            yield figures.bin(places)
 
     def sorting(self, limits: SortLimits) -> Sorting:
         """How the rows are laid out."""

@@ -3,13 +3,18 @@
 from dataclasses import dataclass
 
 from deltaarrow.features import properties
-from deltaarrow.operations.optimize.bins import has_too_many_deleted_rows, pack
+from deltaarrow.operations.optimize.bins import Bin, FileFigures, pack
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
-from deltaarrow.scan import FileTask
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["CompactionRules", "compaction_parameters", "plan_compaction", "target_size_of"]
+__all__ = [
+    "CompactionRules",
+    "compaction_bins",
+    "compaction_parameters",
+    "plan_compaction",
+    "target_size_of",
+]
 
 _DEFAULT_TARGET_SIZE = 1 << 30
 """As in Spark, which would go on compacting smaller files."""
@@ -55,19 +60,16 @@ def plan_compaction(snapshot: Snapshot, selection: Selection, rules: CompactionR
     Raises `InvalidPredicateError` for a condition that is not on partition columns.
     """
     planned = plan_files(snapshot, selection)
-    target_size = target_size_of(snapshot, rules.target_size)
-    least = rules.min_file_size or target_size
-
-    def is_sparse(task: FileTask) -> bool:
-        return has_too_many_deleted_rows(task, rules.max_deleted_rows_ratio)
-
-    bins = pack(
-        planned.tasks,
-        target_size,
-        is_candidate=lambda task: task.size < least or is_sparse(task),
-        is_worth_alone=is_sparse,
-    )
+    bins = compaction_bins(snapshot, FileFigures.of(planned), rules)
     return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
+
+
+def compaction_bins(snapshot: Snapshot, files: FileFigures, rules: CompactionRules) -> list[Bin]:
+    """Return the bins of a compaction, given figures of files of a table."""
+    target_size = target_size_of(snapshot, rules.target_size)
+    sparse = files.have_too_many_deleted_rows(rules.max_deleted_rows_ratio)
+    small = files.sizes < (rules.min_file_size or target_size)
+    return pack(files, target_size, are_candidates=small | sparse, are_worth_alone=sparse)
 
 
 def compaction_parameters(selection: Selection) -> dict[str, object]:

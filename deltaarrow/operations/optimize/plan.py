@@ -1,11 +1,15 @@
 """What an OPTIMIZE is going to do, decided from the log: nothing is opened for it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
-from deltaarrow.operations.optimize.bins import Bin, by_partition, pack
-from deltaarrow.scan import FileTask, ScanPlan
+import numpy as np
+
+from deltaarrow.columnar.arrays import integers
+from deltaarrow.operations.optimize.bins import Bin, FileFigures, pack, partition_numbers
+from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.scan import FileTask, ScanPlan, file_tasks
 
 __all__ = ["OptimizePlan"]
 
@@ -39,16 +43,27 @@ class OptimizePlan:
     @property
     def num_partitions(self) -> int:
         """How many partitions have files that are rewritten."""
-        return len(by_partition(self.scan.tasks, (each.places[0] for each in self.bins)))
+        firsts = self.scan.files.take(integers([each.places[0] for each in self.bins]))
+        return len(np.unique(partition_numbers(replace(self.scan, files=firsts))))
 
     def tasks(self, of: Bin) -> list[FileTask]:
         """Return the files of a bin."""
-        return [self.scan.tasks[place] for place in of.places]
+        return [self.task(place) for place in of.places]
+
+    def task(self, place: int) -> FileTask:
+        """Return a file of a bin, by its place."""
+        return self._tasks[place]
+
+    @cached_property
+    def _tasks(self) -> dict[int, FileTask]:
+        places = [place for each in self.bins for place in each.places]
+        return dict(zip(places, file_tasks(self.scan.files.take(integers(places))), strict=True))
 
     @classmethod
-    def of_stale(cls, scan: ScanPlan, target_size: int, is_stale: Callable[[FileTask], bool]) -> Self:
+    def of_stale(cls, scan: ScanPlan, target_size: int, are_stale: Sequence[bool] | np.ndarray) -> Self:
         """Plan to rewrite the files that are stale, each even if it is alone."""
-        bins = pack(scan.tasks, target_size, is_candidate=is_stale, is_worth_alone=lambda task: True)
+        stale = np.asarray(are_stale, np.bool_)
+        bins = pack(FileFigures.of(scan), target_size, are_candidates=stale, are_worth_alone=stale)
         return cls(scan, tuple(bins), scan.files.num_rows)
 
     def __repr__(self) -> str:

@@ -4,11 +4,15 @@ As in Spark's ``REORG TABLE ... APPLY (PURGE)``, files with deleted rows are rew
 column which the table no longer has. The latter only their footers tell, which are read for it.
 """
 
-from deltaarrow.operations.optimize.bins import has_too_many_deleted_rows
+import numpy as np
+import pyarrow.compute as pc
+
+from deltaarrow.columnar.arrays import booleans, truths
+from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.compaction import target_size_of
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
-from deltaarrow.scan import FileTask, files_with_dropped_columns
+from deltaarrow.scan import file_tasks, files_with_dropped_columns
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["plan_purge", "purge_parameters"]
@@ -23,15 +27,14 @@ def plan_purge(snapshot: Snapshot, selection: Selection, *, every_vector: bool =
     `CorruptDataFileError` for a file whose footer cannot be read.
     """
     planned = plan_files(snapshot, selection)
-
-    def is_marked(task: FileTask) -> bool:
-        has_vector = every_vector and task.deletion_vector is not None
-        return has_vector or has_too_many_deleted_rows(task, 0)
-
-    whole = [task for task in planned.tasks if not is_marked(task)]
+    marked = FileFigures.of(planned).have_too_many_deleted_rows(0)
+    if every_vector:
+        marked |= truths(pc.is_valid(planned.files.column("deletion_vector")).combine_chunks())
+    whole = file_tasks(planned.files.filter(booleans(~marked)))
     stale = {task.path for task in files_with_dropped_columns(planned.layout, whole)}
+    has_dropped = [path in stale for path in planned.files.column("path").to_pylist()]
     size = target_size_of(snapshot, None)
-    return OptimizePlan.of_stale(planned, size, lambda task: is_marked(task) or task.path in stale)
+    return OptimizePlan.of_stale(planned, size, marked | np.array(has_dropped, np.bool_))
 
 
 def purge_parameters(selection: Selection) -> dict[str, object]:

@@ -216,13 +216,12 @@ class Rewriting:
         self._committed += staged
 
     def _sizes(self, bins: Sequence[RewrittenBin]) -> tuple[list[int], list[int]]:
-        tasks = self.plan.scan.tasks
         added = [file.size for each in bins for file in each.added]
-        return added, [tasks[place].size for each in bins for place in each.places]
+        return added, [self.plan.task(place).size for each in bins for place in each.places]
 
     def _vectors(self, bins: Sequence[RewrittenBin]) -> int:
-        tasks = self.plan.scan.tasks
-        return sum(tasks[place].deletion_vector is not None for each in bins for place in each.places)
+        places = (place for each in bins for place in each.places)
+        return sum(self.plan.task(place).deletion_vector is not None for place in places)
 
     def _metrics(self) -> dict[str, Any]:
         added, removed = self._sizes(self._committed)

@@ -1,7 +1,7 @@
 """The partitions that an OPTIMIZE is for: conditions decided on partition values, without opening a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from deltaarrow.columnar.arrays import booleans, integers, numbers_of
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, columns_of
 from deltaarrow.operations.history import predicates_parameter
-from deltaarrow.operations.optimize.bins import by_partition
+from deltaarrow.operations.optimize.bins import partition_numbers
 from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.scan import (
     FILE_COLUMN,
@@ -53,11 +53,12 @@ def plan_files(snapshot: Snapshot, selection: Selection) -> ScanPlan:
         _ensure_on_partitions(condition, snapshot.partition_columns)
     predicates = tuple(condition.predicate for condition in selection.conditions)
     files = snapshot.files(And(predicates) if predicates else None)
-    files = _in_partitions(layout, files, selection.conditions)
+    planned = ScanPlan(layout, snapshot.version, tuple(snapshot.schema.names), files)
+    planned = _in_partitions(planned, selection.conditions)
     if tracking is not None:
-        ensure_recorded(files, ROW_TRACKING_COLUMNS)
-    ensure_distinct_files(snapshot.store, files)
-    return ScanPlan(layout, snapshot.version, tuple(snapshot.schema.names), files)
+        ensure_recorded(planned.files, ROW_TRACKING_COLUMNS)
+    ensure_distinct_files(snapshot.store, planned.files)
+    return planned
 
 
 def _ensure_on_partitions(condition: RowCondition, partition_columns: Sequence[str]) -> None:
@@ -69,19 +70,17 @@ def _ensure_on_partitions(condition: RowCondition, partition_columns: Sequence[s
         )
 
 
-def _in_partitions(layout: TableLayout, files: pa.Table, conditions: Sequence[RowCondition]) -> pa.Table:
+def _in_partitions(plan: ScanPlan, conditions: Sequence[RowCondition]) -> ScanPlan:
     """Return the files of partitions that meet all conditions, which name partition columns alone."""
-    if not conditions or not files.num_rows:
-        return files
-    tasks = file_tasks(files)
-    partitions = by_partition(tasks, range(len(tasks)))
-    batch = _partition_rows(layout, [tasks[places[0]] for places in partitions])
+    if not conditions or not plan.files.num_rows:
+        return plan
+    partitions = partition_numbers(plan)
+    firsts = np.unique(partitions, return_index=True)[1]
+    batch = _partition_rows(plan.layout, file_tasks(plan.files.take(integers(firsts))))
     for condition in conditions:
         batch = condition.select(batch)
-    is_chosen = np.zeros(len(tasks), np.bool_)
-    for number in numbers_of(batch.column(FILE_COLUMN)).tolist():
-        is_chosen[partitions[number]] = True
-    return files.filter(booleans(is_chosen))
+    is_chosen = np.isin(partitions, numbers_of(batch.column(FILE_COLUMN)))
+    return replace(plan, files=plan.files.filter(booleans(is_chosen)))
 
 
 def _partition_rows(layout: TableLayout, tasks: Sequence[FileTask]) -> pa.RecordBatch:

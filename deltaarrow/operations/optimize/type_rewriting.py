@@ -22,7 +22,8 @@ def plan_type_rewriting(snapshot: Snapshot) -> OptimizePlan:
     planned = plan_files(snapshot, Selection())
     partitions = [snapshot.schema.field(name) for name in snapshot.partition_columns]
     if any(TYPE_CHANGES_KEY in field.metadata for field in partitions):
-        stale = {task.path for task in planned.tasks}
+        are_stale = [True] * len(planned.tasks)
     else:
-        stale = {task.path for task in files_with_narrow_columns(planned.layout, planned.tasks)}
-    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), lambda task: task.path in stale)
+        narrow = {task.path for task in files_with_narrow_columns(planned.layout, planned.tasks)}
+        are_stale = [task.path in narrow for task in planned.tasks]
+    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), are_stale)

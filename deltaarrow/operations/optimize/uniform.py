@@ -170,9 +170,8 @@ def _plan(snapshot: Snapshot) -> OptimizePlan:
     ((key, tag),) = (iceberg_file_tags(iceberg_upgrade({}, _VERSION)) or {}).items()
     tags = planned.files.column("tags").to_pylist(maps_as_pydicts="strict")
     stats = planned.files.column("stats").to_pylist()
-    stale = {
-        task.path
+    are_stale = [
+        (of_file or {}).get(key) != tag or task.deletion_vector is not None or not has_row_count(text)
         for task, of_file, text in zip(planned.tasks, tags, stats, strict=True)
-        if (of_file or {}).get(key) != tag or task.deletion_vector is not None or not has_row_count(text)
-    }
-    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), lambda task: task.path in stale)
+    ]
+    return OptimizePlan.of_stale(planned, target_size_of(snapshot, None), are_stale)

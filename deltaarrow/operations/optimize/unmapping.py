@@ -13,7 +13,7 @@ from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_columns_fit_properties, ensure_iceberg_compatible, properties
 from deltaarrow.operations.clustering_domain import clustering_columns, render_clustering
-from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewriting import Rewriting, RewritingOptions
 from deltaarrow.operations.optimize.selection import Selection, plan_files
@@ -62,7 +62,8 @@ def mapping_removal(
     """
     target = _target(snapshot, keep_mode)
     planned = plan_files(snapshot, Selection())
-    bins = [Bin.of(planned.tasks, [place]) for place in range(len(planned.tasks))]
+    figures = FileFigures.of(planned)
+    bins = [figures.bin([place]) for place in range(planned.files.num_rows)]
     return Rewriting(
         snapshot,
         OptimizePlan(planned, tuple(bins), planned.files.num_rows),

@@ -17,14 +17,13 @@ import orjson
 from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.clustering_domain import clustering_columns, parse_clustering_columns
-from deltaarrow.operations.optimize.bins import Bin, by_partition, has_too_many_deleted_rows
+from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import z_order
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.ranges import has_order
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.optimize.sort_task import Sorting
-from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import physical_path, render_path, resolve_path
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import type_name
@@ -85,19 +84,19 @@ class ZOrder:
         """
         planned = plan_files(self.snapshot, selection)
         tags = planned.files.column("tags").to_pylist(maps_as_pydicts="strict")
+        figures = FileFigures.of(planned)
+        sparse = figures.have_too_many_deleted_rows(_MOST_DELETED)
         bins = [
-            Bin.of(planned.tasks, places)
-            for places in by_partition(planned.tasks, range(len(planned.tasks)))
-            if not self._is_done(planned, places, [(tags[place] or {}).get(_TAG) for place in places])
+            figures.bin(places)
+            for places in figures.by_partition()
+            if sparse[places].any() or not self._is_done({(tags[place] or {}).get(_TAG) for place in places})
         ]
         return OptimizePlan(planned, tuple(bins), planned.files.num_rows)
 
-    def _is_done(self, planned: ScanPlan, places: Sequence[int], tags: Sequence[str | None]) -> bool:
-        """Whether files are as one z-order left them."""
-        (tag, *others) = set(tags)
+    def _is_done(self, tags: set[str | None]) -> bool:
+        """Whether files with these tags are as one z-order left them."""
+        tag, *others = tags
         if others or tag is None:
-            return False
-        if any(has_too_many_deleted_rows(planned.tasks[place], _MOST_DELETED) for place in places):
             return False
         try:
             found = orjson.loads(tag)

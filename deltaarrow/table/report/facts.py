@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +13,24 @@ from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaError
 from deltaarrow.features import properties
-from deltaarrow.operations.optimize import Forecast, forecast_compaction, partition_numbers
+from deltaarrow.operations.optimize import CompactionRules, FileFigures, compaction_bins, number_partitions
 from deltaarrow.schema import render_path
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.table.inspector import TableInspector
 from deltaarrow.table.report.commits import CommitBytes, read_commit_bytes
 from deltaarrow.table.report.skipping import ColumnSkipping, measure_skipping
 
-__all__ = ["TableFacts", "VacuumForecast", "gather_facts"]
+__all__ = ["Forecast", "TableFacts", "VacuumForecast", "gather_facts"]
 
 _MOST_COMMITS = 1000
+
+
+class Forecast(NamedTuple):
+    """How many files OPTIMIZE would rewrite, their bytes, and how many files would take their place."""
+
+    num_files: int
+    num_bytes: int
+    num_new_files: int
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ def gather_facts(snapshot: Snapshot) -> TableFacts:
             name: pa.chunked_array([struct.field(place)])
             for place, name in enumerate(snapshot.partition_columns)
         }
-    numbers = partition_numbers(partitions, files.num_rows)
+    numbers = number_partitions(partitions.values(), files.num_rows)
     sizes = numbers_of(files.column("size_bytes")).astype(np.int64)
     known = files.column("num_records")
     records = np.maximum(0, numbers_of(pc.fill_null(known, 0)).astype(np.int64))
@@ -144,7 +153,7 @@ def gather_facts(snapshot: Snapshot) -> TableFacts:
         commits_left_out=history.num_rows == _MOST_COMMITS,
         bytes_by_version=read_commit_bytes(snapshot),
         skipping=measure_skipping(snapshot, partitions),
-        compaction=None if clustering else forecast_compaction(snapshot, sizes, records, deleted, numbers),
+        compaction=None if clustering else _forecast(snapshot, FileFigures(sizes, records, deleted, numbers)),
         vacuum=_vacuum(snapshot),
         commits_since_checkpoint=snapshot.version - (-1 if checkpoint is None else checkpoint.version),
         checkpoint_interval=properties.CHECKPOINT_INTERVAL.parse(snapshot.configuration),
@@ -157,6 +166,11 @@ def _count_loose(snapshot: Snapshot) -> int:
     stats = files.filter(pc.is_valid(files.column("deletion_vector"))).column("stats")
     is_tight = pc.match_substring_regex(stats, r'"tightBounds"\s*:\s*true')
     return len(stats) - int(pc.sum(is_tight).as_py() or 0)
+
+
+def _forecast(snapshot: Snapshot, files: FileFigures) -> Forecast:
+    bins = compaction_bins(snapshot, files, CompactionRules())
+    return Forecast(sum(len(each.places) for each in bins), sum(each.size for each in bins), len(bins))
 
 
 def _vacuum(snapshot: Snapshot) -> VacuumForecast:
