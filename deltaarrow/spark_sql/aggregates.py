@@ -196,7 +196,7 @@ class Aggregate:
         if rows.ignores_nulls and self.names[0] not in _NULLS:
             raise refused(f"{name} with IGNORE NULLS")
         for each in operands:
-            if any(is_aggregate(inner) for inner in _calls(each)):
+            if rows.window is None and any(is_aggregate(inner) for inner in _calls(each)):
                 raise refused(f"{name} of another aggregate")
         return self.bind(rows, *operands)
 

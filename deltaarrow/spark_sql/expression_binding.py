@@ -471,6 +471,7 @@ def names_of(node: "exp.Expr") -> tuple[str, ...] | None:
 
 
 def data_type_of(node: "exp.Expr") -> PrimitiveType:
+    """The type that a cast names; refused if it is not on the list."""
     name = getattr(node.this, "value", None)
     if node.key == "datatype" and _is_plain(node):
         if name == "DECIMAL":

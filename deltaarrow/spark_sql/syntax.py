@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXPRESSION_REFUSES",
+    "TextRules",
     "expression_dialect",
     "is_suffix",
     "parse_statement",
@@ -40,6 +41,8 @@ _MAX_DEPTH = 60
 EXPRESSION_REFUSES = frozenset(
     ("SEMICOLON", "PARAMETER", "PLACEHOLDER", "HINT", "CHAR", "VARCHAR", "NCHAR", "NVARCHAR")
 )
+"""The names of sqlglot's kinds of tokens that no expression has."""
+
 _STRING = {
     "'": re.compile(r"'((?:[^'\\]|\\.|'')*)'", re.DOTALL),
     '"': re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL),

@@ -1,9 +1,10 @@
 """Parts of a compiled query, and the SQL of typed nodes inside one SELECT.
 
-Columns keep DuckDB's own types from one SELECT to the next: a timestamp is a TIMESTAMPTZ. A node computes with
-the forms of `deltaarrow.spark_sql.native`, so its columns are converted where they are read, and its value
-where it leaves. A column alone, and a comparison of columns and literals, need no conversion. They are written
-as plainly as a user would write them, because DuckDB's optimizer and the choice of files read such conditions.
+Columns keep DuckDB's own types from one SELECT to the next: a timestamp is a TIMESTAMPTZ. A node computes
+with the forms of `deltaarrow.spark_sql.native`, so its columns are converted where they are read, and its
+value where it leaves. A column alone, and a comparison of columns and literals, need no conversion. They are
+written as plainly as a user would write them, because DuckDB's optimizer and the choice of files read such
+conditions.
 
 The SQL of a query is a format string. Its places are the columns of outer queries that it reads.
 """
@@ -28,8 +29,10 @@ AS_IS = ""
 _PLAIN_DIGITS = 15
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"})
 _SAME_FORM = frozenset(
-    ("and", "or", "not", "in", "is null", "is true", "is false")
-    + ("aggregate count", "aggregate min", "aggregate max")
+    (
+        *("and", "or", "not", "in", "is null", "is true", "is false"),
+        *("aggregate count", "aggregate min", "aggregate max"),
+    )
 )
 """Calls that give the same for operands of DuckDB's own types and for those of expressions."""
 
@@ -79,9 +82,7 @@ class Writer:
     def query(self, sql: str, columns: Iterable[OutputColumn]) -> Query:
         """The finished SELECT."""
         pieces = sql.split("\0")
-        text = "".join(
-            f"{{{piece}}}" if place % 2 else escaped(piece) for place, piece in enumerate(pieces)
-        )
+        text = "".join(f"{{{piece}}}" if place % 2 else escaped(piece) for place, piece in enumerate(pieces))
         return Query(text, tuple(columns), tuple(self._references))
 
     def native(self, node: Node) -> str:
@@ -203,8 +204,6 @@ def _part_of_known(column: ColumnRef, known: "dict[Node, Node]") -> Node:
             found = ColumnRef((*other.path, *path[len(key.path) :]), column.type)
             return as_is(found) if is_own else found
     return column
-
-
 
 
 def _with_one_zero(node: Node, data_type: DataType) -> Node:

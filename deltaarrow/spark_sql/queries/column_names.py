@@ -1,19 +1,398 @@
-"""Spark's names of the columns of a select list that have no alias, such as ``count(1)`` and ``(a + 1)``."""
+"""Spark's names of the columns of a select list that have no alias, such as ``count(1)`` and ``(a + 1)``.
 
-from collections.abc import Callable
+A name is the text of the expression as Spark prints it: operators in parentheses, texts without quotes, casts
+only where they were written, functions under the name of their class or the alias that was called, and with
+the arguments that have a default.
+"""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from deltaarrow.spark_sql.nodes import Node
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, data_type_of, names_of
+from deltaarrow.spark_sql.nodes import Call, Node
+from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
+from deltaarrow.spark_sql.syntax import is_suffix
+from deltaarrow.spark_sql.types import type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["default_name"]
+__all__ = ["ColumnNames"]
+
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "mod": "%",
+    "intdiv": "div",
+    "eq": "=",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "nullsafeeq": "<=>",
+    "and": "AND",
+    "or": "OR",
+    "bitwiseand": "&",
+    "bitwiseor": "|",
+    "bitwisexor": "^",
+}
+_NEGATED = {"neq": "=", "nullsafeneq": "<=>"}
+_UPPER = frozenset(
+    (
+        *(
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atan2",
+            "atanh",
+            "cbrt",
+            "ceil",
+            "cos",
+            "cosh",
+            "cot",
+            "csc",
+        ),
+        *(
+            "degrees",
+            "dense_rank",
+            "exp",
+            "expm1",
+            "floor",
+            "hypot",
+            "log10",
+            "log1p",
+            "log2",
+            "percent_rank",
+        ),
+        *("power", "radians", "rank", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+    )
+)
+"""Functions whose names Spark prints in upper case."""
+
+_OTHER_NAMES = {"array_agg": "collect_list", "dateadd": "date_add"}
+_DEFAULTS = {
+    "lag": ("1", "NULL"),
+    "lead": ("1", "NULL"),
+    "locate": ("", "1"),
+    "position": ("", "1"),
+    "round": ("0",),
+    "bround": ("0",),
+    "split": ("", "-1"),
+    "substr": ("", "2147483647"),
+    "substring": ("", "2147483647"),
+}
+"""Arguments from the second on that Spark prints where they are left out; empty for required ones."""
+
+_TYPE_NAMES = {
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INT",
+    "long": "BIGINT",
+}
+_TYPE_FUNCTIONS = frozenset(
+    (
+        *(
+            "boolean",
+            "tinyint",
+            "smallint",
+            "int",
+            "bigint",
+            "float",
+            "double",
+            "decimal",
+            "date",
+            "timestamp",
+        ),
+        *("binary", "string"),
+    )
+)
+_RANKS = frozenset({"row_number", "rank", "dense_rank", "ntile", "percent_rank"})
+_DECIMAL_PLACES = 7
 
 
-def default_name(tree: "exp.Expr", node: Node) -> str:
-    """The name of a column that is computed by an expression."""
-    inner = tree
-    while inner.key == "paren":
-        inner = inner.this
-    return tree.sql(dialect="spark")
+class ColumnNames:
+    """Names the columns of one select list.
+
+    `shown` gives the name of a column as it is printed inside an expression: with its struct fields, and
+    without the table.
+    """
+
+    def __init__(self, shown: Callable[[tuple[str, ...]], str]) -> None:
+        self._shown = shown
+
+    def of(self, tree: "exp.Expr", node: Node) -> str:
+        """The name of a column that is computed by an expression, whose node is `node`."""
+        while tree.key == "paren":
+            tree = tree.this
+        names = names_of(tree)
+        if names is not None and not (len(names) == 1 and names[0].lower() in NO_PARENTHESES):
+            return names[-1]
+        if tree.key in ("cast", "trycast") and not is_suffix(tree):
+            inner = names_of(tree.this)
+            if inner is not None and tree.key == "cast":
+                return inner[-1]
+        if tree.key == "anonymous" and str(tree.this).lower() in _TYPE_FUNCTIONS:
+            inner = names_of(tree.expressions[0]) if len(tree.expressions) == 1 else None
+            if inner is not None:
+                return inner[-1]
+        if tree.key in ("add", "sub") and isinstance(node, Call) and node.name == "date_add":
+            return self._days(tree, node)
+        return self._text(tree)
+
+    def _days(self, tree: "exp.Expr", node: Node) -> str:
+        """A date plus or minus days, which Spark prints as a function."""
+        left, right = self._text(tree.this), self._text(tree.expression)
+        if tree.key == "sub":
+            return f"date_sub({left}, {right})"
+        assert isinstance(node, Call)
+        is_swapped = tree.this.key == "literal" and not tree.this.is_string
+        return f"date_add({right}, {left})" if is_swapped else f"date_add({left}, {right})"
+
+    def _text(self, tree: "exp.Expr") -> str:
+        names = names_of(tree)
+        if names is not None:
+            if len(names) == 1 and names[0].lower() in NO_PARENTHESES:
+                return f"{names[0].lower()}()"
+            return self._shown(names)
+        if tree.key in _OPERATORS:
+            return f"({self._text(tree.this)} {_OPERATORS[tree.key]} {self._text(tree.expression)})"
+        if tree.key in _NEGATED:
+            return f"(NOT ({self._text(tree.this)} {_NEGATED[tree.key]} {self._text(tree.expression)}))"
+        own = _TEXTS.get(tree.key)
+        return own(self, tree) if own is not None else tree.sql(dialect="spark")
+
+    def _listed(self, trees: "Sequence[exp.Expr]") -> str:
+        return ", ".join(map(self._text, trees))
+
+    def _not(self, tree: "exp.Expr") -> str:
+        inner = tree.this
+        while inner.key == "paren":
+            inner = inner.this
+        if inner.key == "is" and inner.expression.key == "null":
+            return f"({self._text(inner.this)} IS NOT NULL)"
+        return f"(NOT {self._text(inner)})"
+
+    def _is(self, tree: "exp.Expr") -> str:
+        if tree.expression.key == "null":
+            return f"({self._text(tree.this)} IS NULL)"
+        return f"({self._text(tree.this)} <=> {self._text(tree.expression)})"
+
+    def _in(self, tree: "exp.Expr") -> str:
+        listed = "listquery()" if tree.args.get("query") is not None else self._listed(tree.expressions)
+        return f"({self._text(tree.this)} IN ({listed}))"
+
+    def _between(self, tree: "exp.Expr") -> str:
+        return f"between({self._listed([tree.this, tree.args['low'], tree.args['high']])})"
+
+    def _like(self, tree: "exp.Expr") -> str:
+        text = f"{self._text(tree.this)} LIKE {self._text(tree.expression)}"
+        return f"(NOT {text})" if tree.args.get("negate") else text
+
+    def _matches(self, tree: "exp.Expr") -> str:
+        text = f"RLIKE({self._text(tree.this)}, {self._text(tree.expression)})"
+        return f"(NOT {text})" if tree.args.get("negate") else text
+
+    def _case(self, tree: "exp.Expr") -> str:
+        parts = []
+        for each in tree.args["ifs"]:
+            condition = self._text(each.this)
+            if tree.this is not None:
+                condition = f"({self._text(tree.this)} = {condition})"
+            parts.append(f"WHEN {condition} THEN {self._text(each.args['true'])}")
+        default = tree.args.get("default")
+        otherwise = f" ELSE {self._text(default)}" if default is not None else ""
+        return f"CASE {' '.join(parts)}{otherwise} END"
+
+    def _cast(self, tree: "exp.Expr") -> str:
+        if is_suffix(tree):
+            return self._suffixed(tree)
+        word = "TRY_CAST" if tree.key == "trycast" else "CAST"
+        return f"{word}({self._text(tree.this)} AS {_type(tree.args['to'])})"
+
+    def _suffixed(self, tree: "exp.Expr") -> str:
+        """A number with a suffix, such as ``1L``, or a literal such as ``DATE'2020-01-01'``."""
+        kind = _type(tree.args["to"])
+        if tree.this.is_string and kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ"):
+            return f"{kind} '{tree.this.this}'"
+        if kind in ("DOUBLE", "FLOAT"):
+            return _java_double(float(tree.this.this))
+        return str(tree.this.this)
+
+    def _literal(self, tree: "exp.Expr") -> str:
+        text = str(tree.this)
+        if tree.is_string or "e" not in text.lower():
+            return text if tree.is_string else _plain_number(text)
+        return _java_double(float(text))
+
+    def _negative(self, tree: "exp.Expr") -> str:
+        inner = tree.this
+        if (inner.key == "literal" and not inner.is_string) or is_suffix(inner):
+            return f"-{self._text(inner)}"
+        return f"(- {self._text(inner)})"
+
+    def _element(self, tree: "exp.Expr") -> str:
+        place = tree.expressions[0]
+        return f"{self._text(tree.this)}[{self._text(place)}]"
+
+    def _function(self, tree: "exp.Expr") -> str:
+        name, operands = str(tree.this).lower(), list(tree.expressions)
+        distinct = ""
+        if len(operands) == 1 and operands[0].key == "distinct":
+            distinct, operands = "DISTINCT ", list(operands[0].expressions)
+        given = [self._text(each) for each in operands]
+        if name in ("if", "iff") and len(given) == 3:
+            return f"(IF({', '.join(given)}))"
+        if name in ("isnull", "isnotnull") and len(given) == 1:
+            return f"({given[0]} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
+        if name in ("first", "last", "first_value", "last_value", "any_value"):
+            given = given[:1]
+        if name == "count" and given == ["*"]:
+            given = ["1"]
+        if name == "log" and len(given) == 1:
+            return f"LOG(E(), {given[0]})"
+        if name in _TYPE_FUNCTIONS and len(given) == 1:
+            return f"CAST({given[0]} AS {name.upper()})"
+        if name == "struct":
+            given = [
+                f"{self._text(each.this)} AS {each.alias}" if each.key == "alias" else text
+                for each, text in zip(operands, given, strict=True)
+            ]
+        if name in ("dateadd", "date_add") and len(given) == 3:
+            name = "timestampadd"
+        given += [each for each in _DEFAULTS.get(name, ())[len(given) - 1 :] if each] if given else []
+        shown = name.upper() if name in _UPPER else _OTHER_NAMES.get(name, name)
+        return f"{shown}({distinct}{', '.join(given)})"
+
+    def _filter(self, tree: "exp.Expr") -> str:
+        return f"{self._text(tree.this)} FILTER (WHERE {self._text(tree.expression.this)})"
+
+    def _window(self, tree: "exp.Expr") -> str:
+        function = tree.this
+        name = str(function.this).lower() if function.key == "anonymous" else ""
+        parts = []
+        if tree.args.get("alias") is not None:
+            return f"{self._text(function)} OVER {tree.args['alias'].name}"
+        if tree.args.get("partition_by"):
+            parts.append(f"PARTITION BY {self._listed(tree.args['partition_by'])}")
+        order = tree.args.get("order")
+        if order is not None:
+            parts.append(f"ORDER BY {', '.join(map(self._ordered, order.expressions))}")
+        parts.append(self._frame(tree.args.get("spec"), name, function, is_ordered=order is not None))
+        return f"{self._text(function)} OVER ({' '.join(parts)})"
+
+    def _ordered(self, tree: "exp.Expr") -> str:
+        direction = "DESC" if tree.args.get("desc") else "ASC"
+        return (
+            f"{self._text(tree.this)} {direction} NULLS {'FIRST' if tree.args.get('nulls_first') else 'LAST'}"
+        )
+
+    def _frame(self, spec: "exp.Expr | None", name: str, function: "exp.Expr", *, is_ordered: bool) -> str:
+        if name in ("lag", "lead"):
+            given = [self._text(each) for each in function.expressions]
+            distance = given[1] if len(given) > 1 else "1"
+            if name == "lag":
+                distance = distance[1:] if distance.startswith("-") else f"-{distance}"
+            return f"ROWS BETWEEN {distance} FOLLOWING AND {distance} FOLLOWING"
+        if spec is not None:
+            start = _bound(self, spec.args.get("start"), spec.args.get("start_side"))
+            end = spec.args.get("end")
+            last = "CURRENT ROW" if end is None else _bound(self, end, spec.args.get("end_side"))
+            return f"{str(spec.args['kind']).upper()} BETWEEN {start} AND {last}"
+        if name in _RANKS:
+            return "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        if is_ordered:
+            return "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+
+    def _subquery(self, tree: "exp.Expr") -> str:
+        return "scalarsubquery()"
+
+    def _lambda(self, tree: "exp.Expr") -> str:
+        names = {each.name.lower() for each in tree.expressions}
+        inner = ColumnNames(
+            lambda path: (
+                "namedlambdavariable()" + "".join(f".{each}" for each in path[1:])
+                if path[0].lower() in names
+                else self._shown(path)
+            )
+        )
+        variables = ["namedlambdavariable()"] * len(tree.expressions)
+        return f"lambdafunction({', '.join([inner._text(tree.this), *variables])})"
+
+    def _identifier(self, tree: "exp.Expr") -> str:
+        return self._shown((tree.name,))
+
+    def _parameter(self, tree: "exp.Expr") -> str:
+        return f":{tree.this}" if PARAMETER_PLACE not in tree.meta else "?"
+
+
+_TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
+    "alias": lambda names, tree: names._text(tree.this),
+    "anonymous": ColumnNames._function,
+    "between": ColumnNames._between,
+    "bitwisenot": lambda names, tree: f"~{names._text(tree.this)}",
+    "boolean": lambda _, tree: "true" if tree.this else "false",
+    "bracket": ColumnNames._element,
+    "case": ColumnNames._case,
+    "cast": ColumnNames._cast,
+    "concat": lambda _, tree: "".join(str(each.this) for each in tree.expressions),
+    "dot": lambda names, tree: f"{names._text(tree.this)}.{tree.expression.name}",
+    "dpipe": lambda names, tree: f"concat({names._text(tree.this)}, {names._text(tree.expression)})",
+    "exists": lambda _, tree: "exists()",
+    "extract": lambda names, tree: f"extract({tree.this.name} FROM {names._text(tree.expression)})",
+    "filter": ColumnNames._filter,
+    "identifier": ColumnNames._identifier,
+    "ignorenulls": lambda names, tree: names._text(tree.this),
+    "in": ColumnNames._in,
+    "is": ColumnNames._is,
+    "lambda": ColumnNames._lambda,
+    "like": ColumnNames._like,
+    "literal": ColumnNames._literal,
+    "neg": ColumnNames._negative,
+    "not": ColumnNames._not,
+    "null": lambda *_: "NULL",
+    "paren": lambda names, tree: names._text(tree.this),
+    "placeholder": ColumnNames._parameter,
+    "regexplike": ColumnNames._matches,
+    "respectnulls": lambda names, tree: names._text(tree.this),
+    "star": lambda *_: "*",
+    "subquery": ColumnNames._subquery,
+    "trycast": ColumnNames._cast,
+    "window": ColumnNames._window,
+}
+"""The method that prints each kind of sqlglot node, by node key."""
+
+
+def _bound(names: ColumnNames, bound: object, side: object) -> str:
+    if bound == "UNBOUNDED":
+        return f"UNBOUNDED {side}"
+    if isinstance(bound, str):
+        return bound
+    text = names._text(bound)  # type: ignore[arg-type]
+    return f"{text} {side}"
+
+
+def _type(tree: "exp.Expr") -> str:
+    found = data_type_of(tree)
+    return _TYPE_NAMES.get(found.type, type_name(found).upper())
+
+
+def _plain_number(text: str) -> str:
+    return f"{Decimal(text):f}" if "." in text else str(int(text))
+
+
+def _java_double(value: float) -> str:
+    """The text of a double as Java prints it.
+
+    >>> _java_double(1000.0), _java_double(1e10), _java_double(0.0001)
+    ('1000.0', '1.0E10', '1.0E-4')
+    """
+    if value == 0 or 1e-3 <= abs(value) < 10**_DECIMAL_PLACES:
+        return f"{Decimal(repr(value)):f}" if "." in repr(value) else f"{value:.1f}"
+    digits, _, exponent = f"{Decimal(repr(value)).normalize():e}".partition("e")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"

@@ -29,7 +29,7 @@ def compile_query(
     text: str,
     relations: Relations,
     parameters: Parameters | None = None,
-    settings: QuerySettings = QuerySettings(),
+    settings: QuerySettings | None = None,
 ) -> CompiledQuery:
     """Compile a query in Spark's dialect to one in DuckDB's that means the same.
 
@@ -52,6 +52,7 @@ def compile_query(
     >>> print(compile_query("SELECT id FROM orders WHERE year = 2026", Orders()).sql)
     SELECT "t1"."id" AS "id" FROM orders AS "t1" WHERE ("t1"."year" = 2026)
     """
+    settings = settings or QuerySettings()
     if settings.time_zone.lower() not in _UTC_NAMES:
         raise refused(f"the session time zone {settings.time_zone!r}; set it to UTC:")
     try:
@@ -75,9 +76,9 @@ def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:
     writer = context.writer()
     listed = []
     for each in definitions.expressions:
-        name = each.args["alias"].name
+        name, names = each.args["alias"].name, each.args["alias"].args.get("columns") or []
         query = _compiled(context, each.this, replace(around, is_top=False))
-        query = _renamed(query, [column.name for column in each.args["alias"].args.get("columns") or []], name)
+        query = _renamed(query, [column.name for column in names], name)
         alias = f"c{context.alias()}"
         listed.append(f"{quote_identifier(alias)} AS ({writer.inlined(query)})")
         around = replace(around, ctes={**around.ctes, name.lower(): Cte(alias, query.columns)})
@@ -106,7 +107,7 @@ def _body(context: Context, tree: "exp.Expr", around: Around) -> Query:
     if tree.key in ("union", "intersect", "except"):
         return compile_set_operation(context, tree, around)
     if tree.key == "values":
-        return values_query(context, tree, around)
+        return compile_ordered(context, tree, values_query(context, tree, around), around)
     if tree.key == "subquery":
         unknown = {name for name, part in tree.args.items() if part} - _SUBQUERY_PARTS
         if unknown:

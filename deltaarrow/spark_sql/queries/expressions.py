@@ -96,6 +96,11 @@ class Binding:
         found = None if names is None else self._found(names)
         return found.fields[-1] if found is not None and isinstance(found.node, ColumnRef) else None
 
+    def shown(self, names: Sequence[str]) -> str:
+        """A column as Spark prints it inside an expression: with its struct fields, without the table."""
+        found = self._found(names)
+        return ".".join(names if found is None else names[-len(found.fields) :])
+
     def bind_list(self, trees: "Sequence[exp.Expr]") -> list[Node]:
         """The nodes of several expressions."""
         return [self.bind(each) for each in trees]
@@ -167,9 +172,7 @@ class Binding:
         window = self._window_of(node, ())
         return self._over_rows(node.this, bind, window)
 
-    def _over_rows(
-        self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node], window: Window | None
-    ) -> Node:
+    def _over_rows(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node], window: Window | None) -> Node:
         where, order, ignores_nulls = None, (), False
         while node.key in _OVER_ROWS:
             if node.key == "filter":
@@ -242,11 +245,10 @@ class Binding:
         keys = tuple(map(self.order, order.expressions)) if order is not None else ()
         spec = node.args.get("spec")
         frame = _frame(spec) if spec is not None else None
-        if alias is not None and (
-            (partition and (base.partition or base.order)) or (keys and base.order) or base.frame
-        ):
-            if partition or keys or frame:
-                raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
+        has_more = bool(partition or keys or frame)
+        is_whole = (partition and (base.partition or base.order)) or (keys and base.order) or base.frame
+        if alias is not None and has_more and is_whole:
+            raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
         return Window(tuple(partition) or base.partition, keys or base.order, frame or base.frame)
 
     def _grouping(self, name: str, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
@@ -354,7 +356,9 @@ def parameter_values(tree: "exp.Expr", parameters: Parameters | None) -> dict[st
     )
     given = list(parameters or ())
     if len(given) > len(places):
-        raise SchemaMismatchError(f"the query has {len(places)} parameters, and there are {len(given)} values")
+        raise SchemaMismatchError(
+            f"the query has {len(places)} parameters, and there are {len(given)} values"
+        )
     return {place: constant_of(value) for place, value in zip(places, given, strict=False)}
 
 

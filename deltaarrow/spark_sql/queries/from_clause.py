@@ -27,7 +27,7 @@ from deltaarrow.spark_sql.types import INTEGRAL, LONG
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["FromClause"]
+__all__ = ["FromClause", "named_columns", "values_query"]
 
 _METADATA = "_metadata"
 _AT_VERSION = re.compile(r"(?P<place>.+)@v(?P<version>\d+)", re.ASCII | re.DOTALL)
@@ -82,7 +82,9 @@ class FromClause:
         made = self._writer.native(generated.rows)
         rows = f"(SELECT unnest({made}) AS {quote_identifier(key)}) AS {quote_identifier(name)}"
         if not source.sql:
-            sql = rows if not generated.is_outer else f"(SELECT 1) AS {self._quoted()} LEFT JOIN {rows} ON TRUE"
+            sql = (
+                rows if not generated.is_outer else f"(SELECT 1) AS {self._quoted()} LEFT JOIN {rows} ON TRUE"
+            )
         elif generated.is_outer:
             sql = f"{source.sql} LEFT JOIN LATERAL {rows} ON TRUE"
         else:
@@ -133,7 +135,7 @@ class FromClause:
         shown = [each for each in source.columns if not each.is_hidden and not each.is_metadata]
         if names and len(names) != len(shown):
             raise SchemaMismatchError(
-                f"[ASSIGNMENT_ARITY_MISMATCH] the alias {alias.name} names {len(names)} columns, and there are"
+                f"[ASSIGNMENT_ARITY_MISMATCH] the alias {alias.name} names {len(names)} columns of"
                 f" {len(shown)}"
             )
         given = dict(zip(shown, names, strict=True)) if names else {}
@@ -210,7 +212,7 @@ class FromClause:
         if step == 0:
             raise refused("range with the step 0")
         name = self._alias()
-        sql = f"range({start}::BIGINT, {end}::BIGINT, {step}::BIGINT) AS {quote_identifier(name)}(\"id\")"
+        sql = f'range({start}::BIGINT, {end}::BIGINT, {step}::BIGINT) AS {quote_identifier(name)}("id")'
         field = Field("id", LONG)
         return Source(sql, (SourceColumn("id", ColumnRef((name, "id"), LONG), field, ("range",)),))
 
@@ -254,7 +256,10 @@ class FromClause:
         if not merged:
             on = join.args.get("on")
             is_certain = on is None or (on.key == "boolean" and on.this)
-            node = None if is_certain else self.binding(both, "the condition of a join").bind(on)
+            if is_certain:
+                return None, left.columns if word in ("SEMI", "ANTI") else both
+            assert on is not None
+            node = self.binding(both, "the condition of a join").bind(on)
             return node, left.columns if word in ("SEMI", "ANTI") else both
         pairs = [(_column(left, each), _column(right, each)) for each in merged]
         found = all_of(tuple(compare(one.node, two.node, "=") for one, two in pairs))
@@ -328,7 +333,9 @@ def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
     binding = clause.binding((), "VALUES")
     rows = [each.expressions if each.key == "tuple" else [_unwrapped(each)] for each in node.expressions]
     if len({len(row) for row in rows}) != 1:
-        raise SchemaMismatchError("[INVALID_INLINE_TABLE] the rows of VALUES have different numbers of values")
+        raise SchemaMismatchError(
+            "[INVALID_INLINE_TABLE] the rows of VALUES have different numbers of values"
+        )
     nodes = [[binding.bind_output(value) for value in row] for row in rows]
     found = [same_type(tuple(row[place] for row in nodes)) for place in range(len(rows[0]))]
     columns = [

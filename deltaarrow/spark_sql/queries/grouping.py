@@ -209,7 +209,7 @@ def _aliases(node: Node) -> set[str]:
 def _projected(
     context: Context, writer: Writer, keys: Sequence[Node], aggregates: Sequence[Node], rows: str
 ) -> tuple[dict[Node, ColumnRef], dict[Node, ColumnRef], str]:
-    """Keys and the columns that aggregates read as separate columns: a set without a key makes only it NULL."""
+    """Keys, and apart from them the columns that aggregates read: a set without a key makes only it NULL."""
     alias = context.alias()
     below: dict[Node, ColumnRef] = {}
     columns: dict[Node, ColumnRef] = {}

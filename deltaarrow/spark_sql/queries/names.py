@@ -78,7 +78,9 @@ class Columns:
     def matching(self, names: Sequence[str]) -> list[SourceColumn]:
         """The columns of ``names.*``; empty if no relation is called so."""
         lowered = [each.lower() for each in names]
-        found = [each for each in self.columns if _ends_with(each.qualifier, lowered) and not each.is_metadata]
+        found = [
+            each for each in self.columns if _ends_with(each.qualifier, lowered) and not each.is_metadata
+        ]
         return sorted(found, key=lambda each: not each.is_hidden)
 
     @property

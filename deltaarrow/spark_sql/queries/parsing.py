@@ -88,7 +88,7 @@ def _dialect() -> Any:
             COLON_IS_VARIANT_EXTRACT = True
             PLACEHOLDER_PARSERS: Any = {  # noqa: RUF012 - sqlglot reads class attributes
                 **expressions.parser_class.PLACEHOLDER_PARSERS,
-                tokens.TokenType.PLACEHOLDER: placeholder,
+                tokens.TokenType.PLACEHOLDER: placeholder,  # type: ignore[attr-defined]
             }
 
     return Queries()
@@ -101,6 +101,7 @@ def _version_words(at: Any, tokens: list[Any], place: int) -> list[Any]:
     found = _VERSION.fullmatch(after.text) if after is not None else None
     if (
         found is None
+        or after is None
         or before is None
         or before.token_type.name not in _NAMES
         or before.end + 1 != at.start
@@ -117,7 +118,7 @@ def _selecting(token: Any) -> list[Any]:
 
 
 def _replaced(token: Any, kind: str, text: str) -> Any:
-    from sqlglot.tokens import Token, TokenType
+    from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
     return Token(
         TokenType[kind],

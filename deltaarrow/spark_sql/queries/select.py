@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.expression_binding import names_of
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Constant, Node, refused, walk
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, normalized
-from deltaarrow.spark_sql.queries.column_names import default_name
+from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, unique_keys
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["compile_select"]
 
 _CLAUSES = frozenset(
-    ("expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "windows")
-    + ("distinct", "order", "sort", "distribute", "cluster", "limit", "offset", "with_", "hint")
+    (
+        *("expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "windows"),
+        *("distinct", "order", "sort", "distribute", "cluster", "limit", "offset", "with_", "hint"),
+    )
 )
 
 
@@ -182,7 +184,7 @@ class _Select:
         )
         node = binding.bind_output(item.tree)
         field = binding.field_of(item.tree)
-        return _Item(item.name or default_name(item.tree, node), node, field=field)
+        return _Item(item.name or ColumnNames(binding.shown).of(item.tree, node), node, field=field)
 
     # --- clauses ---
 
@@ -286,9 +288,7 @@ class _Select:
         sql += f" QUALIFY {writer.condition(qualify)}" if qualify is not None else ""
         sql += ordered_sql(writer, order, [_node(each) for each in items])
         sql += limits(self.tree, self._binding("LIMIT"))
-        columns = [
-            OutputColumn(each.name, key, _field(each)) for each, key in zip(items, keys, strict=True)
-        ]
+        columns = [OutputColumn(each.name, key, _field(each)) for each, key in zip(items, keys, strict=True)]
         return writer.query(sql, columns)
 
 

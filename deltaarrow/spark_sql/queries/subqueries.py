@@ -1,7 +1,7 @@
 """Subqueries in expressions: scalar ones, EXISTS and IN.
 
-The SQL of a subquery is in the format string of its node, whose operands are the columns of the SELECTs around
-it that it reads. So it moves with the expression, for instance into the SELECT over the groups.
+The SQL of a subquery is in the format string of its node, whose operands are the columns of the SELECTs
+around it that it reads. So it moves with the expression, for instance into the SELECT over the groups.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def bind_subquery(
     around: Around,
     bind: Callable[["exp.Expr"], Node],
 ) -> Node:
-    """The node of a subquery, ``EXISTS (...)`` or ``value IN (...)``; `columns` are those that it may read."""
+    """The node of a subquery, EXISTS or IN; `columns` are those that it may read."""
     tree = {"exists": lambda: node.this, "in": lambda: node.args["query"]}.get(node.key, lambda: node)()
     query = context.query(tree, around.inside(columns))
     if node.key == "exists":
