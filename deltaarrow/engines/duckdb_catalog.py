@@ -15,9 +15,10 @@ in a statement          what it is                                   its version
 Each may be read at another version or time as well (`deltaarrow.engines.duckdb_travel`).
 """
 
+import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -57,6 +58,7 @@ class Catalog:
         self._attached: dict[str, tuple[str, Namespace]] = {}
         self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
+        self._held: Snapshot | None = None
 
     def cursor(self) -> Self:
         """Return the same names for another cursor, with a current namespace of its own."""
@@ -202,6 +204,15 @@ class Catalog:
                 raise
             return None
 
+    @contextlib.contextmanager
+    def holding(self, table: Snapshot) -> Iterator[None]:
+        """Let the names of a table mean this version instead of the newest."""
+        self._held = table
+        try:
+            yield
+        finally:
+            self._held = None
+
     def _newest(self, schema: str | None, location: TableLocation) -> Snapshot:
         key = schema, location.uri
         with self._lock:
@@ -210,6 +221,8 @@ class Catalog:
                 table = Snapshot.load(open_store(location.uri, location.storage_options))
             else:
                 table = known.update()
+            if self._held is not None and self._held.store.uri == table.store.uri:
+                return self._held
             self._keep(key, table)
         return table
 

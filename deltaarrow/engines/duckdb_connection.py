@@ -16,7 +16,7 @@ from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.fork_safety import keep_in_children
-from deltaarrow.scan import Explanation, reader_failure
+from deltaarrow.scan import Explanation, ScanPlan, reader_failure
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class DeltaConnection:
             return last
         if self._dialect(dialect) == "spark":
             params = None  # They are in the text already.
-        with self._rewriter.errors(), self._naming_damaged_files():
+        with self._rewriter.errors(), self.naming_damaged_files():
             return self.connection.sql(last, alias=alias, params=params)
 
     query = sql
@@ -133,14 +133,14 @@ class DeltaConnection:
             last, parameters = self._shown(last), None
         elif self._dialect(dialect) == "spark":
             parameters = None  # They are in the text already.
-        with self._rewriter.errors(), self._naming_damaged_files():
+        with self._rewriter.errors(), self.naming_damaged_files():
             self.connection.execute(last, parameters)
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
         """Run a statement with several sets of parameters. Their values skip no files."""
         last = self._last(query, None, "duckdb")
-        with self._naming_damaged_files():
+        with self.naming_damaged_files():
             self.connection.executemany(last, parameters)
         return self
 
@@ -193,7 +193,7 @@ class DeltaConnection:
         return self._rewriter.rewrite(statement, parameters)
 
     @contextlib.contextmanager
-    def _naming_damaged_files(self) -> Iterator[None]:
+    def naming_damaged_files(self) -> Iterator[None]:
         """Raise a `DeltaError` for a data file of the last statement that DuckDB cannot read."""
         try:
             yield
@@ -247,9 +247,17 @@ class DeltaConnection:
         """The names of tables and namespaces that statements may use."""
         return self._catalog
 
+    def planned(self, query: str, parameters: Parameters = ()) -> tuple[str, Sequence[ScanPlan]]:
+        """Return a query as DuckDB is to run it, and the plans of the Delta tables that it reads."""
+        return self._rewriter.rewrite(query, parameters), tuple(self._rewriter.plans)
+
     def names_tables(self, statement: str) -> bool:
         """Whether a statement may name a Delta table; False only if it does not."""
         return self._catalog.is_mentioned(fold(statement))
+
+    def is_delta(self, names: Sequence[str]) -> bool:
+        """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own."""
+        return not self._rewriter.is_hidden(names) and self._catalog.locate(names) is not None
 
     def attach(
         self,
@@ -331,7 +339,7 @@ class DeltaConnection:
         if name in _READS_BY_NAME:
             self._rewriter.show_registered()
         value = getattr(self.connection, name)
-        return self._naming_damaged_files()(value) if name in _FETCHES or name.startswith("fetch") else value
+        return self.naming_damaged_files()(value) if name in _FETCHES or name.startswith("fetch") else value
 
 
 def _is_result(value: object) -> bool:

@@ -282,6 +282,10 @@ class Rewriter:
         """Whether DuckDB has a schema or database of this name."""
         return fold(name) in self._schemas()
 
+    def is_hidden(self, names: Sequence[str]) -> bool:
+        """Whether DuckDB has a temporary table, schema or database of a name's first part."""
+        return fold(names[0]) in (self._foreign() if len(names) == 1 else self._schemas())
+
     def _settings(self) -> Settings:
         return Settings(str(self._setting("TimeZone")), bool(self._setting("default_collation")))
 

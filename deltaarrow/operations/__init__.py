@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.drop import drop_table as drop_table, plan_drop as plan_drop
     from deltaarrow.operations.identity import sync_identity as sync_identity
+    from deltaarrow.operations.insertion import assigned_rows as assigned_rows, cast_rows as cast_rows
     from deltaarrow.operations.log_maintenance import (
         cleanup_metadata as cleanup_metadata,
         compact_logs as compact_logs,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         restore_table as restore_table,
     )
     from deltaarrow.operations.transaction import begin_transaction as begin_transaction
+    from deltaarrow.operations.truncate import truncate_table as truncate_table
     from deltaarrow.operations.vacuum import VacuumOptions as VacuumOptions, vacuum_files as vacuum_files
     from deltaarrow.operations.write import (
         find_table as find_table,

@@ -196,6 +196,19 @@ class Words:
         text: str = self._tokens[self._next - 1].text
         return text
 
+    def identifier(self, what: str) -> str:
+        """Go past a name that may also be a keyword, and return it without quotes."""
+        token = None if self.is_done else self._tokens[self._next]
+        if token is None or not token.text or not self._is_identifier(token):
+            raise self.refused(f"{what} is expected")
+        self._next += 1
+        return str(token.text)
+
+    def _is_identifier(self, token: Any) -> bool:
+        raw = self.text[token.start : token.end + 1]
+        is_word = _NAME.fullmatch(raw) is not None and not raw[0].isdigit() and _is_word(token, raw)
+        return token.token_type.name == "IDENTIFIER" or is_word
+
     def column(self) -> str:
         """Go past the name of a column, or of a field inside it, and return it in Spark's notation."""
         parts = []
@@ -306,6 +319,32 @@ class Words:
                 depth += _DEPTHS.get(self._tokens[self._next].token_type.name, 0)
             self._next += 1
         return self.text[start : max(start, self.end)]
+
+    def listed(self, what: str) -> list[str]:
+        """Go past expressions in a pair of brackets, with commas between them, and return their texts."""
+        if not self.take("("):
+            raise self.refused(f"{what} in brackets is expected")
+        found = [self.expression(",", ")")]
+        while self.take(","):
+            found.append(self.expression(",", ")"))
+        self.expect(")")
+        return found
+
+    def expression(self, *ends: str) -> str:
+        """Return the text up to the next of some words, as `until`; there has to be one."""
+        text = self.until(*ends)
+        if not text:
+            raise self.refused("an expression is expected")
+        return text
+
+    @property
+    def rest(self) -> str:
+        """The text from the next word on, without a semicolon at its end; the words are passed."""
+        start = self.start
+        self.until(";")
+        text = self.text[start : max(start, self.end)]
+        self.expect_end()
+        return text
 
     def bracketed(self, what: str) -> str:
         """Go past what stands in a pair of brackets, and return it without these."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.spark_sql import Words
+from deltaarrow.spark_sql import TableName, Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +27,8 @@ class StatementKind:
         handle: runs one and returns the rows of its result, or a query for DuckDB.
         spark: reads it in Spark's dialect; None where Spark's dialect does not have it.
         duckdb: reads it in DuckDB's dialect; it returns None for a statement that is DuckDB's own.
+        subject: goes to the name of the table that a statement in DuckDB's dialect is about. It is DuckDB's
+            own, and not read further, unless that is the name of a Delta table.
     """
 
     name: str
@@ -35,3 +37,4 @@ class StatementKind:
     handle: "Callable[[Session, Any], pa.Table | str]"
     spark: Grammar | None = None
     duckdb: Grammar | None = None
+    subject: Callable[[Words], TableName | None] | None = None

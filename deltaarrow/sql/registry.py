@@ -2,12 +2,12 @@
 
 from deltaarrow.engines import Dialect
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.handlers import maintenance, settings
+from deltaarrow.sql.handlers import maintenance, rows, settings
 from deltaarrow.sql.kind import StatementKind
 
 __all__ = ["KINDS", "find_kind", "kind_of"]
 
-KINDS: tuple[StatementKind, ...] = (*maintenance.KINDS, *settings.KINDS)
+KINDS: tuple[StatementKind, ...] = (*maintenance.KINDS, *rows.KINDS, *settings.KINDS)
 
 _BY_STATEMENT = {kind.statement: kind for kind in KINDS}
 

@@ -27,5 +27,9 @@ def run_statement(session: Session, text: str, parameters: Parameters, dialect: 
         return session.query(text)
     grammar = kind.spark if dialect == "spark" else kind.duckdb
     assert grammar is not None
+    if dialect == "duckdb" and kind.subject is not None:
+        subject = kind.subject(Words(text, dialect))
+        if subject is None or not session.is_delta(subject):
+            return text
     statement = grammar(words)
     return text if statement is None else kind_of(statement).handle(session, statement)

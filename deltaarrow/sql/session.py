@@ -1,6 +1,7 @@
 """`Session`: what the statements of one connection share: its names, and what they are told."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deltaarrow.catalogs import TableLocation
@@ -30,6 +31,7 @@ class Session:
         self.parameters: Parameters = ()
         self.dialect: Dialect = "duckdb"
         self.settings = Settings()
+        self._held: DeltaTable | None = None
 
     def query(self, text: str) -> str:
         """Return a query as DuckDB is to run it, with Delta tables by the names that the connection knows.
@@ -45,7 +47,23 @@ class Session:
     def table(self, name: TableName) -> DeltaTable:
         """Open the table of a name at its newest version. `TableNotFoundError` if there is none."""
         location = self.location(name)
-        return DeltaTable(location.uri, storage_options=_options(location))
+        opened = DeltaTable(location.uri, storage_options=_options(location))
+        held = self._held
+        return held if held is not None and held.table_uri == opened.table_uri else opened
+
+    @contextlib.contextmanager
+    def at(self, table: DeltaTable) -> Iterator[None]:
+        """Let the names of a table mean this version of it, while one of its statements runs."""
+        self._held = table
+        try:
+            with self.connection.catalog.holding(table.snapshot):
+                yield
+        finally:
+            self._held = None
+
+    def is_delta(self, name: TableName) -> bool:
+        """Whether a name in a statement of DuckDB's dialect is that of a Delta table, not of DuckDB's own."""
+        return self.connection.is_delta(name.parts)
 
     def location(self, name: TableName) -> TableLocation:
         """Return where the table of a name is. `TableNotFoundError` for an unknown name."""

@@ -641,6 +641,7 @@ class DeltaTable:
         commit_properties: "CommitProperties | None" = None,
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
+        target_alias: str = "target",
     ) -> dict[str, Any]:
         """Delete rows and commit.
 
@@ -655,6 +656,7 @@ class DeltaTable:
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: the memory that the search may use before it spills to disk, such as ``"1GB"``; the
                 limit of `deltaarrow.compute.set_memory_limit` if None.
+            target_alias: the name of the table in `predicate`.
 
         Returns:
             ``num_deleted_rows`` and other counts, under the names of ``deltalake``.
@@ -683,6 +685,7 @@ class DeltaTable:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
+            alias=target_alias,
         )
         metrics = operation.carry_out(lambda each: operations.delete_rows(each, predicate))
         self.follow_commit()
@@ -699,6 +702,7 @@ class DeltaTable:
         commit_properties: "CommitProperties | None" = None,
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
+        target_alias: str = "target",
     ) -> dict[str, Any]:
         """Update rows and commit.
 
@@ -715,6 +719,7 @@ class DeltaTable:
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: as for `delete`.
+            target_alias: the name of the table in expressions.
 
         Returns:
             ``num_updated_rows`` and other counts, under the names of ``deltalake``.
@@ -744,6 +749,7 @@ class DeltaTable:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
+            alias=target_alias,
         )
         metrics = operation.carry_out(
             lambda each: operations.update_rows(each, updates, new_values, predicate)
@@ -816,6 +822,40 @@ class DeltaTable:
             post_commithook_properties,
         )
         return merger
+
+    def truncate(
+        self,
+        *,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+    ) -> int:
+        """Delete all rows and commit, without reading a file. `delete` records each deleted row instead.
+
+        Args:
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+
+        Returns:
+            The number of removed files.
+
+        Raises:
+            UnsupportedFeatureError: ``delta.appendOnly`` is set, or the table cannot be written.
+            CommitFailedError: the commit conflicts with a concurrent commit.
+            CommitStateUnknownError: the store did not report whether the commit succeeded.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import DeltaTable, write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2, 3]}))
+        >>> table = DeltaTable(folder)
+        >>> table.truncate(), table.count()
+        (1, 0)
+        """
+        removed = operations.truncate_table(
+            self._snapshot, commit_properties=commit_properties, hook_properties=post_commithook_properties
+        )
+        self.follow_commit()
+        return removed
 
     def transaction(
         self,

@@ -35,6 +35,9 @@ class TableMerger:
         memory_limit: the memory that the join may use before it spills to disk.
         commit_properties: metadata and options of the commit.
         hook_properties: whether the commit writes checkpoints and deletes expired log files.
+        clauses: the clauses so far.
+        reads_table: whether the source was computed from the rows of the table at this version; so it is if
+            the source is the table.
 
     >>> import tempfile, pyarrow as pa
     >>> from deltaarrow import DeltaTable, write_deltalake
@@ -60,6 +63,7 @@ class TableMerger:
     commit_properties: CommitProperties | None = None
     hook_properties: PostCommitHookProperties | None = None
     clauses: tuple[MergeClause, ...] = ()
+    reads_table: bool = False
 
     def _add(
         self,
@@ -151,7 +155,7 @@ class TableMerger:
     def _reads_itself(self) -> bool:
         """Whether the source is the target table at the same version."""
         if not isinstance(self.source, StatementTarget):
-            return False
+            return self.reads_table
         source, target = self.source.snapshot, self.table.snapshot
         return (source.store.uri, source.version) == (target.store.uri, target.version)
 

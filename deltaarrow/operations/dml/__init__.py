@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         When as When,
     )
     from deltaarrow.operations.dml.operation import RowOperation as RowOperation
-    from deltaarrow.operations.dml.query import ClauseKind as ClauseKind
+    from deltaarrow.operations.dml.query import ClauseKind as ClauseKind, computing_rows as computing_rows
     from deltaarrow.operations.dml.update import update_rows as update_rows
 
 __getattr__ = lazy_package(__name__)

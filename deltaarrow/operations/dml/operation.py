@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 TARGET = "target"
-"""The alias of the table in expressions of DELETE and UPDATE."""
+"""The alias of the table in expressions of DELETE and UPDATE that name no other."""
 
 _Result = TypeVar("_Result")
 
@@ -63,6 +63,7 @@ class RowOperation:
         writer_properties: Parquet settings of the written files.
         memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
             process if None.
+        alias: the alias of the table in expressions of DELETE and UPDATE.
         is_replay: whether the table already has this operation of an application, so nothing is done.
         begin_again: begins the same operation on another version; None if it cannot be run again.
         begun: when the operation began, on the clock of `time.perf_counter`.
@@ -72,6 +73,7 @@ class RowOperation:
     target: WriteTarget
     writer_properties: WriterProperties | None = None
     memory_limit: str | None = None
+    alias: str = TARGET
     is_replay: bool = False
     begin_again: "Callable[[Snapshot], RowOperation] | None" = None
     begun: float = field(default_factory=time.perf_counter)
@@ -86,6 +88,7 @@ class RowOperation:
         commit_properties: CommitProperties | None = None,
         hook_properties: PostCommitHookProperties | None = None,
         memory_limit: str | None = None,
+        alias: str = TARGET,
         only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
@@ -103,6 +106,7 @@ class RowOperation:
                 commit_properties=commit_properties,
                 hook_properties=hook_properties,
                 memory_limit=memory_limit,
+                alias=alias,
                 only_adds=only_adds,
                 clock=clock,
             )
@@ -117,6 +121,7 @@ class RowOperation:
             WriteTarget.existing(snapshot),
             writer_properties,
             memory_limit,
+            alias,
             is_replay=is_replay(transaction, given.app_transactions or ()),
             begin_again=begin_again,
         )
@@ -307,9 +312,9 @@ def milliseconds(seconds: float) -> int:
 def single_scope(operation: RowOperation) -> RowScope:
     """Return the scope of a statement without a source: DELETE or UPDATE."""
     return RowScope(
-        {TARGET: operation.schema},
+        {operation.alias: operation.schema},
         lambda _, name: f"t.{quote_identifier(name)}",
-        TARGET,
+        operation.alias,
         operation.now_ms,
     )
 

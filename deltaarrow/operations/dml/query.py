@@ -13,7 +13,8 @@ which deletes, updates or inserts a row. The columns are:
 ==========  ==========================================================================================
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
@@ -38,6 +39,7 @@ __all__ = [
     "Clause",
     "ClauseKind",
     "FoundRows",
+    "computing_rows",
     "exported_name",
     "found_columns",
     "has_rows",
@@ -174,16 +176,27 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Ite
 
     Raises `ConstraintViolationError` if a condition or a value cannot be computed for a row.
     """
+    with computing_rows(lambda: query.texts):
+        for batch in cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS):
+            yield from _by_clause(query, batch)
+
+
+@contextlib.contextmanager
+def computing_rows(texts: Callable[[], Sequence[str]] = list) -> Iterator[None]:
+    """Raise `ConstraintViolationError` if a query fails because a value cannot be computed for a row.
+
+    The error names the conditions and values of `texts`, as users wrote them. `UnsupportedFeatureError` for a
+    value that is not supported.
+    """
     import duckdb
 
     try:
-        for batch in cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS):
-            yield from _by_clause(query, batch)
+        yield
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise _raised(error, query) from error
+        raise _raised(error, texts()) from error
     except OSError as error:
         if str(error).startswith(_NOT_COMPUTED):
-            raise _raised(error, query) from error
+            raise _raised(error, texts()) from error
         raise
 
 
@@ -197,8 +210,8 @@ def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
         return True
 
 
-def _raised(error: Exception, query: ChangeQuery) -> Exception:
-    within = f" in {'; '.join(query.texts)}" if query.texts else ""
+def _raised(error: Exception, texts: Sequence[str]) -> Exception:
+    within = f" in {'; '.join(texts)}" if texts else ""
     message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
     if message.startswith(_UNSUPPORTED):
         return UnsupportedFeatureError(

@@ -17,14 +17,7 @@ from deltaarrow.operations.dml.assignments import (
     parse_target,
     says_default,
 )
-from deltaarrow.operations.dml.operation import (
-    TARGET,
-    RowOperation,
-    file_metrics,
-    rows_sql,
-    single_scope,
-    times,
-)
+from deltaarrow.operations.dml.operation import RowOperation, file_metrics, rows_sql, single_scope, times
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.history import predicates_parameter
@@ -60,11 +53,13 @@ def update_rows(
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("give either updates or new_values to an update, with at least one column")
     inner = single_scope(operation)
-    outer = RowScope(inner.tables, lambda _, name: f"j.{exported_name('t', name)}", TARGET, inner.now_ms)
+    outer = RowScope(
+        inner.tables, lambda _, name: f"j.{exported_name('t', name)}", inner.target, inner.now_ms
+    )
     given: dict[str, pa.Array] = {}
     assignments = []
     for name, value in (updates or new_values or {}).items():
-        fields = parse_target(operation.schema, name, [TARGET])
+        fields = parse_target(operation.schema, name, [inner.target])
         if updates:
             is_default = len(fields) == 1 and says_default(inner, value)
             make = expression(outer, _default(operation, fields[0]) if is_default else value)

@@ -1,0 +1,167 @@
+"""Statements that change the rows of a table."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaarrow.operations import CommitProperties
+from deltaarrow.sql.insertion import InsertedRows
+from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.query_rows import QueryRows
+from deltaarrow.sql.settings import AUTO_MERGE, OPTIMIZE_WRITE, OVERWRITE_MODE
+from deltaarrow.sql.spark_grammar.rows import (
+    parse_delete,
+    parse_insert,
+    parse_merge,
+    parse_truncate,
+    parse_update,
+    quoted,
+)
+from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
+from deltaarrow.table import DeltaTable, write_deltalake
+
+if TYPE_CHECKING:
+    from deltaarrow.schema import Field
+    from deltaarrow.sql.session import Session
+
+__all__ = ["KINDS", "merge_into"]
+
+_NO_ALIAS = "__auto_generated_subquery_name"
+"""The name of a query that has none, as in Spark."""
+
+
+def _insert(session: "Session", statement: Insert) -> pa.Table:
+    table = session.table(statement.table)
+    evolves = statement.evolves or session.settings[AUTO_MERGE]
+    with session.at(table):
+        rows = InsertedRows(session, statement, table.snapshot, evolves)
+        _written(session, table, statement, rows, evolves)
+    return pa.table({})
+
+
+def _written(
+    session: "Session", table: DeltaTable, statement: Insert, rows: InsertedRows, evolves: bool
+) -> None:
+    options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
+    is_partial = bool(rows.static_partition) and len(rows.static_partition) == len(
+        table.snapshot.partition_columns
+    )
+    if statement.replaced is not None:
+        options["predicate"] = f"({statement.replaced})"
+    elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic" and not is_partial:
+        options["partition_overwrite_mode"] = "dynamic"
+    elif statement.overwrites and rows.static_partition:
+        options["predicate"] = " AND ".join(_equals(*each) for each in rows.static_partition.items())
+    optimizes = session.settings[OPTIMIZE_WRITE]
+    properties = session.settings.commit_properties()
+    hooks = session.settings.hook_properties()
+    if optimizes is not None:
+        options["options"] = {"optimizeWrite": optimizes}
+    if evolves:
+        options["schema_mode"] = "merge"
+    if not rows.reads_table:
+        write_deltalake(
+            table, rows.reader(), commit_properties=properties, post_commithook_properties=hooks, **options
+        )
+        return
+    own = None if properties is None else replace(properties, app_transactions=None)
+    with table.transaction("WRITE", commit_properties=own, post_commithook_properties=hooks) as transaction:
+        transaction.read_files()
+        write_deltalake(transaction, rows.reader(), commit_properties=properties, **options)
+
+
+def _equals(column: "Field", text: str) -> str:
+    return f"({column.name if column.name.isidentifier() else quoted(column.name)} <=> {text})"
+
+
+def _delete(session: "Session", statement: Delete) -> pa.Table:
+    metrics = session.table(statement.table).delete(
+        statement.condition or "true",
+        target_alias=statement.alias or statement.table.parts[-1],
+        commit_properties=session.settings.commit_properties(is_write=False),
+        post_commithook_properties=session.settings.hook_properties(),
+    )
+    return _affected(metrics["num_deleted_rows"])
+
+
+def _update(session: "Session", statement: Update) -> pa.Table:
+    metrics = session.table(statement.table).update(
+        statement.values,
+        predicate=statement.condition,
+        target_alias=statement.alias or statement.table.parts[-1],
+        commit_properties=session.settings.commit_properties(is_write=False),
+        post_commithook_properties=session.settings.hook_properties(),
+    )
+    return _affected(metrics["num_updated_rows"])
+
+
+def _merge(session: "Session", statement: Merge) -> pa.Table:
+    table = session.table(statement.table)
+    if session.settings[AUTO_MERGE]:
+        statement = replace(statement, evolves=True)
+    with session.at(table):
+        if statement.source_table is not None:
+            source: Any = session.table(statement.source_table)
+            reads_table = False
+        else:
+            rows = QueryRows(session, statement.source)
+            source, reads_table = rows.reader(), rows.reads(table.snapshot)
+        metrics = merge_into(
+            table, statement, source, session.settings.commit_properties(), reads_table=reads_table
+        )
+    counts = [metrics[f"num_target_rows_{each}"] for each in ("updated", "deleted", "inserted")]
+    return _affected(
+        sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
+    )
+
+
+def merge_into(
+    table: DeltaTable,
+    statement: Merge,
+    source: Any,
+    properties: CommitProperties | None = None,
+    *,
+    reads_table: bool = False,
+) -> dict[str, Any]:
+    """Merge rows into a table as a statement says, and return the metrics of `TableMerger.execute`.
+
+    Args:
+        table: the table of the statement.
+        statement: the MERGE.
+        source: the rows of its source.
+        properties: metadata and options of the commit.
+        reads_table: whether the source was computed from the rows of the same version of the table.
+    """
+    own = None if statement.source_table is None else statement.source_table.parts[-1]
+    merger = table.merge(
+        source,
+        statement.condition,
+        statement.source_alias or own or _NO_ALIAS,
+        statement.alias or statement.table.parts[-1],
+        statement.evolves,
+        commit_properties=properties,
+    )
+    return replace(merger, clauses=statement.clauses, reads_table=reads_table).execute()
+
+
+def _truncate(session: "Session", statement: Truncate) -> pa.Table:
+    session.table(statement.table).truncate(
+        commit_properties=session.settings.commit_properties(is_write=False),
+        post_commithook_properties=session.settings.hook_properties(),
+    )
+    return pa.table({})
+
+
+def _affected(rows: int, **others: int) -> pa.Table:
+    """The result of a statement, with Spark's columns."""
+    return pa.table({"num_affected_rows": [rows], **{name: [count] for name, count in others.items()}})
+
+
+KINDS = (
+    StatementKind("INSERT", (("INSERT",),), Insert, _insert, spark=parse_insert),
+    StatementKind("DELETE", (("DELETE",),), Delete, _delete, spark=parse_delete),
+    StatementKind("UPDATE", (("UPDATE",),), Update, _update, spark=parse_update),
+    StatementKind("MERGE", (("MERGE",),), Merge, _merge, spark=parse_merge),
+    StatementKind("TRUNCATE TABLE", (("TRUNCATE",),), Truncate, _truncate, spark=parse_truncate),
+)

@@ -1,0 +1,113 @@
+"""Which column of a table each column of an INSERT's query is for."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.operations import assigned_rows, cast_rows
+from deltaarrow.schema import Field
+from deltaarrow.sql.defaults import without_defaults
+from deltaarrow.sql.query_rows import QueryRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltaarrow.snapshot import Snapshot
+    from deltaarrow.sql.session import Session
+    from deltaarrow.sql.statements.rows import Insert
+
+__all__ = ["InsertedRows"]
+
+
+class InsertedRows:
+    """The rows that an INSERT finds, with the columns that its table takes them in.
+
+    Args:
+        session: runs the query.
+        statement: the INSERT.
+        table: the version of the table that is inserted into.
+        evolves: whether columns that the table lacks are added.
+
+    Raises `SchemaMismatchError` for columns that do not fit those of the table.
+    """
+
+    def __init__(self, session: "Session", statement: "Insert", table: "Snapshot", evolves: bool) -> None:
+        self._statement, self._schema, self._evolves = statement, table.schema, evolves
+        self._is_spark = session.dialect == "spark"
+        self._partition = {self._column(name): text for name, text in statement.partition.items()}
+        self._ensure_partition(table)
+        text, columns = without_defaults(statement, self._wanted(), session.dialect)
+        self._query = QueryRows(session, text)
+        names = self._query.names
+        self._columns = self._by_name(names) if statement.by_name else self._by_position(names, columns)
+        self.reads_table = self._query.reads(table)
+
+    def reader(self) -> "pa.RecordBatchReader":
+        """Return the rows as a stream."""
+        query = self._query
+        if not self._is_spark:
+            own = [column for column in self._columns if column is not None]
+            return query.reader(cast_rows(query.sql, own))
+        constants = {column: text for column, text in self._partition.items() if text is not None}
+        return query.reader(
+            assigned_rows(query.sql, query.schema, self._columns, constants, fills=self._evolves)
+        )
+
+    @property
+    def static_partition(self) -> dict[Field, str]:
+        """The partition columns that the statement gives a value, with its text."""
+        return {column: text for column, text in self._partition.items() if text is not None}
+
+    def _column(self, name: str) -> Field:
+        found = self._schema.find(name)
+        if found is None:
+            raise SchemaMismatchError(
+                f"[DELTA_MISSING_COLUMN] {self._statement.table.text} has no column {name}"
+                f" (columns: {', '.join(self._schema.names)})"
+            )
+        return found
+
+    def _ensure_partition(self, table: "Snapshot") -> None:
+        for column in self._partition:
+            if column.name not in table.partition_columns:
+                raise SchemaMismatchError(
+                    f"[NON_PARTITION_COLUMN] PARTITION names {column.name}, which is no partition column of"
+                    f" {self._statement.table.text} ({', '.join(table.partition_columns) or 'it has none'})"
+                )
+
+    def _wanted(self) -> list[Field]:
+        """The columns that those of the query are for by their position."""
+        given = self._statement.columns
+        constant = {column.name for column, text in self._partition.items() if text is not None}
+        if given is None:
+            return [each for each in self._schema.fields if each.name not in constant]
+        found = [self._column(name) for name in given]
+        for place, column in enumerate(found):
+            if column in found[:place] or column.name in constant:
+                raise SchemaMismatchError(
+                    f"[COLUMN_ALREADY_EXISTS] the INSERT names the column {column.name} more than once"
+                )
+        return found
+
+    def _by_position(self, names: Sequence[str], wanted: Sequence[Field]) -> list[Field | None]:
+        extra = len(names) - len(wanted)
+        if extra > 0 and self._evolves and self._statement.columns is None:
+            return [*wanted, *([None] * extra)]
+        if extra:
+            raise SchemaMismatchError(
+                f"[DELTA_INSERT_COLUMN_ARITY_MISMATCH] the INSERT fills {len(wanted)} columns of"
+                f" {self._statement.table.text} ({', '.join(column.name for column in wanted)}), the query"
+                f" has {len(names)}"
+            )
+        return list(wanted)
+
+    def _by_name(self, names: Sequence[str]) -> list[Field | None]:
+        folded = [name.lower() for name in names]
+        for place, name in enumerate(folded):
+            if name in folded[:place]:
+                raise SchemaMismatchError(
+                    f"[AMBIGUOUS_COLUMN_NAME] the query of the INSERT BY NAME has two columns {names[place]}"
+                )
+        if self._evolves:
+            return [self._schema.find(name) for name in names]
+        return [self._column(name) for name in names]

@@ -1,0 +1,72 @@
+"""`QueryRows`: the rows that a query in a statement finds, as a stream."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaarrow.operations.dml import computing_rows
+from deltaarrow.schema import Schema, from_arrow_schema
+from deltaarrow.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from deltaarrow.sql.session import Session
+
+__all__ = ["QueryRows"]
+
+_BATCH_ROWS = 1 << 17
+
+
+class QueryRows:
+    """The rows of a query in the dialect of the statement that runs.
+
+    Args:
+        session: runs the query.
+        text: the query.
+
+    Attributes:
+        sql: the query as DuckDB runs it, over the files of the Delta tables that it names.
+
+    Raises what `Session.query` raises, and `TableNotFoundError` for a path without a table.
+    """
+
+    def __init__(self, session: "Session", text: str) -> None:
+        self._session = session
+        self._connection = session.connection
+        query = session.query(text)
+        self._parameters = session.parameters if session.dialect == "duckdb" else ()
+        self.sql, self._plans = self._connection.planned(query, self._parameters)
+
+    def reads(self, table: Snapshot) -> bool:
+        """Whether the query reads this version of a table."""
+        versions = {(plan.store.uri, plan.version) for plan in self._plans}
+        return (table.store.uri, table.version) in versions
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        with self._connection.naming_damaged_files():
+            names: list[str] = self._relation(self.sql).columns
+        return names
+
+    @property
+    def schema(self) -> Schema:
+        """The names and types of the columns, in Delta's types."""
+        with self._connection.naming_damaged_files():
+            return from_arrow_schema(self._relation(f"FROM (\n{self.sql}\n) LIMIT 0").to_arrow_table().schema)
+
+    def reader(self, sql: str | None = None) -> pa.RecordBatchReader:
+        """Return the rows, or those of a query over this one, as a stream.
+
+        Reading raises `ConstraintViolationError` for a row that cannot be computed.
+        """
+        with self._connection.naming_damaged_files(), computing_rows():
+            found = self._relation(sql or self.sql).to_arrow_reader(_BATCH_ROWS)
+        return pa.RecordBatchReader.from_batches(found.schema, self._batches(found))
+
+    def _batches(self, found: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        with self._connection.naming_damaged_files(), computing_rows():
+            yield from found
+
+    def _relation(self, sql: str) -> Any:
+        return self._connection.connection.sql(sql, params=self._parameters or None)

@@ -1,0 +1,91 @@
+"""Statements that change the rows of a table.
+
+Conditions, values and queries are texts, in the dialect of the statement. A path to a column is in Spark's
+notation: a part in backticks where it is no plain name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deltaarrow.operations.dml import MergeClause
+from deltaarrow.spark_sql import TableName
+
+__all__ = ["Delete", "Insert", "Merge", "Truncate", "Update"]
+
+
+@dataclass(frozen=True)
+class Insert:
+    """``INSERT {INTO | OVERWRITE} table ... query``.
+
+    Attributes:
+        table: the table.
+        query: what finds the rows; None for one row of defaults.
+        columns: the columns that the query's columns are for, in their order; those of the table if None.
+        by_name: whether the query's columns are for the columns of the same names.
+        overwrites: whether the rows take the place of present ones.
+        replaced: which rows an overwrite replaces, as a condition; None for all, or those of `partition`.
+        partition: the partition columns of the clause, with the texts of their values; None without value.
+        evolves: whether columns that the table lacks are added.
+    """
+
+    table: TableName
+    query: str | None
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    overwrites: bool = False
+    replaced: str | None = None
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+    evolves: bool = False
+
+
+@dataclass(frozen=True)
+class Delete:
+    """``DELETE FROM table [alias] [USING others] [WHERE condition]``."""
+
+    table: TableName
+    alias: str | None = None
+    others: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True)
+class Update:
+    """``UPDATE table [alias] SET path = value, ... [FROM others] [WHERE condition]``."""
+
+    table: TableName
+    values: Mapping[str, str]
+    alias: str | None = None
+    others: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """``MERGE INTO table [alias] USING source [alias] ON condition WHEN ...``.
+
+    Attributes:
+        table: the table.
+        source: a query.
+        source_table: the table that the source is, if it is one at its newest version.
+        condition: by which rows match.
+        clauses: what is done with the rows, in order.
+        alias: that of the table.
+        source_alias: that of the source.
+        evolves: whether columns of the source that the table lacks are added.
+    """
+
+    table: TableName
+    source: str
+    condition: str
+    clauses: tuple[MergeClause, ...]
+    source_table: TableName | None = None
+    alias: str | None = None
+    source_alias: str | None = None
+    evolves: bool = False
+
+
+@dataclass(frozen=True)
+class Truncate:
+    """``TRUNCATE [TABLE] table``."""
+
+    table: TableName
