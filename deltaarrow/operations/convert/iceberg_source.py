@@ -141,12 +141,12 @@ def _reading(store: Store, name: str, kind: str) -> Iterator[None]:
     """Say which file it is that is gone, or that is not what it should be."""
     try:
         yield
-    except DeltaError:
-        raise
     except FileNotFoundError as error:
         raise MissingFilesError(
             f"the file {name} of the Iceberg table {store.uri} is gone", files=[name]
         ) from error
+    except (DeltaError, OSError):
+        raise
     except Exception as error:
         raise CorruptLogError(f"{name} of {store.uri} is not {kind}") from error
 

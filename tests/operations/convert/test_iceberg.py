@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import errno
 import json
 import os
 import shutil
@@ -54,6 +55,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
+from deltaarrow.storage.local import LocalStore
 from tests.support.commits import commit
 from tests.support.iceberg_catalog import iceberg_folder, new_iceberg_table, rewrite_manifest, sorted_rows
 
@@ -475,6 +477,20 @@ def test_manifests_that_are_refused(tmp_path, name):
     with pytest.raises(error, match=text):
         convert_to_deltalake(iceberg_folder(source))
     assert not (iceberg_folder(source) / "_delta_log").exists()
+
+
+@pytest.mark.parametrize("suffix", [".metadata.json", "-m0.avro"])
+def test_a_disk_that_fails_is_no_damaged_file(tmp_path, monkeypatch, suffix):
+    source, read = small(tmp_path), LocalStore.read
+
+    def fail(store, name):
+        if name.endswith(suffix):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), name)
+        return read(store, name)
+
+    monkeypatch.setattr(LocalStore, "read", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        convert_to_deltalake(iceberg_folder(source))
 
 
 def test_damaged_metadata_and_files_are_refused_by_name(tmp_path):
