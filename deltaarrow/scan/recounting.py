@@ -1,24 +1,23 @@
 """`RecountTask`: new statistics of one data file, from its footer where that tells, else from its live rows.
 
-A footer tells of a column if no row of the file is deleted, the file has the type of the table, and
-`deltaarrow.statistics.recounting.tells_column` holds. Of the other columns, and of those alone, the rows are
-read. Chapter *Per-file Statistics* of the protocol.
+A footer tells of a column if no row of the file is deleted, the file has the type of the table, and its
+bounds are exact (`deltaarrow.statistics.footer_bounds`). Of the other columns, and of those alone, the rows
+are read. Chapter *Per-file Statistics* of the protocol.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
+from deltaarrow.columnar.parquet_footers import Footer
 from deltaarrow.scan.batches import BatchReader
 from deltaarrow.scan.column_binding import Binding, bind_columns
-from deltaarrow.scan.damage import ensure_sound_footer, reading
+from deltaarrow.scan.damage import reading, sound_footer
 from deltaarrow.scan.data_files import DataFile, DataFiles
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.schema import Field, PrimitiveType, StructType
-from deltaarrow.statistics import RecountedStatistics, StatisticsColumn, parquet_leaves
-from deltaarrow.statistics.recounting import tells_column
+from deltaarrow.statistics import LeafBounds, RecountedStatistics, StatisticsColumn, parquet_leaves
 
 __all__ = ["RecountTask", "Recounted"]
 
@@ -61,11 +60,10 @@ class RecountTask:
         files = DataFiles(self.layout.store)
         opened = files.open(self.task, files.vectors([self.task]), self._bind)
         found = RecountedStatistics(self.columns)
-        if opened.deleted is None:
-            # A bound that is wrong would hide rows for good.
-            ensure_sound_footer(self.layout.store, self.task.path)
+        # A bound that is wrong would hide rows for good.
+        footer = sound_footer(self.layout.store, self.task.path) if opened.deleted is None else None
         with reading(self.task.path):
-            left = dict(self._told_by_footer(found, opened))
+            left = dict(self._told_by_footer(found, opened, footer))
         if left:
             tops = tuple(dict.fromkeys(path[0] for path in left.values()))
             reader = BatchReader(self.layout, tops, kept_files=files)
@@ -88,28 +86,27 @@ class RecountTask:
         return bind_columns(self.layout, self._fields, file_schema, path)
 
     def _told_by_footer(
-        self, found: RecountedStatistics, file: DataFile
+        self, found: RecountedStatistics, file: DataFile, footer: Footer | None
     ) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Take what the footer tells; yield the columns left, by place, with their logical paths."""
-        schema, metadata = file.fragment.physical_schema, file.fragment.metadata
+        schema = file.fragment.physical_schema
         fields = {field.name: field for field in self._fields}
         sources = dict(zip(fields, file.binding.sources, strict=True))
         leaves = {path: (leaf, kind) for leaf, (path, kind) in enumerate(parquet_leaves(schema))}
-        # The leaves of unusual types are others than those that pyarrow writes.
-        is_usual = len(leaves) == metadata.num_columns
-        groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
         for place, (column, path) in enumerate(zip(self.columns, self.names, strict=True)):
             source = sources[path[0]]
             if source is None:
                 found.take_nulls(place, file.num_rows())
                 continue
-            if file.deleted is None and is_usual and path[0] in file.binding.exact:
+            # The leaves of unusual types are others than those that pyarrow writes.
+            is_usual = footer is not None and len(leaves) == len(footer.leaves)
+            if footer is not None and is_usual and path[0] in file.binding.exact:
                 stored = _stored_path(fields[path[0]], path, schema.field(source))
                 leaf, kind = leaves.get(stored, (None, None))
                 if leaf is not None and isinstance(column.type, PrimitiveType):
-                    statistics = [_statistics(group, leaf) for group in groups]
-                    if tells_column(column, kind, statistics):
-                        found.take_footer(place, statistics)
+                    bounds = LeafBounds.of(kind, footer.leaves[leaf].physical_type)
+                    told = bounds.over([group.chunks[leaf] for group in footer.row_groups])
+                    if found.take_footer(place, told):
                         continue
             yield place, path
 
@@ -123,8 +120,3 @@ def _stored_path(field: Field, path: Sequence[str], stored: pa.Field) -> tuple[s
         names.append(found.field(place).name)
         wanted, found = wanted.fields[place].type, found.field(place).type
     return tuple(names)
-
-
-def _statistics(group: Any, leaf: int) -> Any:
-    chunk = group.column(leaf)
-    return chunk.statistics if chunk.is_stats_set else None

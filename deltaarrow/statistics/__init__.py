@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         FileEvidence as FileEvidence,
         Verdicts as Verdicts,
     )
+    from deltaarrow.statistics.footer_bounds import LeafBounds as LeafBounds
     from deltaarrow.statistics.from_footers import FooterStatistics as FooterStatistics
     from deltaarrow.statistics.listed import (
         PLACE as PLACE,

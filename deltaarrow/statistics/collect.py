@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
+from deltaarrow.statistics.footer_bounds import FooterBounds
 from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
 
 if TYPE_CHECKING:
@@ -130,12 +131,14 @@ class ColumnStatistics:
             return
         self._add(*_bounds(values, self.column.type))
 
-    def take_footer(self, statistics: Sequence[Statistics]) -> None:
-        """Take NULL counts and bounds from the footer of a file that is there already."""
-        self.null_count = sum(each.null_count for each in statistics)
-        for each in statistics:
-            if self.column.has_bounds and each.num_values:
-                self._add(self._from_raw(each.min_raw), self._from_raw(each.max_raw))
+    def take_footer(self, found: FooterBounds) -> bool:
+        """Take what the footer of a present file tells; return False, and take nothing, if it is not all."""
+        if found.null_count is None or (self.column.has_bounds and not found.is_exact):
+            return False
+        self.null_count = found.null_count
+        if self.column.has_bounds and found.low is not None and found.high is not None:
+            self._add(found.low, found.high)
+        return True
 
     def add_footer(self, statistics: Sequence[Statistics | None]) -> None:
         """Add the bounds of the row groups that kernels have not told."""

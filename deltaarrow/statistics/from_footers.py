@@ -1,47 +1,25 @@
 """Statistics of files that others wrote, from their Parquet footers (PROTOCOL.md, *Per-file Statistics*).
 
-A bound is taken where a footer is sure to tell one; no row is read:
-
-=================  ==============================================================================
-column             what is left out
-=================  ==============================================================================
-float, double      the maximum: Parquet ignores NaN, which Spark orders above all numbers
-int96 timestamps   both bounds: writers disagree on their order
-date, timestamp    a bound before 1582-10-15 or 1900, where files of old writers mean another time
-unsigned, string,  bounds in the deprecated fields, which compare bytes as signed
-long decimals
-in an array, map   everything; the footer counts their elements
-=================  ==============================================================================
-
-Bounds of a string may be cut: the table's are cut as well. A file without a column has only NULLs in it.
+No row is read: of a column, the statistics have what `deltaarrow.statistics.footer_bounds` takes from
+footers. Bounds of a string may be cut: the table's are cut as well. A file without a column has only NULLs
+in it.
 """
 
-import math
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from deltaarrow.columnar.parquet_footers import Chunk, Leaf, RowGroup
+from deltaarrow.columnar.parquet_footers import Leaf, RowGroup
 from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
+from deltaarrow.statistics.footer_bounds import LeafBounds
 from deltaarrow.statistics.render import Bound, bound_renderer, nest, render_statistics
 
-__all__ = ["GREGORIAN_DAYS", "STABLE_MICROSECONDS", "FooterStatistics"]
-
-_INT96 = 3
-_PLAIN_INTEGERS = (1, 2)
-_GREATEST_TIMESTAMP = (1 << 63) - 1
-GREGORIAN_DAYS = -141_427
-"""1582-10-15: for earlier days, the calendar of old writers differs."""
-STABLE_MICROSECONDS = -2_208_988_800_000_000
-"""1900-01-01: for earlier times, the time zones of old writers differ."""
-_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+__all__ = ["FooterStatistics"]
 
 _PLACE = "\0"
 
-_Decode = Callable[[bytes], Bound | None]
 _Render = Callable[[Bound], str | None]
 
 
@@ -51,11 +29,13 @@ class _Column:
 
     column: StatisticsColumn
     leaf: int | None
-    decode: _Decode | None
+    bounds: LeafBounds | None
     render_low: _Render
     render_high: _Render
-    is_floating: bool = False
-    needs_new_order: bool = False
+
+    @property
+    def may_have_bounds(self) -> bool:
+        return self.column.has_bounds and self.bounds is not None and self.bounds.decode is not None
 
 
 class FooterStatistics:
@@ -97,11 +77,10 @@ class FooterStatistics:
             path = names.get(each.path, each.path)
             number = numbers.get(path)
             if number is not None:
-                self._columns.append(
-                    _column(each, number, types[number], leaves[number].physical_type, renders)
-                )
+                bounds = LeafBounds.of(types[number], leaves[number].physical_type)
+                self._columns.append(_Column(each, number, bounds, **renders))
             elif path not in begins:
-                self._columns.append(_Column(each, None, None, renders["render_low"], renders["render_high"]))
+                self._columns.append(_Column(each, None, None, **renders))
 
     def render(self, groups: Sequence[RowGroup]) -> str:
         """Return the text of ``add.stats`` of a file with these row groups."""
@@ -110,20 +89,11 @@ class FooterStatistics:
         nulls: list[str | None] = []
         num_rows = sum(group.num_rows for group in groups)
         for each in self._columns:
-            low = high = count = None
-            if each.leaf is None:
-                count = num_rows
-            else:
+            low = high = None
+            count: int | None = num_rows
+            if each.leaf is not None and each.bounds is not None:
                 leaf = each.leaf
-                if len(groups) == 1:
-                    chunk = groups[0][1][leaf]
-                    count = chunk.null_count
-                    if count != num_rows:
-                        low, high = _chunk_bounds(each, chunk)
-                else:
-                    chunks = [group[leaf] for _, group in groups]
-                    count = _total(chunks)
-                    low, high = _bounds(each, chunks)
+                count, low, high, _ = each.bounds.over([chunks[leaf] for _, chunks in groups])
             lows.append(None if low is None else each.render_low(low))
             highs.append(None if high is None else each.render_high(high))
             nulls.append(None if count is None else str(count))
@@ -142,7 +112,7 @@ class FooterStatistics:
             nest(
                 (each.column.path, place)
                 for each, place in zip(self._columns, places[first : first + count], strict=True)
-                if first == 2 * count or each.decode is not None
+                if first == 2 * count or each.may_have_bounds
             )
             for first in (0, count, 2 * count)
         )
@@ -152,88 +122,3 @@ class FooterStatistics:
 
 def _no_text(_: Bound) -> None:
     return None
-
-
-def _total(chunks: Sequence[Chunk]) -> int | None:
-    known = [chunk.null_count for chunk in chunks if chunk.null_count is not None]
-    return sum(known) if len(known) == len(chunks) else None
-
-
-def _bounds(column: _Column, chunks: Sequence[Chunk]) -> tuple[Bound | None, Bound | None]:
-    """Return the bounds of a column over all row groups; None for one that is not known."""
-    found = [_chunk_bounds(column, chunk) for chunk in chunks if chunk.null_count != chunk.num_values]
-    if not found:
-        return None, None
-    lows, highs = zip(*found, strict=True)
-    low = None if None in lows else min(lows)
-    high = None if None in highs else max(highs)
-    return low, high
-
-
-def _chunk_bounds(column: _Column, chunk: Chunk) -> tuple[Bound | None, Bound | None]:
-    """Return the bounds of a column in one row group; none if they contradict each other."""
-    _, _, first, last, old_order = chunk
-    decode = column.decode
-    if decode is None or first is None or last is None or (old_order and column.needs_new_order):
-        return None, None
-    low = decode(first)
-    if column.is_floating:
-        return low, None
-    high = decode(last)
-    if low is not None and high is not None and high < low:  # type: ignore[operator]  # both of one kind
-        return None, None
-    return low, high
-
-
-def _column(
-    column: StatisticsColumn,
-    leaf: int,
-    found: pa.DataType,
-    physical_type: int,
-    renders: Mapping[str, _Render],
-) -> _Column:
-    types = pa.types
-    is_floating = types.is_floating(found)
-    needs_new_order = types.is_unsigned_integer(found) or types.is_string(found) or types.is_decimal(found)
-    decode = _decoder(found, physical_type) if column.has_bounds and physical_type != _INT96 else None
-    return _Column(column, leaf, decode, **renders, is_floating=is_floating, needs_new_order=needs_new_order)
-
-
-def _decoder(found: pa.DataType, physical_type: int) -> _Decode | None:
-    """Return what turns the bytes of a bound into its form in `deltaarrow.statistics.render`."""
-    types = pa.types
-    if types.is_unsigned_integer(found):
-        mask = (1 << found.bit_width) - 1
-        return lambda raw: int.from_bytes(raw, "little") & mask
-    if types.is_integer(found):
-        return _integer
-    if types.is_date32(found):
-        return lambda raw: _not_before(GREGORIAN_DAYS, _integer(raw))
-    if types.is_timestamp(found) and found.unit in _UNITS:
-        unit = _UNITS[found.unit]
-        return lambda raw: _not_before(STABLE_MICROSECONDS, _integer(raw) * unit)
-    if types.is_floating(found):
-        return _float
-    if types.is_decimal(found):
-        return _integer if physical_type in _PLAIN_INTEGERS else _big_endian
-    return bytes if types.is_string(found) else None
-
-
-def _integer(raw: bytes) -> int:
-    return int.from_bytes(raw, "little", signed=True)
-
-
-def _not_before(first: int, value: int) -> int | None:
-    return value if first <= value <= _GREATEST_TIMESTAMP else None
-
-
-def _float(raw: bytes) -> float | None:
-    try:
-        (value,) = struct.unpack("<f" if len(raw) == 4 else "<d", raw)
-    except struct.error:
-        return None
-    return None if math.isnan(value) else float(value)
-
-
-def _big_endian(raw: bytes) -> int:
-    return int.from_bytes(raw, "big", signed=True)

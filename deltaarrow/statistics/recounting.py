@@ -6,7 +6,7 @@ deleted rows too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -14,18 +14,13 @@ import pyarrow.compute as pc
 
 from deltaarrow.statistics.collect import ColumnStatistics
 from deltaarrow.statistics.columns import StatisticsColumn
-from deltaarrow.statistics.from_footers import GREGORIAN_DAYS, STABLE_MICROSECONDS
+from deltaarrow.statistics.footer_bounds import FooterBounds
 from deltaarrow.statistics.render import JsonTree, nest, render_tree
 from deltaarrow.statistics.rewriting import parse_tree
 
-if TYPE_CHECKING:
-    from pyarrow.parquet import Statistics
-
-__all__ = ["RecountedStatistics", "are_tight", "tells_column"]
+__all__ = ["RecountedStatistics", "are_tight"]
 
 _BOUNDS = ("minValues", "maxValues")
-_SURELY_WHOLE = 60
-"""Up to so many bytes, a bound of a string in a footer is not cut; some writers cut longer ones."""
 
 
 def are_tight(
@@ -89,42 +84,6 @@ def _leaves(tree: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-def tells_column(
-    column: StatisticsColumn, stored: pa.DataType, groups: Sequence["Statistics | None"]
-) -> bool:
-    """Whether the footer of a file tells the NULL count and the exact bounds of a column.
-
-    It does not where a writer may have cut a string, for dates and times before the calendars of writers
-    agree, and for floating point, because Parquet ignores NaN, which Spark orders above all numbers.
-
-    Args:
-        column: the column, of no array, map or variant.
-        stored: its type in the file, which is that of the table.
-        groups: the statistics of its row groups.
-    """
-    types = pa.types
-    for each in groups:
-        if each is None or not each.has_null_count:
-            return False
-        if not column.has_bounds or not each.num_values:
-            continue
-        if not each.has_min_max or types.is_floating(stored):
-            return False
-        if isinstance(each.min_raw, int) and each.min_raw > each.max_raw:
-            return False
-        if types.is_string(stored):
-            if max(len(each.min_raw), len(each.max_raw)) > _SURELY_WHOLE:
-                return False
-        elif types.is_date32(stored):
-            if each.min_raw < GREGORIAN_DAYS:
-                return False
-        elif types.is_timestamp(stored) and (
-            each.physical_type != "INT64" or each.min_raw < STABLE_MICROSECONDS
-        ):
-            return False
-    return True
-
-
 class RecountedStatistics:
     """Statistics of the live rows of a data file, from its footer and from rows.
 
@@ -135,9 +94,9 @@ class RecountedStatistics:
     def __init__(self, columns: Sequence[StatisticsColumn]) -> None:
         self._columns = [ColumnStatistics(each) for each in columns]
 
-    def take_footer(self, place: int, groups: Sequence["Statistics"]) -> None:
-        """Take a column, by its place, from a footer that `tells_column`."""
-        self._columns[place].take_footer(groups)
+    def take_footer(self, place: int, found: FooterBounds) -> bool:
+        """Take a column, by its place, from a footer; return False if it does not tell all of the column."""
+        return self._columns[place].take_footer(found)
 
     def take_nulls(self, place: int, rows: int) -> None:
         """Take a column that the file lacks."""
