@@ -1,8 +1,9 @@
 """Casts with Spark's ANSI semantics: a value that does not fit raises; it never becomes NULL.
 
-Casts from float and double to text and to decimals are missing, because their results depend on how a Java
-runtime prints floating point numbers. Each type reads text in one grammar; other notations that Spark
-accepts raise like ill-formed text. Dates and timestamps must be within the years 1 to 9999.
+Casts from float and double to text and to decimals depend on how a Java runtime prints such numbers. They
+print as Java 19 and later do, and are refused in expressions that tables store. Each type reads text in one
+grammar; other notations that Spark accepts raise like ill-formed text. Dates and timestamps must be within
+the years 1 to 9999.
 """
 
 import datetime
@@ -12,8 +13,9 @@ from decimal import Decimal
 
 from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.forms import java_text
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
-from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -22,6 +24,7 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     LONG,
+    STRING,
     TIMESTAMP,
     TIMESTAMPS,
     VOID,
@@ -48,11 +51,12 @@ _TRIMMED = "trim({0}, chr(32) || chr(9) || chr(13) || chr(10))"
 _YEAR = "(?:[0-9]{{3}}[1-9]|[0-9]{{2}}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\\.[0-9]{{1,6}})?)?"
 _INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
-_DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+){_BLANKS}"
+_DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{{{1,2}}}})?{_BLANKS}"
 _DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
 _DOUBLE_TEXT = f"{_BLANKS}(?:{_DIGITS}|(?i:[+-]?inf(?:inity)?|nan)){_BLANKS}"
 _BEYOND_FLOAT = 2.0**128 - 2.0**103
 """The least double that rounds beyond the greatest float."""
+_NO_TIME = "error('unsupported: a timestamp outside the years 1 to 9999')"
 _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
 
 
@@ -85,6 +89,8 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     if found is None:
         raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
     sql, fails = found
+    if _kind(node.type) == "floating" and (target == STRING or decimal_of(target) is not None):
+        name = f"{UNSTORED}a cast from {type_name(node.type)} to {type_name(target)}"
     return call(name, (node,), target, sql.replace("{type}", sql_type(target)), fails=fails)
 
 
@@ -144,6 +150,35 @@ def _floating_to_floating(source: DataType, target: DataType) -> _Sql:
     return f"CAST(CASE WHEN {beyond} THEN sign({{0}}) * 'inf'::DOUBLE ELSE {{0}} END AS FLOAT)", False
 
 
+def _floating_to_string(source: DataType, target: DataType) -> _Sql:
+    return java_text("{0}", sql_type(source)), False
+
+
+def _floating_to_decimal(source: DataType, target: DataType) -> _Sql:
+    # Numbers that are not finite are NULL, even in ANSI mode.
+    return "CASE WHEN isfinite({0}) THEN CAST(CAST(CAST({0} AS DOUBLE) AS VARCHAR) AS {type}) END", True
+
+
+def _floating_to_timestamp(source: DataType, target: DataType) -> _Sql:
+    within = "CAST({0} AS DOUBLE) BETWEEN -62135596800 AND 253402300799"
+    made = "make_timestamp(CAST(trunc(CAST({0} AS DOUBLE) * 1000000) AS BIGINT))"
+    return f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {within} THEN {made} ELSE {_NO_TIME} END", True
+
+
+def _decimal_to_timestamp(source: DataType, target: DataType) -> _Sql:
+    digits = decimal_of(source)
+    assert digits is not None
+    if digits[0] - digits[1] > 20 or digits[1] > 12:
+        return None
+    within = "{0} BETWEEN -62135596800 AND 253402300799"
+    made = f"make_timestamp(CAST(trunc(CAST({{0}} AS DECIMAL(38,{digits[1]})) * 1000000) AS BIGINT))"
+    return f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {within} THEN {made} ELSE {_NO_TIME} END", True
+
+
+def _timestamp_to_decimal(source: DataType, target: DataType) -> _Sql:
+    return "CAST(CAST(epoch_us({0}) AS DECIMAL(24,6)) * 0.000001::DECIMAL(6,6) AS {type})", True
+
+
 def _to_decimal(source: DataType, target: DataType) -> _Sql:
     given, wanted = as_decimal(source), as_decimal(target)
     assert given is not None and wanted is not None
@@ -178,11 +213,19 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("integral", "boolean"): _always("({0} <> 0)"),
     ("integral", "timestamp"): _raising(
         "CASE WHEN {0} IS NULL THEN NULL WHEN {0} BETWEEN -62135596800 AND 253402300799"
-        " THEN make_timestamp(CAST({0} AS BIGINT) * 1000000)"
-        " ELSE error('unsupported: a timestamp outside the years 1 to 9999') END"
+        f" THEN make_timestamp(CAST({{0}} AS BIGINT) * 1000000) ELSE {_NO_TIME} END"
     ),
     ("floating", "integral"): _floating_to_integral,
     ("floating", "floating"): _floating_to_floating,
+    ("floating", "string"): _floating_to_string,
+    ("floating", "decimal"): _floating_to_decimal,
+    ("floating", "boolean"): _always("({0} <> 0)"),
+    ("floating", "timestamp"): _floating_to_timestamp,
+    ("decimal", "boolean"): _always("({0} <> 0)"),
+    ("decimal", "timestamp"): _decimal_to_timestamp,
+    ("boolean", "decimal"): _raising("CAST(CAST({0} AS INTEGER) AS {type})"),
+    ("timestamp", "floating"): _always("CAST(CAST(epoch_us({0}) AS DOUBLE) / 1000000 AS {type})"),
+    ("timestamp", "decimal"): _timestamp_to_decimal,
     ("decimal", "integral"): _raising("CAST(trunc({0}) AS {type})"),
     ("decimal", "floating"): _always("CAST(CAST({0} AS VARCHAR) AS {type})"),
     ("decimal", "decimal"): _to_decimal,

@@ -5,18 +5,30 @@ evaluated.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
+from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
+from deltaarrow.spark_sql.intervals import Interval, interval, moved
+from deltaarrow.spark_sql.lambdas import Lambda
 from deltaarrow.spark_sql.nested import leaf_types
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, Path, call, refused
+from deltaarrow.spark_sql.nodes import (
+    ColumnRef,
+    Constant,
+    Expression,
+    Node,
+    Path,
+    call,
+    ensure_storable,
+    refused,
+)
 from deltaarrow.spark_sql.operators import (
     add,
     all_of,
@@ -85,6 +97,7 @@ _PARTS = {
     "dpipe": {"this", "expression", "safe"},
     "div": {"this", "expression", "typed", "safe"},
     "identifier": {"this", "quoted"},
+    "lambda": {"this", "expressions"},
     "if": {"this", "true"},
     "in": {"this", "expressions"},
     "like": {"this", "expression", "negate"},
@@ -123,7 +136,9 @@ NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp
 _CHAR_TYPE = re.compile(r"\bchar\b")
 
 
-def parse_expression(text: str, schema: StructType | Scope, target: DataType | None = None) -> Expression:
+def parse_expression(
+    text: str, schema: StructType | Scope, target: DataType | None = None, *, is_stored: bool = True
+) -> Expression:
     """Parse a Spark SQL expression over the columns of a schema.
 
     Args:
@@ -132,6 +147,7 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
         schema: the logical schema, or another scope that resolves names; names match in any case, as in
             Spark.
         target: the type that the result is cast to; the expression's own type if None.
+        is_stored: whether a table stores the text, which then has to be short, and its value exact.
 
     Raises:
         UnsupportedFeatureError: the text uses a function, an operator, a type or a notation that is not on
@@ -145,8 +161,11 @@ def parse_expression(text: str, schema: StructType | Scope, target: DataType | N
     (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
     """
     try:
-        found = _Binder(_scope(schema)).bind(parse_tree(text))
-        return Expression(text, found if target is None else cast(found, target))
+        bound = _Binder(_scope(schema)).bind(parse_tree(text, is_stored=is_stored))
+        found = bound if target is None else cast(bound, target)
+        if is_stored:
+            ensure_storable(found)
+        return Expression(text, found)
     except RecursionError as error:
         raise refused("deep nesting") from error
 
@@ -236,6 +255,7 @@ class _Binder:
         self.scope = scope
         self.chooses_files = chooses_files
         self.bind_part = bind_part
+        self.variables: list[dict[str, Node]] = []
 
     def bind(self, node: "exp.Expr") -> Node:
         if self.bind_part is not None:
@@ -314,13 +334,46 @@ class _Binder:
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
             return variant_part(*map(self.bind, operands))
         if function is not None:
-            return function(name, tuple(map(self.bind, operands)))
+            return function(name, tuple(map(self._argument, operands)))
         target = _CAST_FUNCTIONS.get(str(name).lower())
         if target is not None and len(operands) == 1:
             return cast(self.bind(operands[0]), target)
         raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
 
+    def _argument(self, node: "exp.Expr") -> Any:
+        """An argument of a function: a value, a function or an interval."""
+        if node.key == "lambda":
+            return self._lambda(node)
+        length = _interval(node)
+        return self.bind(node) if length is None else length
+
+    def _lambda(self, node: "exp.Expr") -> Lambda:
+        names = tuple(each.name.lower() for each in node.expressions)
+        if not _is_plain(node) or len(set(names)) < len(names):
+            raise refused("a function with such parameters")
+
+        def bind(values: Sequence[Node]) -> Node:
+            self.variables.append(dict(zip(names, values, strict=True)))
+            try:
+                return self.bind(node.this)
+            finally:
+                self.variables.pop()
+
+        return Lambda(names, f"lambda_{len(self.variables)}", bind)
+
+    def _variable(self, node: "exp.Expr") -> Node:
+        for variables in reversed(self.variables):
+            if node.name.lower() in variables:
+                return variables[node.name.lower()]
+        raise refused(f"the name {node.name} in this place")
+
     def _add(self, node: "exp.Expr", sign: str) -> Node:
+        length = _interval(node.expression)
+        if length is not None:
+            return moved(self.bind(node.this), length if sign == "+" else -length)
+        length = _interval(node.this) if sign == "+" else None
+        if length is not None:
+            return moved(self.bind(node.expression), length)
         left, right = self._both(node)
         if left.type == DATE and right.type in INTEGRAL:
             return add_days(left, right, sign)
@@ -334,6 +387,8 @@ class _Binder:
             wanted = data_type_of(inner.args["to"])
             if not is_numeric(wanted) or not _is_plain(inner):
                 raise refused("minus before a cast of a literal")
+            if wanted in (FLOAT, DOUBLE) and float(inner.this.this) == 0:
+                return Constant(-0.0, wanted)
             # The sign belongs to the number before the suffix.
             return _unfolded(cast(negative(_number(self._literal(inner.this))), wanted))
         if inner.key == "literal" and not inner.is_string:
@@ -417,6 +472,12 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "add": lambda binder, node: binder._add(node, "+"),
     "anonymous": _Binder._function,
     "between": _Binder._between,
+    "bitwiseand": lambda binder, node: bitwise(*binder._both(node), "&"),
+    "bitwiseleftshift": lambda binder, node: SHIFTS["<<"](*binder._both(node)),
+    "bitwisenot": lambda binder, node: complement(binder.bind(node.this)),
+    "bitwiseor": lambda binder, node: bitwise(*binder._both(node), "|"),
+    "bitwiserightshift": lambda binder, node: SHIFTS[">>"](*binder._both(node)),
+    "bitwisexor": lambda binder, node: bitwise(*binder._both(node), "^"),
     "boolean": lambda _, node: Constant(bool(node.this), BOOLEAN),
     "bracket": _Binder._element,
     "case": _Binder._case,
@@ -428,6 +489,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "dpipe": lambda binder, node: concatenate(*binder._both(node)),
     "extract": _Binder._extract,
     "hexstring": lambda _, node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
+    "identifier": _Binder._variable,
     "in": _Binder._in,
     "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
     "is": _Binder._is,
@@ -453,6 +515,27 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
 def _is_plain(node: "exp.Expr") -> bool:
     """Whether a node has only arguments that are read here: an overlooked flag would change the meaning."""
     return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
+
+
+def _interval(node: "exp.Expr") -> Interval | None:
+    """The interval that a literal, or a sum of literals, means; None for other nodes."""
+    if node.key == "paren" and _is_plain(node):
+        return _interval(node.this)
+    if node.key == "neg" and _is_plain(node):
+        found = _interval(node.this)
+        return None if found is None else -found
+    if node.key == "add" and _is_plain(node):
+        one = _interval(node.this)
+        other = None if one is None else _interval(node.expression)
+        return None if one is None or other is None else one + other
+    if node.key != "interval":
+        return None
+    unit = node.args.get("unit")
+    if node.this is None or node.this.key != "literal" or unit is None:
+        raise refused("INTERVAL of something other than a literal")
+    if unit.key == "intervalspan":
+        return interval(node.this.this, unit.this.name, unit.expression.name)
+    return interval(node.this.this, unit.name)
 
 
 def names_of(node: "exp.Expr") -> tuple[str, ...] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
@@ -41,6 +42,7 @@ class Function:
         arity: least and greatest number of arguments; None for no limit.
         bind: returns the node of a call with these operands; refuses types that are not on the list.
         note: restrictions compared to Spark, if any.
+        takes_more: whether arguments may be functions or intervals.
     """
 
     names: tuple[str, ...]
@@ -48,12 +50,16 @@ class Function:
     arity: tuple[int, int | None]
     bind: Callable[..., Node]
     note: str = ""
+    takes_more: bool = False
 
-    def __call__(self, name: str, operands: tuple[Node, ...]) -> Node:
+    def __call__(self, name: str, operands: tuple[Any, ...]) -> Node:
         """Return the node of a call by that name."""
         least, most = self.arity
         if len(operands) < least or (most is not None and len(operands) > most):
             raise refused(f"{name} with {len(operands)} arguments")
+        unusual = [each for each in operands if not isinstance(each, Node)]
+        if unusual and not self.takes_more:
+            raise refused(f"a function or an INTERVAL as an argument of {name}")
         return self.bind(*operands)
 
 

@@ -75,9 +75,32 @@ def _concat_ws_length(node: Call, operands: Sequence[np.ndarray]) -> np.ndarray:
     return sum(texts, separator * len(texts))
 
 
+def _times(factor: int) -> Callable[[Call, Sequence[np.ndarray]], np.ndarray]:
+    return lambda node, operands: operands[0] * float(factor) + _SHORT
+
+
+def _repeat_length(node: Call, operands: Sequence[np.ndarray]) -> np.ndarray:
+    count = node.operands[1]
+    times = count.value if isinstance(count, Constant) and isinstance(count.value, int) else 0
+    found: np.ndarray = operands[0] * float(max(1, times))
+    return found
+
+
+def _regexp_length(node: Call, operands: Sequence[np.ndarray]) -> np.ndarray:
+    # Each match has at least one byte; a group in the replacement is as long as the match at most.
+    found: np.ndarray = operands[0] * (1 + 2 * operands[2])
+    return found
+
+
 _BOUNDS: Mapping[str, Callable[[Call, Sequence[np.ndarray]], np.ndarray]] = {
+    "base64": _times(2),
     "concat_ws": _concat_ws_length,
+    "hex": _times(2),
+    "regexp_replace": _regexp_length,
+    "repeat": _repeat_length,
     "replace": _replace_length,
+    "translate": _times(4),
+    "url_encode": _times(3),
 }
 """Calls that may make a text longer than their operands are together, and how long it may be.
 
@@ -133,8 +156,17 @@ def length_of(node: Node, value: Callable[[Node], object], most: int) -> int:
     if node.name not in _BOUNDS:
         return inner
     texts = [value(each) for each in node.operands]
+    if node.name not in _LENGTHS:
+        sizes = [np.array([_size(each)], np.float64) for each in texts]
+        return max(inner, int(_BOUNDS[node.name](node, sizes)[0]))
     given = [each.encode() if isinstance(each, str) else b"" for each in texts]
     return max(inner, _LENGTHS[node.name](given))
+
+
+def _size(value: object) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return len(value.encode()) if isinstance(value, str) else _SHORT
 
 
 def _concat_ws_of(texts: Sequence[bytes]) -> int:
@@ -151,4 +183,4 @@ _LENGTHS: Mapping[str, Callable[[Sequence[bytes]], int]] = {
     "concat_ws": _concat_ws_of,
     "replace": _replace_of,
 }
-"""How long such a text really gets."""
+"""How long such a text really gets; the bound of the others is near enough."""

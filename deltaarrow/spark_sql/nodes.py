@@ -3,6 +3,9 @@
 Every implicit cast of Spark is a node here, so a node's SQL depends only on its operands. A `Call`
 carries its SQL as a format string over them. Text of the user's expression occurs only in a `Constant` or
 a `ColumnRef`, which are quoted when rendered.
+
+The name of a call begins with `UNSTORED` if its value may differ from Spark's in the last digit, or may grow
+without a bound: such calls are for users' texts, and refused in expressions that tables store.
 """
 
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from deltaarrow.schema import DataType
 
 __all__ = [
     "NOW",
+    "UNSTORED",
     "Call",
     "ColumnRef",
     "Constant",
@@ -21,6 +25,7 @@ __all__ = [
     "Node",
     "Path",
     "call",
+    "ensure_storable",
     "escaped",
     "refused",
     "valued",
@@ -72,6 +77,7 @@ class Call:
 Node: TypeAlias = ColumnRef | Constant | Call
 
 NOW = "{now}"
+UNSTORED = "~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,14 @@ def walk(node: Node) -> Iterator[Node]:
     if isinstance(node, Call):
         for operand in node.operands:
             yield from walk(operand)
+
+
+def ensure_storable(node: Node) -> None:
+    """Raise if a call below the node is refused in expressions that tables store."""
+    for each in walk(node):
+        if isinstance(each, Call) and each.name.startswith(UNSTORED):
+            name = each.name[1:]
+            raise refused(f"{name.upper() if name.isidentifier() else name}, which is for queries alone,")
 
 
 def valued(node: Node) -> Iterator[ColumnRef]:

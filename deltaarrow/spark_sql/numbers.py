@@ -1,22 +1,28 @@
 """Functions over numbers."""
 
+from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.function import Function, literal_integer
-from deltaarrow.spark_sql.nodes import Node, call, refused
-from deltaarrow.spark_sql.operators import remainder
+from deltaarrow.spark_sql.forms import given, let
+from deltaarrow.spark_sql.function import Function, as_integer, literal_integer, same_type
+from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, refused
+from deltaarrow.spark_sql.operators import negative, remainder
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
     FLOAT,
     INTEGRAL,
     LONG,
+    as_decimal,
     decimal_of,
     decimal_type,
     is_numeric,
+    sql_type,
     type_name,
 )
 
 __all__ = ["FUNCTIONS"]
+
+_MOST_PLACES = 20
 
 
 def _absolute(operand: Node) -> Node:
@@ -51,18 +57,43 @@ def _round(operand: Node, places: Node | None = None) -> Node:
     _ensure_number(operand, "round")
     wanted = literal_integer(places, "the number of places") if places is not None else 0
     digits = decimal_of(operand.type)
-    if wanted < 0:
-        raise refused("round to places before the point")
+    if not -_MOST_PLACES <= wanted <= _MOST_PLACES:
+        raise refused(f"round to {wanted} places")
     if operand.type in INTEGRAL:
-        return operand
+        return operand if wanted >= 0 else _rounded_whole(operand, 10**-wanted)
     if digits is None:
-        if wanted:
-            raise refused(f"round of {type_name(operand.type)} to {wanted} places")
-        # Spark has no negative zero here; adding 0 removes it.
-        return call("round", (operand,), operand.type, "(round({0}) + 0)")
+        return _rounded_floating(operand, wanted)
+    if wanted < 0:
+        result = decimal_type(min(max(digits[0] - digits[1] + 1, 1 - wanted), 38), 0)
+        sql = f"CAST(round({{0}}, {wanted}) AS {_sql(result.type)})"
+        return call("round", (operand,), result, sql, fails=True)
     scale = min(digits[1], wanted)
     result = decimal_type(digits[0] - digits[1] + 1 + scale, scale)
     return call("round", (operand,), result, f"CAST({{0}} AS {_sql(result.type)})")
+
+
+def _rounded_whole(operand: Node, unit: int) -> Node:
+    """Round half up to a multiple of a power of ten."""
+    number, half = "CAST({0} AS HUGEINT)", unit // 2
+    up = f"((abs({number}) + {half}) // CAST('{unit}' AS HUGEINT)) * CAST('{unit}' AS HUGEINT)"
+    sql = f"CAST(CASE WHEN {{0}} < 0 THEN -1 ELSE 1 END * ({up}) AS {sql_type(operand.type)})"
+    return call("round", (operand,), operand.type, sql, fails=True)
+
+
+def _rounded_floating(operand: Node, wanted: int) -> Node:
+    if not wanted:
+        # Spark has no negative zero here; adding 0 removes it.
+        return call("round", (operand,), operand.type, "(round({0}) + 0)")
+    # Spark rounds the decimal number that Java prints.
+    scale = max(wanted, 0) if wanted > 0 else 18
+    exact = f"CAST(CAST(CAST({{0}} AS DOUBLE) AS VARCHAR) AS DECIMAL(38,{scale}))"
+    rounded = exact if wanted > 0 else f"round({exact}, {wanted})"
+    beyond = "{0}" if wanted > 0 else "error('unsupported: round of so great a number')"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL OR NOT isfinite({{0}}) THEN {{0}} WHEN abs({{0}}) >= 1e16 THEN {beyond}"
+        f" ELSE CAST(CAST({rounded} AS VARCHAR) AS {sql_type(operand.type)}) END"
+    )
+    return call(f"{UNSTORED}round", (operand,), operand.type, sql, fails=wanted < 0)
 
 
 def _root(operand: Node) -> Node:
@@ -72,14 +103,83 @@ def _root(operand: Node) -> Node:
 
 def _modulo(dividend: Node, divisor: Node) -> Node:
     rest = remainder(dividend, divisor)
-    if not isinstance(rest.type, type(LONG)) or rest.type not in INTEGRAL:
-        raise refused(f"pmod of {type_name(rest.type)}")
-    divisor = cast(divisor, rest.type)
-    sql = (
-        "CASE WHEN {1} < 0 THEN error('unsupported: pmod by a negative number')"
-        " WHEN {0} < 0 THEN {0} + {1} ELSE {0} END"
-    )
+    digits = decimal_of(rest.type)
+    kind = sql_type(rest.type)
+    if rest.type in INTEGRAL:
+        divisor = cast(divisor, rest.type)
+        again = let(
+            f"CASE WHEN s < {-(1 << _bits(rest.type))} THEN"
+            f" error('unsupported: pmod by so low a number') ELSE CAST(s % {{1}} AS {kind}) END",
+            s="CAST({0} AS HUGEINT) + {1}",
+        )
+    elif digits is None:
+        divisor = cast(divisor, rest.type)
+        again = f"CAST(({{0}} + {{1}}) % {{1}} AS {kind})"
+    else:
+        if digits[0] >= 38:
+            raise refused(f"pmod of {type_name(rest.type)}")
+        other = as_decimal(divisor.type)
+        assert other is not None
+        scale = max(other[1], digits[1])
+        whole = max(other[0] - other[1], digits[0] - digits[1]) + 1
+        common = f"DECIMAL({min(whole + scale, 38)},{scale})"
+        again = (
+            f"CAST((CAST({{0}} AS {common}) + CAST({{1}} AS {common})) % CAST({{1}} AS {common}) AS {kind})"
+        )
+    sql = f"CASE WHEN {{0}} < 0 THEN {again} ELSE {{0}} END"
     return call("pmod", (rest, divisor), rest.type, sql, fails=True)
+
+
+def _sign(operand: Node) -> Node:
+    _ensure_number(operand, "sign")
+    sql = "CASE WHEN isnan({0}) OR {0} = 0 THEN {0} WHEN {0} > 0 THEN 1 WHEN {0} < 0 THEN -1 END"
+    return call("sign", (cast(operand, DOUBLE),), DOUBLE, f"CAST({sql} AS DOUBLE)")
+
+
+def _nearest(operand: Node) -> Node:
+    _ensure_number(operand, "rint")
+    # Beyond 2^52 every number is whole; below, adding it rounds half to even.
+    size = "4503599627370496::DOUBLE"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL OR isnan({{0}}) OR abs({{0}}) >= {size} THEN {{0}}"
+        f" WHEN signbit({{0}}) THEN (abs({{0}}) + {size} - {size}) * CAST(-1 AS DOUBLE)"
+        f" ELSE {{0}} + {size} - {size} END"
+    )
+    return call("rint", (cast(operand, DOUBLE),), DOUBLE, sql)
+
+
+def _factorial(operand: Node) -> Node:
+    sql = "CASE WHEN {0} BETWEEN 0 AND 20 THEN CAST(factorial({0}) AS BIGINT) END"
+    return call("factorial", (as_integer(operand),), LONG, sql)
+
+
+def _not_nan(operand: Node, other: Node) -> Node:
+    nodes, common = same_type((operand, other))
+    if common not in (FLOAT, DOUBLE):
+        raise refused(f"nanvl of {type_name(common)}")
+    return call("nanvl", nodes, common, "CASE WHEN isnan({0}) THEN {1} ELSE {0} END")
+
+
+def _positive(operand: Node) -> Node:
+    _ensure_number(operand, "positive")
+    return operand
+
+
+def _bucket(value: Node, low: Node, high: Node, count: Node) -> Node:
+    """``width_bucket``: the number of the interval of equal width that a value lies in."""
+    for each in (value, low, high):
+        _ensure_number(each, "width_bucket")
+    if count.type not in INTEGRAL:
+        raise refused(f"width_bucket with {type_name(count.type)} as the number of buckets")
+    nodes = (cast(value, DOUBLE), cast(low, DOUBLE), cast(high, DOUBLE), cast(count, LONG))
+    odd = "{3} <= 0 OR {3} = 9223372036854775807 OR isnan({0}) OR {1} = {2}"
+    odd += " OR NOT isfinite({1}) OR NOT isfinite({2})"
+    upward = "CASE WHEN {0} < {1} THEN 0 WHEN {0} >= {2} THEN {3} + 1 ELSE"
+    upward += " CAST(trunc({3} * ({0} - {1}) / ({2} - {1})) AS BIGINT) + 1 END"
+    downward = "CASE WHEN {0} > {1} THEN 0 WHEN {0} <= {2} THEN {3} + 1 ELSE"
+    downward += " CAST(trunc({3} * ({1} - {0}) / ({1} - {2})) AS BIGINT) + 1 END"
+    sql = f"CASE WHEN {odd} THEN NULL WHEN {{1}} < {{2}} THEN {upward} ELSE {downward} END"
+    return call("width_bucket", nodes, LONG, given(sql, 4))
 
 
 def _is_nan(operand: Node) -> Node:
@@ -93,6 +193,10 @@ def _ensure_number(operand: Node, name: str) -> None:
         raise refused(f"{name} of {type_name(operand.type)}")
 
 
+def _bits(data_type: DataType) -> int:
+    return (7, 15, 31, 63)[INTEGRAL.index(data_type)]
+
+
 def _sql(name: str) -> str:
     return name.upper()
 
@@ -101,10 +205,17 @@ FUNCTIONS = (
     Function(("abs",), "number", (1, 1), _absolute),
     Function(("ceil", "ceiling"), "number", (1, 1), _ceil),
     Function(("floor",), "number", (1, 1), _floor),
-    Function(("round",), "number[, places]", (1, 2), _round, "float and double to whole numbers alone"),
+    Function(("round",), "number[, places]", (1, 2), _round, "places literal"),
     Function(("sqrt",), "number", (1, 1), _root),
     Function(("mod",), "dividend, divisor", (2, 2), remainder),
-    Function(("pmod",), "dividend, divisor", (2, 2), _modulo, "integral, by a positive divisor"),
+    Function(("pmod",), "dividend, divisor", (2, 2), _modulo),
+    Function(("sign", "signum"), "number", (1, 1), _sign),
+    Function(("rint",), "number", (1, 1), _nearest),
+    Function(("factorial",), "integer", (1, 1), _factorial),
+    Function(("nanvl",), "number, number", (2, 2), _not_nan),
+    Function(("negative",), "number", (1, 1), negative),
+    Function(("positive",), "number", (1, 1), _positive),
+    Function(("width_bucket",), "number, low, high, count", (4, 4), _bucket),
     Function(("isnan",), "number", (1, 1), _is_nan),
 )
 """The functions of this chapter."""

@@ -1,6 +1,21 @@
 """The list of functions that SQL expressions may call, and its rendering for the documentation."""
 
-from deltaarrow.spark_sql import conditionals, constructors, numbers, temporal, texts, variant_functions
+from deltaarrow.spark_sql import (
+    arrays,
+    bits,
+    conditionals,
+    constructors,
+    encodings,
+    lambdas,
+    maps,
+    mathematics,
+    numbers,
+    regular_expressions,
+    temporal,
+    text_parts,
+    texts,
+    variant_functions,
+)
 from deltaarrow.spark_sql.casts import cast_pairs
 from deltaarrow.spark_sql.function import Function
 
@@ -8,19 +23,42 @@ __all__ = ["CHAPTERS", "OPERATORS", "find_function", "render_function_tables"]
 
 CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.FUNCTIONS,
-    "Text": texts.FUNCTIONS,
+    "Exponents, logarithms and angles": mathematics.FUNCTIONS,
+    "Bits": bits.FUNCTIONS,
+    "Text": (*texts.FUNCTIONS, *text_parts.FUNCTIONS, *regular_expressions.FUNCTIONS),
+    "Codes of texts and bytes": encodings.FUNCTIONS,
     "Dates and timestamps (in UTC, years 1 to 9999)": temporal.FUNCTIONS,
     "Choices, arrays, maps, structs and variants": (
         *conditionals.FUNCTIONS,
         *constructors.FUNCTIONS,
         *variant_functions.FUNCTIONS,
     ),
+    "Arrays": arrays.FUNCTIONS,
+    "Maps": maps.FUNCTIONS,
+    "Functions that take functions": lambdas.FUNCTIONS,
 }
 """The functions by section of the reference page."""
 
 OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
-    *("AND", "OR", "NOT", "!", "IN", "BETWEEN", "LIKE", "RLIKE", "IS [NOT] NULL", "IS [NOT] TRUE"),
+    *(
+        "&",
+        "|",
+        "^",
+        "~",
+        "<<",
+        ">>",
+        "AND",
+        "OR",
+        "NOT",
+        "!",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "RLIKE",
+        "IS [NOT] NULL",
+        "IS [NOT] TRUE",
+    ),
     *("IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST", "::", "EXTRACT", "array[place]"),
     *("map[key]", "struct.field"),
 )

@@ -57,7 +57,10 @@ _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 _COMPARISONS = frozenset({"eq", "neq", "lt", "lte", "gt", "gte", "nullsafeeq", "nullsafeneq"})
 _PREDICATES = frozenset({"is", "in", "between", "like", "regexplike", "not", "and", "or"})
 _ARITHMETIC = frozenset({"add", "sub", "mul", "div", "mod", "intdiv", "neg"})
-_TAKES_VALUES = _COMPARISONS | _ARITHMETIC | (_PREDICATES - {"and", "or", "not"}) | {"dpipe"}
+_BITWISE = frozenset({"bitwiseand", "bitwiseor", "bitwisexor", "bitwiseleftshift", "bitwiserightshift"})
+_TAKES_VALUES = (
+    _COMPARISONS | _ARITHMETIC | _BITWISE | {"bitwisenot"} | (_PREDICATES - {"and", "or", "not"}) | {"dpipe"}
+)
 
 
 def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
@@ -318,7 +321,7 @@ def _ensure_same_precedence(tree: "exp.Expr") -> None:
     """Raise if Spark would group the operators of a text differently than sqlglot did.
 
     In Spark all comparisons have one precedence, tests such as IS NULL and IN have a lower one, and ``||``
-    has that of ``+``.
+    has that of ``+``; each bitwise operator has its own.
     """
     for node in tree.walk():
         below = {child.key for child in node.iter_expressions()}
@@ -328,6 +331,8 @@ def _ensure_same_precedence(tree: "exp.Expr") -> None:
         if node.key == "dpipe":
             unclear |= below & _ARITHMETIC
         elif node.key in _ARITHMETIC:
-            unclear |= below & {"dpipe"}
+            unclear |= below & ({"dpipe"} | _BITWISE)
+        elif node.key in _BITWISE:
+            unclear |= below & ((_BITWISE - {node.key}) | {"dpipe"})
         if unclear:
             raise refused(f"{node.key.upper()} over {min(unclear).upper()} without parentheses")

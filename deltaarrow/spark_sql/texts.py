@@ -2,12 +2,20 @@
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.function import Function, as_integer, as_text, literal_integer, literal_text
-from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
-from deltaarrow.spark_sql.patterns import is_plain_separator, like_pattern, regular_expression
+from deltaarrow.spark_sql.forms import given, limited
+from deltaarrow.spark_sql.function import (
+    Function,
+    as_integer,
+    as_text,
+    literal_integer,
+    literal_text,
+    same_type,
+)
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
+from deltaarrow.spark_sql.patterns import like_pattern, regular_expression
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
 
-__all__ = ["FUNCTIONS", "concatenate", "like", "matches"]
+__all__ = ["FUNCTIONS", "concatenate", "like", "lower", "matches", "substring"]
 
 _MAX_PADDED = 100_000
 _CASED = (
@@ -19,8 +27,16 @@ _CASED = (
 
 def concatenate(*operands: Node) -> Node:
     """``||`` and ``concat``: NULL if any operand is; values of other types are cast to text."""
-    if any(node.type == BINARY or isinstance(node.type, ArrayType) for node in operands):
-        raise refused("concat of something other than text")
+    if any(isinstance(node.type, ArrayType) for node in operands):
+        if not all(isinstance(node.type, ArrayType) for node in operands):
+            raise refused("concat of arrays with other values")
+        nodes, common = same_type(operands)
+        listed = " || ".join(f"{{{place}}}" for place in range(len(nodes)))
+        return call("concat", nodes, common, given(listed, len(nodes)))
+    if operands and all(node.type == BINARY for node in operands):
+        return call("concat", operands, BINARY, " || ".join(f"{{{i}}}" for i in range(len(operands))))
+    if any(node.type == BINARY for node in operands):
+        raise refused("concat of text and binary")
     nodes = tuple(cast(node, STRING) for node in operands)
     return call("concat", nodes, STRING, "(" + " || ".join(f"{{{i}}}" for i in range(len(nodes))) + ")")
 
@@ -60,7 +76,8 @@ def _case(name: str, operand: Node) -> Node:
     return call(name, (as_text(operand),), STRING, sql, fails=True)
 
 
-def _lower(operand: Node) -> Node:
+def lower(operand: Node) -> Node:
+    """The text in small letters."""
     return _case("lower", operand)
 
 
@@ -74,7 +91,8 @@ def _length(operand: Node) -> Node:
     return call("length", (as_text(operand),), INTEGER, "CAST(length({0}) AS INTEGER)")
 
 
-def _substring(operand: Node, start: Node, length: Node | None = None) -> Node:
+def substring(operand: Node, start: Node, length: Node | None = None) -> Node:
+    """Characters from a position on, which counts from the end if it is negative."""
     text, first = as_text(operand), as_integer(start)
     count = as_integer(length) if length is not None else Constant(2**31 - 1, INTEGER)
     known = [
@@ -97,7 +115,7 @@ def _substring(operand: Node, start: Node, length: Node | None = None) -> Node:
 
 
 def _left(operand: Node, length: Node) -> Node:
-    return _substring(operand, Constant(1, INTEGER), length)
+    return substring(operand, Constant(1, INTEGER), length)
 
 
 def _right(operand: Node, length: Node) -> Node:
@@ -106,12 +124,15 @@ def _right(operand: Node, length: Node) -> Node:
 
 
 def _padded(name: str, operand: Node, length: Node, padding: Node | None) -> Node:
-    wanted = literal_integer(length, f"the length of {name}")
     filling = literal_text(padding, f"the padding of {name}") if padding is not None else " "
-    if not filling or wanted > _MAX_PADDED:
-        raise refused(f"{name} to {wanted} characters with {filling!r}")
-    nodes = (as_text(operand), Constant(max(wanted, 0), INTEGER), Constant(filling, STRING))
-    return call(name, nodes, STRING, f"{name}({{0}}, {{1}}, {{2}})")
+    # DuckDB fills with nothing by an error.
+    padded = f"{name}({{0}}, greatest({{1}}, 0), {{2}})" if filling else "left({0}, greatest({1}, 0))"
+    if isinstance(length, Constant) and isinstance(length.value, int) and length.value <= _MAX_PADDED:
+        known = Constant(max(length.value, 0), INTEGER)
+        return call(name, (as_text(operand), known, Constant(filling, STRING)), STRING, padded)
+    nodes = (as_text(operand), as_integer(length), Constant(filling, STRING))
+    sql = given(limited(padded, f"{{1}} > {100 * _MAX_PADDED}", f"{name} to so long a text"), 2)
+    return call(f"{UNSTORED}{name} to a length that is not a literal", nodes, STRING, sql, fails=True)
 
 
 def _left_padded(operand: Node, length: Node, padding: Node | None = None) -> Node:
@@ -126,25 +147,26 @@ def _trimmed(operand: Node) -> Node:
     return call("trim", (as_text(operand),), STRING, "trim({0}, ' ')")
 
 
-def _left_trimmed(operand: Node) -> Node:
-    return call("ltrim", (as_text(operand),), STRING, "ltrim({0}, ' ')")
+def _left_trimmed(operand: Node, text: Node | None = None) -> Node:
+    return _stripped("ltrim", operand, text)
 
 
-def _right_trimmed(operand: Node) -> Node:
-    return call("rtrim", (as_text(operand),), STRING, "rtrim({0}, ' ')")
+def _right_trimmed(operand: Node, text: Node | None = None) -> Node:
+    return _stripped("rtrim", operand, text)
+
+
+def _stripped(name: str, operand: Node, text: Node | None) -> Node:
+    """The text without blanks at one end; of two operands, the first lists the characters to remove."""
+    if text is None:
+        return call(name, (as_text(operand),), STRING, f"{name}({{0}}, ' ')")
+    # DuckDB takes an empty list of characters for blanks.
+    sql = f"CASE WHEN {{0}} = '' THEN {{1}} ELSE {name}({{1}}, {{0}}) END"
+    return call(name, (as_text(operand), as_text(text)), STRING, given(sql, 2))
 
 
 def _replaced(operand: Node, search: Node, replacement: Node | None = None) -> Node:
     nodes = (as_text(operand), as_text(search), as_text(replacement or Constant("", STRING)))
     return call("replace", nodes, STRING, "replace({0}, {1}, {2})")
-
-
-def _split(operand: Node, separator: Node) -> Node:
-    text = literal_text(separator, "the separator of split")
-    if not is_plain_separator(text):
-        raise refused(f"split by the regular expression {text!r}")
-    nodes = (as_text(operand), Constant(text, STRING))
-    return call("split", nodes, ArrayType(STRING, contains_null=False), "string_split({0}, {1})")
 
 
 def _place(operand: Node, part: Node) -> Node:
@@ -190,19 +212,30 @@ def _places(nodes: tuple[Node, ...]) -> str:
 FUNCTIONS = (
     Function(("concat",), "text, ...", (1, None), concatenate),
     Function(("concat_ws",), "separator, text, ...", (1, None), _joined),
-    Function(("lower", "lcase"), "text", (1, 1), _lower, "of Latin-1, Cyrillic and CJK"),
+    Function(("lower", "lcase"), "text", (1, 1), lower, "of Latin-1, Cyrillic and CJK"),
     Function(("upper", "ucase"), "text", (1, 1), _upper, "of Latin-1, Cyrillic and CJK"),
     Function(("length", "len", "char_length", "character_length"), "text or binary", (1, 1), _length),
-    Function(("substring", "substr"), "text, start[, length]", (2, 3), _substring),
+    Function(("substring", "substr"), "text, start[, length]", (2, 3), substring),
     Function(("left",), "text, length", (2, 2), _left),
     Function(("right",), "text, length", (2, 2), _right),
     Function(("trim",), "text", (1, 1), _trimmed),
-    Function(("ltrim",), "text", (1, 1), _left_trimmed),
-    Function(("rtrim",), "text", (1, 1), _right_trimmed),
-    Function(("lpad",), "text, length[, padding]", (2, 3), _left_padded, "length and padding literals"),
-    Function(("rpad",), "text, length[, padding]", (2, 3), _right_padded, "length and padding literals"),
+    Function(("ltrim",), "[characters, ]text", (1, 2), _left_trimmed),
+    Function(("rtrim",), "[characters, ]text", (1, 2), _right_trimmed),
+    Function(
+        ("lpad",),
+        "text, length[, padding]",
+        (2, 3),
+        _left_padded,
+        "padding, and where tables store it length, literals",
+    ),
+    Function(
+        ("rpad",),
+        "text, length[, padding]",
+        (2, 3),
+        _right_padded,
+        "padding, and where tables store it length, literals",
+    ),
     Function(("replace",), "text, search[, replacement]", (2, 3), _replaced),
-    Function(("split",), "text, separator", (2, 2), _split, "by a literal without regular expression signs"),
     Function(("instr",), "text, part", (2, 2), _place),
     Function(("startswith",), "text, part", (2, 2), _starts_with),
     Function(("endswith",), "text, part", (2, 2), _ends_with),

@@ -60,8 +60,13 @@ def text_bytes(value):
 def texts_of_cases():
     """The expressions of `CASES` and `LONGER` whose values hold texts."""
     schema = Schema.from_arrow(batch_of(TEXTS[0]).schema)
-    parsed = [parse_expression(text, schema) for text in dict.fromkeys([*CASES, *LONGER])]
-    return [expression for expression in parsed if "string" in repr(expression.type)]
+    found = []
+    for text in dict.fromkeys([*CASES, *LONGER]):
+        try:
+            found.append(parse_expression(text, schema))
+        except UnsupportedFeatureError as error:
+            assert "for queries alone" in str(error)
+    return [expression for expression in found if "string" in repr(expression.type)]
 
 
 @pytest.fixture(scope="module")

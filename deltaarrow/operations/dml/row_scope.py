@@ -127,7 +127,7 @@ class RowScope:
 
     def _parsed(self, text: str) -> Expression:
         try:
-            return parse_expression(text, self._scope)
+            return parse_expression(text, self._scope, is_stored=False)
         except UnsupportedFeatureError as error:
             raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
 

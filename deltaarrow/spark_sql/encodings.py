@@ -1,0 +1,164 @@
+"""Functions that turn texts, bytes and numbers into each other: hexadecimal, base64, URLs and check sums."""
+
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.forms import given, let
+from deltaarrow.spark_sql.function import Function, as_text, literal_text
+from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, INTEGRAL, LONG, STRING, VOID, type_name
+
+__all__ = ["FUNCTIONS"]
+
+_UTF_8 = frozenset({"utf-8", "utf8"})
+_BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
+
+
+def _hex(operand: Node) -> Node:
+    if operand.type in INTEGRAL:
+        return call("hex", (cast(operand, LONG),), STRING, "hex({0})")
+    if operand.type not in (STRING, BINARY, VOID):
+        raise refused(f"hex of {type_name(operand.type)}")
+    return call("hex", (cast(operand, BINARY),), STRING, "hex({0})")
+
+
+def _from_hex(operand: Node) -> Node:
+    sql = "CASE WHEN regexp_full_match({0}, '[0-9a-fA-F]*') THEN unhex({0}) END"
+    return call("unhex", (as_text(operand),), BINARY, sql)
+
+
+def _base64(operand: Node) -> Node:
+    node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
+    return call("base64", (node,), STRING, "to_base64({0})")
+
+
+def _from_base64(operand: Node) -> Node:
+    """Java skips what is no digit; only blanks are taken for certain."""
+    bare = f"rtrim(translate({{0}}, {_BLANKS}, ''), '=')"
+    filled = "b || CASE length(b) % 4 WHEN 2 THEN '==' WHEN 3 THEN '=' ELSE '' END"
+    sql = let(
+        "CASE WHEN NOT regexp_full_match(b, '[A-Za-z0-9+/]*')"
+        " THEN error('unsupported: unbase64 of such a text')"
+        f" WHEN length(b) % 4 = 1 THEN error('the text is not base64') ELSE from_base64({filled}) END",
+        b=bare,
+    )
+    return call("unbase64", (as_text(operand),), BINARY, given(sql), fails=True)
+
+
+def _encoded(operand: Node, name: Node) -> Node:
+    _ensure_utf_8(name, "encode")
+    return cast(as_text(operand), BINARY)
+
+
+def _decoded(operand: Node, name: Node) -> Node:
+    _ensure_utf_8(name, "decode")
+    if operand.type != BINARY:
+        raise refused(f"decode of {type_name(operand.type)}")
+    return cast(operand, STRING)
+
+
+def _ensure_utf_8(name: Node, function: str) -> None:
+    text = literal_text(name, f"the character set of {function}")
+    if text.lower() not in _UTF_8:
+        raise refused(f"{function} in {text}")
+
+
+def _first_code(operand: Node) -> Node:
+    return call("ascii", (as_text(operand),), INTEGER, "CAST(ascii({0}) AS INTEGER)")
+
+
+def _character(operand: Node) -> Node:
+    if operand.type not in INTEGRAL:
+        raise refused(f"chr of {type_name(operand.type)}")
+    sql = "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} % 256 AS INTEGER)) END"
+    return call("chr", (cast(operand, LONG),), STRING, sql)
+
+
+def _url_encoded(operand: Node) -> Node:
+    """As an HTML form: a blank is a plus, an asterisk stays, a tilde does not."""
+    sql = "replace(replace(replace(url_encode({0}), '%20', '+'), '%2A', '*'), '~', '%7E')"
+    return call("url_encode", (as_text(operand),), STRING, sql)
+
+
+def _url_decoded(operand: Node) -> Node:
+    decoded = "url_decode(replace({0}, '+', ' '))"
+    sql = (
+        "CASE WHEN NOT regexp_full_match({0}, '(?:[^%]|%[0-9a-fA-F]{{2}})*') THEN"
+        " error('the text is not encoded as in a URL')"
+        " WHEN regexp_full_match({0}, '(?:[^%]|%[0-7][0-9a-fA-F])*') THEN "
+        f"{decoded} ELSE error('unsupported: url_decode of letters outside ASCII') END"
+    )
+    return call("url_decode", (as_text(operand),), STRING, given(sql), fails=True)
+
+
+def _check_sum(operand: Node) -> Node:
+    """``crc32``: the check sum of ZIP files, byte by byte from a table."""
+    node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
+    table = f"[{', '.join(map(str, _CHECK_SUMS))}]"
+    digits = "hex({0})"
+    octet = "CAST('0x' || substring(h, 2 * k - 1, 2) AS INTEGER)"
+    octets = f"list_transform(range(1, len(h) // 2 + 1), lambda k: {octet})"
+    step = "xor(s >> 8, t[1 + CAST(xor(s & 255, o) AS INTEGER)])"
+    folded = f"xor(list_reduce({octets}, lambda s, o: {step}, 4294967295::BIGINT), 4294967295::BIGINT)"
+    sql = let(folded, h=digits, t=f"CAST({table} AS BIGINT[])")
+    return call("crc32", (node,), LONG, given(sql))
+
+
+def _table() -> list[int]:
+    found = []
+    for octet in range(256):
+        rest = octet
+        for _ in range(8):
+            rest = (rest >> 1) ^ 0xEDB88320 if rest & 1 else rest >> 1
+        found.append(rest)
+    return found
+
+
+_CHECK_SUMS = _table()
+
+
+def _sound(operand: Node) -> Node:
+    """``soundex``: the first letter and three digits for the sounds of the consonants behind it."""
+    code = f"CASE WHEN x BETWEEN 'A' AND 'Z' THEN substring({_SOUNDS}, ascii(x) - 64, 1) ELSE '0' END"
+    step = (
+        "CASE WHEN c = '7' THEN s WHEN c = '0' THEN struct_pack(w := s.w, p := '0')"
+        " WHEN c = s.p THEN s ELSE struct_pack(w := s.w || c, p := c) END"
+    )
+    codes = f"list_transform(string_split(substring(u, 2), ''), lambda x: {code})"
+    first = f"struct_pack(w := left(u, 1), p := substring({_SOUNDS}, ascii(u) - 64, 1))"
+    word = f"(list_reduce({codes}, lambda s, c: {step}, {first})).w"
+    sql = let(
+        f"CASE WHEN left(u, 1) BETWEEN 'A' AND 'Z' THEN left({word} || '000', 4) ELSE {{0}} END",
+        u="upper({0})",
+    )
+    checked = f"CASE WHEN regexp_full_match({{0}}, '[\\x00-\\x{{{{7e}}}}]*') THEN {sql}"
+    checked += " ELSE error('unsupported: soundex of letters outside ASCII') END"
+    return call("soundex", (as_text(operand),), STRING, given(checked), fails=True)
+
+
+_SOUNDS = "'01230127022455012623017202'"
+"""The digit of each letter; that of H and W, which do not even part equal sounds, is 7."""
+
+
+def _is_utf_8(operand: Node) -> Node:
+    if operand.type == STRING:
+        return call("is_valid_utf8", (operand,), BOOLEAN, "{0} IS NOT NULL OR NULL")
+    if operand.type != BINARY:
+        raise refused(f"is_valid_utf8 of {type_name(operand.type)}")
+    return call("is_valid_utf8", (operand,), BOOLEAN, given("TRY(decode({0})) IS NOT NULL"))
+
+
+FUNCTIONS = (
+    Function(("hex",), "integer, text or binary", (1, 1), _hex),
+    Function(("unhex",), "text", (1, 1), _from_hex),
+    Function(("base64",), "text or binary", (1, 1), _base64),
+    Function(("unbase64",), "text", (1, 1), _from_base64),
+    Function(("encode",), "text, character_set", (2, 2), _encoded, "UTF-8"),
+    Function(("decode",), "binary, character_set", (2, 2), _decoded, "UTF-8"),
+    Function(("ascii",), "text", (1, 1), _first_code),
+    Function(("chr",), "integer", (1, 1), _character),
+    Function(("url_encode",), "text", (1, 1), _url_encoded),
+    Function(("url_decode",), "text", (1, 1), _url_decoded, "of ASCII"),
+    Function(("crc32",), "text or binary", (1, 1), _check_sum),
+    Function(("soundex",), "text", (1, 1), _sound, "of ASCII"),
+    Function(("is_valid_utf8",), "text or binary", (1, 1), _is_utf_8),
+)
+"""The functions of this chapter."""

@@ -1,0 +1,210 @@
+"""Functions that take a function: ``transform(array, x -> x + 1)``.
+
+Tables cannot store expressions with them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deltaarrow.schema import ArrayType, DataType, MapType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.constructors import is_assignable
+from deltaarrow.spark_sql.forms import given, let
+from deltaarrow.spark_sql.function import Function
+from deltaarrow.spark_sql.maps import ensure_key
+from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
+from deltaarrow.spark_sql.types import BOOLEAN, INTEGER, VOID, sql_type, type_name
+
+__all__ = ["FUNCTIONS", "Lambda"]
+
+
+@dataclass(frozen=True)
+class Lambda:
+    """A function as it is written: its parameters, and how its body is bound to values for them.
+
+    `prefix` begins the names of variables; no function around or within this one has the same.
+    """
+
+    names: tuple[str, ...]
+    prefix: str
+    bind: Callable[[Sequence[Node]], Node]
+    type: DataType = VOID
+
+    def variable(self, place: int = 0) -> str:
+        """The name of a parameter in DuckDB's SQL."""
+        return f"{self.prefix}_{place}"
+
+    def of(self, *types: DataType | tuple[DataType, str]) -> Node:
+        """The body for parameters of these types; a pair has the SQL of the value too."""
+        if len(types) != len(self.names):
+            raise refused(f"a function of {len(self.names)} parameters in this place")
+        values = []
+        for place, each in enumerate(types):
+            data_type, sql = each if isinstance(each, tuple) else (each, self.variable(place))
+            values.append(call("variable", (), data_type, sql))
+        return self.bind(values)
+
+
+def _array_of(node: Node, name: str) -> DataType:
+    if not isinstance(node.type, ArrayType):
+        raise refused(f"{name} of {type_name(node.type)}")
+    return node.type.element_type
+
+
+def _map_of(node: Node, name: str) -> MapType:
+    if not isinstance(node.type, MapType):
+        raise refused(f"{name} of {type_name(node.type)}")
+    return node.type
+
+
+def _function(given_function: object, name: str) -> Lambda:
+    if not isinstance(given_function, Lambda):
+        raise refused(f"{name} without a function such as x -> x")
+    return given_function
+
+
+def _over_elements(array: Node, function: object, name: str) -> tuple[Node, str]:
+    """The body over the elements, and over their places too if it has two parameters; the lambda's head."""
+    item, body = _array_of(array, name), _function(function, name)
+    if len(body.names) == 1:
+        return body.of(item), f"lambda {body.variable()}"
+    place = f"CAST({body.variable(1)} - 1 AS INTEGER)"
+    return body.of(item, (INTEGER, place)), f"lambda {body.variable()}, {body.variable(1)}"
+
+
+def _condition(node: Node, name: str) -> Node:
+    if node.type not in (BOOLEAN, VOID):
+        raise refused(f"{name} by a function to {type_name(node.type)}")
+    return cast(node, BOOLEAN)
+
+
+def _transform(array: Node, function: object) -> Node:
+    body, head = _over_elements(array, function, "transform")
+    sql = f"list_transform({{0}}, {head}: {{1}})"
+    return call(f"{UNSTORED}transform", (array, body), ArrayType(body.type), sql)
+
+
+def _filter(array: Node, function: object) -> Node:
+    body, head = _over_elements(array, function, "filter")
+    nodes = (array, _condition(body, "filter"))
+    return call(f"{UNSTORED}filter", nodes, array.type, f"list_filter({{0}}, {head}: {{1}})")
+
+
+def _quantified(name: str, decides: str) -> Callable[[Node, object], Node]:
+    other = "FALSE" if decides == "TRUE" else "TRUE"
+
+    def bind(array: Node, function: object) -> Node:
+        item, body = _array_of(array, name), _function(function, name)
+        nodes = (array, _condition(body.of(item), name))
+        sql = (
+            f"CASE WHEN list_contains(bs, {decides}) THEN {decides} WHEN list_count(bs) < len(bs) THEN NULL"
+            f" ELSE {other} END"
+        )
+        found = f"list_transform({{0}}, lambda {body.variable()}: {{1}})"
+        return call(UNSTORED + name, nodes, BOOLEAN, given(let(sql, bs=found)))
+
+    return bind
+
+
+def _aggregate(array: Node, start: Node, function: object, finish: object = None) -> Node:
+    item, body = _array_of(array, "aggregate"), _function(function, "aggregate")
+    merged = body.of(start.type, item)
+    if not is_assignable(merged.type, start.type):
+        raise refused(f"aggregate from {type_name(start.type)} by a function to {type_name(merged.type)}")
+    kind = escaped(sql_type(start.type))
+    head = f"lambda {body.variable()}, {body.variable(1)}"
+    sql = f"list_reduce({{0}}, {head}: CAST({{1}} AS {kind}), CAST({{2}} AS {kind}))"
+    nodes = (array, cast(merged, start.type), start)
+    found = call(f"{UNSTORED}aggregate", nodes, start.type, given(sql))
+    if finish is None:
+        return found
+    last = _function(finish, "aggregate")
+    result = last.of(start.type)
+    made = f"list_transform([{{0}}], lambda {last.variable()}: {{1}})[1]"
+    # Spark does not finish a NULL array.
+    return call(
+        f"{UNSTORED}aggregate",
+        (found, result, array),
+        result.type,
+        f"CASE WHEN {{2}} IS NOT NULL THEN {made} END",
+    )
+
+
+def _zip_with(one: Node, other: Node, function: object) -> Node:
+    items = _array_of(one, "zip_with"), _array_of(other, "zip_with")
+    body = _function(function, "zip_with")
+    x, y, place = f"{body.prefix}_x", f"{body.prefix}_y", f"{body.prefix}_i"
+    value = body.of((items[0], f"{x}[{place}]"), (items[1], f"{y}[{place}]"))
+    sql = f"list_transform(range(1, greatest(len({x}), len({y})) + 1), lambda {place}: {{2}})"
+    made = let(sql, **{x: "{0}", y: "{1}"})
+    return call(f"{UNSTORED}zip_with", (one, other, value), ArrayType(value.type), given(made, 2))
+
+
+def _over_entries(entries: Node, function: object, name: str) -> tuple[MapType, Node, str]:
+    kind, body = _map_of(entries, name), _function(function, name)
+    entry = body.variable()
+    return kind, body.of((kind.key_type, f"{entry}.key"), (kind.value_type, f"{entry}.value")), entry
+
+
+def _map_filter(entries: Node, function: object) -> Node:
+    kind, body, entry = _over_entries(entries, function, "map_filter")
+    ensure_key(kind.key_type)
+    listed = f"list_filter(map_entries({{0}}), lambda {entry}: {{1}})"
+    sql = f"CAST(map_from_entries({listed}) AS {escaped(sql_type(kind))})"
+    return call(f"{UNSTORED}map_filter", (entries, _condition(body, "map_filter")), kind, given(sql))
+
+
+def _transform_values(entries: Node, function: object) -> Node:
+    kind, body, entry = _over_entries(entries, function, "transform_values")
+    made = f"struct_pack(key := {entry}.key, value := {{1}})"
+    return _made(f"{UNSTORED}transform_values", entries, body, MapType(kind.key_type, body.type), entry, made)
+
+
+def _transform_keys(entries: Node, function: object) -> Node:
+    kind, body, entry = _over_entries(entries, function, "transform_keys")
+    made = f"struct_pack(key := {{1}}, value := {entry}.value)"
+    return _made(f"{UNSTORED}transform_keys", entries, body, MapType(body.type, kind.value_type), entry, made)
+
+
+def _made(name: str, entries: Node, body: Node, kind: MapType, entry: str, made: str) -> Node:
+    ensure_key(kind.key_type)
+    listed = f"list_transform(map_entries({{0}}), lambda {entry}: {made})"
+    sql = f"CAST(map_from_entries({listed}) AS {escaped(sql_type(kind))})"
+    return call(name, (entries, body), kind, given(sql), fails=True)
+
+
+_NOTE = "not in what tables store"
+FUNCTIONS = (
+    Function(("transform",), "array, (value[, place]) -> value", (2, 2), _transform, _NOTE, takes_more=True),
+    Function(("filter",), "array, (value[, place]) -> condition", (2, 2), _filter, _NOTE, takes_more=True),
+    Function(
+        ("exists",),
+        "array, value -> condition",
+        (2, 2),
+        _quantified("exists", "TRUE"),
+        _NOTE,
+        takes_more=True,
+    ),
+    Function(
+        ("forall",),
+        "array, value -> condition",
+        (2, 2),
+        _quantified("forall", "FALSE"),
+        _NOTE,
+        takes_more=True,
+    ),
+    Function(
+        ("aggregate", "reduce"), "array, start, merge[, finish]", (3, 4), _aggregate, _NOTE, takes_more=True
+    ),
+    Function(
+        ("zip_with",), "array, array, (value, value) -> value", (3, 3), _zip_with, _NOTE, takes_more=True
+    ),
+    Function(("map_filter",), "map, (key, value) -> condition", (2, 2), _map_filter, _NOTE, takes_more=True),
+    Function(
+        ("transform_values",), "map, (key, value) -> value", (2, 2), _transform_values, _NOTE, takes_more=True
+    ),
+    Function(
+        ("transform_keys",), "map, (key, value) -> key", (2, 2), _transform_keys, _NOTE, takes_more=True
+    ),
+)
+"""The functions of this chapter."""
