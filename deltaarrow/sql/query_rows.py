@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.operations.dml import computing_rows
-from deltaarrow.schema import Schema, from_arrow_schema
+from deltaarrow.schema import StructType, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ class QueryRows:
     def __init__(self, session: "Session", text: str) -> None:
         self._session = session
         self._connection = session.connection
-        query = session.query(text)
+        compiled = session.compiled(text) if session.dialect == "spark" else None
+        query = text if compiled is None else compiled.sql
+        self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
         self.sql, self._plans = self._connection.planned(query, self._parameters)
 
@@ -45,13 +47,17 @@ class QueryRows:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
+        if self._schema is not None:
+            return self._schema.names
         with self._connection.naming_damaged_files():
             names: list[str] = self._relation(self.sql).columns
         return names
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> StructType:
         """The names and types of the columns, in Delta's types."""
+        if self._schema is not None:
+            return self._schema
         with self._connection.naming_damaged_files():
             return from_arrow_schema(self._relation(f"FROM (\n{self.sql}\n) LIMIT 0").to_arrow_table().schema)
 

@@ -8,7 +8,7 @@ from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
-from deltaarrow.spark_sql.queries import compile_query
+from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import Settings
 from deltaarrow.table import DeltaTable
@@ -38,9 +38,14 @@ class Session:
 
         Raises `UnsupportedFeatureError` for what has no certain meaning in DuckDB.
         """
-        if self.dialect == "duckdb":
-            return text
-        return compile_query(text, NamedRelations(self.connection), self.parameters).sql
+        return text if self.dialect == "duckdb" else self.compiled(text).sql
+
+    def compiled(self, text: str) -> CompiledQuery:
+        """Return a query in Spark's dialect with its columns, as DuckDB's SQL with the parameters in it.
+
+        Raises `UnsupportedFeatureError` for what has no certain meaning in DuckDB.
+        """
+        return compile_query(text, NamedRelations(self.connection), self.parameters)
 
     # --- tables ---
 

@@ -3,9 +3,11 @@
 import json
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import deltaarrow
+import deltaarrow.sql.insertion
 from deltaarrow import DeltaTable
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 
@@ -139,3 +141,134 @@ def test_statement_changes_nothing_if_it_fails(con, orders):
 def test_history_has_the_conditions(con, orders):
     con.sql("UPDATE lake.orders SET s = 'x' WHERE id = 1")
     assert last(orders) == ("UPDATE", {"predicate": json.dumps(["(id = 1)"])})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("INTO lake.orders VALUES (4, 'd', 2), ('5', NULL, NULL)", [(4, "d", 2), (5, None, None)]),
+        ("INTO TABLE lake.orders (S, id) VALUES ('e', 5)", [(5, "e", None)]),
+        ("INTO lake.orders BY NAME SELECT 's' AS s, 9 AS id", [(9, "s", None)]),
+        ("INTO lake.orders PARTITION (p = 5) VALUES (10, 'z')", [(10, "z", 5)]),
+        ("INTO lake.orders PARTITION (p = '6') (s, id) VALUES ('z', 10)", [(10, "z", 6)]),
+        ("INTO lake.orders PARTITION (p) SELECT 12, 'q', 6", [(12, "q", 6)]),
+        ("INTO lake.orders SELECT id + 10, s, p FROM lake.orders WHERE p = 2", [(13, "c", 2)]),
+        ("INTO lake.orders (SELECT 4, 'd', 2)", [(4, "d", 2)]),
+        ("INTO lake.orders VALUES (4, DEFAULT, 2)", [(4, None, 2)]),
+        ("INTO lake.orders WITH c AS (SELECT 7 AS id) SELECT id, 's', 1 FROM c;", [(7, "s", 1)]),
+    ],
+)
+def test_insert(con, orders, text, found):
+    before = rows(orders)
+    assert con.sql(f"INSERT {text}") == pa.table({})
+    assert rows(orders) == sorted(before + found, key=repr)
+    assert last(orders) == ("WRITE", {"mode": "Append", "partitionBy": "[]"})
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "parameters"),
+    [
+        ("OVERWRITE lake.orders VALUES (4, 'd', 2)", [(4, "d", 2)], {}),
+        (
+            "OVERWRITE TABLE lake.orders PARTITION (p = 1) VALUES (4, 'd')",
+            [(3, "c", 2), (4, "d", 1)],
+            {"predicate": "(p <=> 1)"},
+        ),
+        ("OVERWRITE lake.orders PARTITION (p) VALUES (4, 'd', 2)", [(4, "d", 2)], {}),
+        (
+            "INTO lake.orders REPLACE WHERE p = 2 AND id > 2 VALUES (4, 'd', 2)",
+            [(1, "a", 1), (2, "b", 1), (4, "d", 2)],
+            {"predicate": "(p = 2 AND id > 2)"},
+        ),
+        ("OVERWRITE lake.orders SELECT id, s, p FROM lake.orders WHERE id = 1", [(1, "a", 1)], {}),
+    ],
+)
+def test_insert_that_replaces(con, orders, text, found, parameters):
+    con.sql(f"INSERT {text}")
+    assert rows(orders) == found
+    assert last(orders) == ("WRITE", {"mode": "Overwrite", "partitionBy": "[]", **parameters})
+
+
+@pytest.mark.parametrize("clause", ["", "PARTITION (p) "])
+def test_overwrite_of_the_partitions_of_its_rows(con, orders, clause):
+    con.sql("SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    con.sql(f"INSERT OVERWRITE lake.orders {clause}VALUES (4, 'd', 2)")
+    assert rows(orders) == [(1, "a", 1), (2, "b", 1), (4, "d", 2)]
+    con.sql("INSERT OVERWRITE lake.orders PARTITION (p = 1) VALUES (5, 'e')")
+    assert rows(orders) == [(4, "d", 2), (5, "e", 1)]
+
+
+@pytest.mark.parametrize("is_set", [True, False])
+def test_insert_evolves_the_schema(con, orders, is_set):
+    if is_set:
+        con.sql("SET spark.databricks.delta.schema.autoMerge.enabled = true")
+        con.sql("INSERT INTO lake.orders SELECT 4, 'd', 2, 'x' AS more")
+    else:
+        con.sql("INSERT WITH SCHEMA EVOLUTION INTO lake.orders BY NAME SELECT 'x' AS more, 4 AS id")
+    assert DeltaTable(orders).schema().names == ["id", "s", "p", "more"]
+    assert ("x",) in {row[3:] for row in rows(orders)}
+
+
+def test_parameters_of_an_insert_are_values(con, orders):
+    con.sql("INSERT INTO lake.orders VALUES (?, ?, 1)", params=[4, "x'); DROP"])
+    con.sql("INSERT INTO lake.orders SELECT :id, :s, 2", params={"id": 5, "s": "--"})
+    assert rows(orders)[3:] == [(4, "x'); DROP", 1), (5, "--", 2)]
+
+
+def test_insert_that_reads_its_table_conflicts_with_a_delete(con, orders, monkeypatch):
+    table = DeltaTable(orders)
+    find = deltaarrow.sql.insertion.InsertedRows.reader
+
+    def read(self):
+        table.delete("id = 1")
+        return find(self)
+
+    monkeypatch.setattr(deltaarrow.sql.insertion.InsertedRows, "reader", read)
+    with pytest.raises(deltaarrow.errors.CommitFailedError):
+        con.sql("INSERT INTO lake.orders SELECT id + 10, s, p FROM lake.orders")
+    assert rows(orders) == [(2, "b", 1), (3, "c", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("INTO lake.orders VALUES (1)", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
+        ("INTO lake.orders VALUES (1, 'a', 1, 4)", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
+        ("INTO lake.orders (id) VALUES (1, 2)", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
+        ("INTO lake.orders (id, nope) VALUES (1, 2)", "DELTA_MISSING_COLUMN"),
+        ("INTO lake.orders (id, ID) VALUES (1, 2)", "COLUMN_ALREADY_EXISTS"),
+        ("INTO lake.orders BY NAME SELECT 1 AS id, 2 AS nope", "DELTA_MISSING_COLUMN"),
+        ("INTO lake.orders BY NAME SELECT 1 AS id, 2 AS ID", "AMBIGUOUS_COLUMN_NAME"),
+        ("INTO lake.orders PARTITION (s = 'x') VALUES (1, 2)", "NON_PARTITION_COLUMN"),
+        ("INTO lake.orders PARTITION (p = 1) VALUES (1, 'a', 1)", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
+        ("INTO lake.orders VALUES ('x', 'a', 1)", "not a valid BIGINT"),
+        ("INTO lake.orders VALUES (1, 'a', 1), (2, DEFAULT, 1)", "same columns in each row"),
+        ("INTO lake.orders REPLACE WHERE p = 5 VALUES (1, 'a', 6)", "do not fulfil"),
+        ("INTO lake.orders SELECT * FROM lake.nothing", "lake.nothing"),
+        ("INTO lake.orders VALUES (1, 'a', 1); x", "a statement or a query"),
+    ],
+)
+def test_insert_that_is_refused_writes_nothing(con, orders, text, error):
+    with pytest.raises(deltaarrow.DeltaError, match=error):
+        con.sql(f"INSERT {text}")
+    assert DeltaTable(orders).version() == (1 if "; x" in text else 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO lake.orders SELECT id, s, p FROM read_parquet('{file}')",
+        "INSERT INTO lake.orders SELECT getenv('HOME'), 's', 1",
+        "MERGE INTO lake.orders t USING (FROM read_csv('{file}')) s ON true WHEN MATCHED THEN DELETE",
+        "MERGE INTO lake.orders t USING (SELECT 1) s ON read_text('{file}') = 1 WHEN MATCHED THEN DELETE",
+        "UPDATE lake.orders SET s = (SELECT content FROM read_text('{file}'))",
+        "DELETE FROM lake.orders WHERE EXISTS (SELECT 1 FROM '{file}')",
+        "INSERT INTO lake.orders SELECT * FROM '{file}'",
+    ],
+)
+def test_hostile_text_reaches_no_file(con, orders, text):
+    file = orders.with_name("secret.parquet")
+    pa.parquet.write_table(pa.table({"id": [8], "s": ["secret"], "p": [1]}), file)
+    with pytest.raises(deltaarrow.DeltaError):
+        con.sql(text.format(file=file))
+    assert DeltaTable(orders).version() == 0
