@@ -45,7 +45,7 @@ def run(
     ] = None,
     engine: Annotated[
         Literal["spark", "duckdb"],
-        typer.Option(help="What runs the statements; duckdb knows MERGE, OPTIMIZE, REORG, VACUUM and SET."),
+        typer.Option(help="What runs the statements; duckdb runs no queries alone."),
     ] = "spark",
     first: Annotated[
         str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")

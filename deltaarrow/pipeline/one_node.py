@@ -1,4 +1,4 @@
-"""Statements of Spark SQL in this process: MERGE of what a query of DuckDB finds, maintenance, and SET.
+"""Statements of Spark SQL in this process: MERGE of what a query of DuckDB finds, and those of the front end.
 
 ======================================  ==============================================================
 in the query of a MERGE                 what it is
@@ -18,7 +18,7 @@ of two at once, one is refused and finds nothing new when it tries again.
 
 Everything else in the query is DuckDB's SQL; the conditions and values of the MERGE are Spark's.
 
-OPTIMIZE, REORG and VACUUM of a table are those of `deltaarrow.pipeline.maintenance`.
+All other statements are those of `deltaarrow.sql`, in Spark's dialect.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from deltaarrow.engines import DeltaConnection
 from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
 from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.pipeline.engine import MergeReport, StatementReport
-from deltaarrow.pipeline.maintenance import run_optimize, run_reorg, run_vacuum
+from deltaarrow.pipeline.maintenance import report_on
 from deltaarrow.schema import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
 from deltaarrow.spark_sql import (
     FunctionCall,
@@ -40,12 +40,12 @@ from deltaarrow.spark_sql import (
     Words,
     function_calls,
     parse_merge,
-    parse_optimize,
-    parse_reorg,
-    parse_vacuum,
     table_places,
 )
 from deltaarrow.sql import connect
+from deltaarrow.sql.registry import find_kind, kind_of
+from deltaarrow.sql.session import Session
+from deltaarrow.sql.settings import APPLICATION
 from deltaarrow.table import DeltaTable, TableMerger
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OneNodeEngine"]
 
-_APPLICATION = "spark.databricks.delta.write.txnAppId"
-_RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _CHANGES = "table_changes_by_path"
 _IS_INCREMENTAL = "is_incremental"
 
@@ -63,56 +61,30 @@ class OneNodeEngine:
     """Runs statements in this process, with DuckDB and the methods of `DeltaTable`."""
 
     def __init__(self) -> None:
-        self._application: str | None = None
-        self._checks_retention = True
+        self._session = Session(connect(dialect="spark"))
 
     def run(self, statement: str) -> StatementReport | None:
         """Run one statement.
 
         Raises:
-            UnsupportedFeatureError: it is none of MERGE, OPTIMIZE, REORG, VACUUM and SET, or one that is not
-                supported.
+            UnsupportedFeatureError: it is no statement of Spark SQL that one node runs.
             TableNotFoundError: there is no table at a path.
-            DeltaError: what `DeltaTable.merge`, `DeltaTable.change_data_feed`, `DeltaTable.optimize` and
-                `DeltaTable.vacuum` raise.
+            DeltaError: what the methods of `DeltaTable` raise that the statement stands for.
             duckdb.Error: the query of the MERGE is none.
         """
         words = Words(statement)
         if words.is_at("MERGE"):
-            return _Merge.of(parse_merge(statement), self._application).run()
-        if words.is_at("OPTIMIZE"):
-            return run_optimize(parse_optimize(statement))
-        if words.is_at("REORG"):
-            return run_reorg(parse_reorg(statement))
-        if words.is_at("VACUUM"):
-            return run_vacuum(parse_vacuum(statement), checks_retention=self._checks_retention)
-        if words.take("SET"):
-            self._set(words)
-            return None
-        raise words.refused("MERGE, OPTIMIZE, REORG, VACUUM or SET, which one node runs, is expected")
+            return _Merge.of(parse_merge(statement), self._session.settings[APPLICATION]).run()
+        kind = find_kind(words, "spark")
+        if kind is None or kind.spark is None:
+            raise words.refused("a statement that one node runs, such as MERGE or OPTIMIZE, is expected")
+        parsed = kind.spark(words)
+        self._session.dialect = "spark"
+        return report_on(parsed, kind_of(parsed).handle(self._session, parsed))
 
     def is_conflict(self, error: Exception) -> bool:
         """Whether another writer of the table was quicker than a statement."""
         return isinstance(error, CommitFailedError)
-
-    def _set(self, words: Words) -> None:
-        name = words.until("=")
-        if name not in (_APPLICATION, _RETENTION_CHECK):
-            raise UnsupportedFeatureError(
-                f"SET {name} means nothing on one node, where SET knows {_APPLICATION} and"
-                f" {_RETENTION_CHECK} alone: remove it",
-                feature="SET",
-            )
-        words.expect("=")
-        if name == _APPLICATION:
-            self._application = words.until() or None
-            return
-        is_on = not words.take("FALSE")
-        if is_on and not words.take("TRUE"):
-            raise words.refused("true or false is expected")
-        if not words.is_done:
-            raise words.refused("the end is expected")
-        self._checks_retention = is_on
 
 
 @dataclass
@@ -135,7 +107,7 @@ class _Merge:
         if self.application is None:
             raise UnsupportedFeatureError(
                 f"{_CHANGES}('{followed}') goes on where an application stopped, and none is named: put"
-                f" SET {_APPLICATION} = name before the MERGE, or give the versions that are wanted",
+                f" SET {APPLICATION.name} = name before the MERGE, or give the versions that are wanted",
                 feature=_CHANGES,
             )
         seen, last = self.target.transaction_version(self.application), self._table(followed).version()

@@ -6,8 +6,8 @@
 UPDATE and MERGE, and ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns
 and defaults. `declared_rules` reads them from a table's metadata as `TableRules`, which check rows, compute
 generated columns and fill in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
-Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script. `parse_merge`,
-`parse_optimize`, `parse_reorg` and `parse_vacuum` read statements.
+Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script. `Words` takes a
+statement apart, and `parse_merge` reads one.
 """
 
 from typing import TYPE_CHECKING
@@ -37,14 +37,6 @@ if TYPE_CHECKING:
         Equality as Equality,
         known_equalities as known_equalities,
         known_predicate as known_predicate,
-    )
-    from deltaarrow.spark_sql.maintenance_statement import (
-        OptimizeText as OptimizeText,
-        ReorgText as ReorgText,
-        VacuumText as VacuumText,
-        parse_optimize as parse_optimize,
-        parse_reorg as parse_reorg,
-        parse_vacuum as parse_vacuum,
     )
     from deltaarrow.spark_sql.merge_statement import (
         MergeAction as MergeAction,

@@ -171,6 +171,14 @@ class Words:
         """Go past the next word."""
         self._next += 1
 
+    def here(self) -> int:
+        """The place of the next word, for `back_to`."""
+        return self._next
+
+    def back_to(self, here: int) -> None:
+        """Go back to a place."""
+        self._next = here
+
     def is_at(self, *words: str) -> bool:
         """Whether the next words are these, in letters of either case and not in quotes."""
         tokens = self._tokens[self._next : self._next + len(words)]
@@ -383,4 +391,7 @@ class Words:
 
 
 def _is_word(token: Any, word: str) -> bool:
-    return token.token_type.name not in _QUOTED and str(token.text).upper() == word.upper()
+    if token.token_type.name in _QUOTED:
+        return False
+    # sqlglot takes some words for one, whatever blanks stand between them.
+    return " ".join(str(token.text).upper().split()) == word.upper()

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["FrontEnd"]
 
 _FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTALL)
+_OURS = frozenset(("CONVERT", "FSCK", "GENERATE", "OPTIMIZE", "REORG", "RESTORE"))
+"""First words of statements that DuckDB does not have."""
+
 _SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
 """What follows the SET or RESET of one of Spark's settings."""
 
@@ -82,4 +85,4 @@ def _may_be_ours(connection: DeltaConnection, statement: str, first: "re.Match[s
     word = first[1].upper()
     if word in ("SET", "RESET"):
         return _SETTING.match(statement, first.end()) is not None
-    return word not in _QUERIES and connection.names_tables(statement)
+    return word in _OURS or (word not in _QUERIES and connection.names_tables(statement))

@@ -139,8 +139,8 @@ INTO = "MERGE INTO delta.`{t}` t "
 MATCHED = " s ON t.id = s.id WHEN MATCHED THEN "
 NOT_MATCHED = " s ON t.id = s.id WHEN NOT MATCHED THEN "
 REFUSED = {
-    "DELETE FROM delta.`{t}`": "MERGE, OPTIMIZE, REORG, VACUUM or SET, which one node runs, is expected",
-    "SET spark.sql.shuffle.partitions = 8": "SET spark.sql.shuffle.partitions means nothing on one node",
+    "SELECT * FROM delta.`{t}`": "a statement that one node runs, such as MERGE or OPTIMIZE, is expected",
+    "SET spark.sql.shuffle = 8": "spark.sql.shuffle means nothing here; did you mean spark.sql.shuffle",
     f"MERGE INTO orders USING (SELECT 1 AS id){MATCHED}DELETE": "a table by its path",
     "MERGE WITH SCHEMA EVOLUTION INTO delta.`{t}` AS t": "INTO is expected",
     INTO + "USING delta.`{s}`" + MATCHED + "DELETE": "the source, a query, in brackets",

@@ -105,7 +105,9 @@ def test_refusal_at_the_end_points_behind_the_last_word():
     words.expect("GENERATE")
     with pytest.raises(UnsupportedFeatureError) as refused:
         words.name("a name")
-    assert str(refused.value).endswith("there is the end in line 1 of the statement:\n  GENERATE\n          ^")
+    assert str(refused.value).endswith(
+        "there is the end in line 1 of the statement:\n  GENERATE\n          ^"
+    )
 
 
 def test_refusal_shows_no_secret():

@@ -1,26 +1,199 @@
-"""Statements that keep a table in order."""
+"""What statements of maintenance do: each is one call of a method of `DeltaTable`.
 
-from typing import TYPE_CHECKING
+===============================  ==================================================================
+statement                        what it does
+===============================  ==================================================================
+``OPTIMIZE t``                   `DeltaTable.optimize`: clusters a table with clustering columns, and
+                                 compacts any other, or the partitions that meet its WHERE
+``OPTIMIZE t FULL``              `TableOptimizer.full`
+``OPTIMIZE t ZORDER BY (x)``     `TableOptimizer.z_order`
+``REORG TABLE t APPLY (PURGE)``  `TableOptimizer.purge`
+the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`
+``VACUUM t``                     `DeltaTable.vacuum` by a listing of the storage, as Spark's FULL
+``VACUUM t LITE``                the same by the log
+``VACUUM t USING INVENTORY i``   the same by the rows of a table or a query
+``RESTORE t TO ...``             `DeltaTable.restore`
+``CONVERT TO DELTA p``           `convert_to_deltalake`
+``GENERATE m FOR TABLE t``       `DeltaTable.generate`
+``FSCK REPAIR TABLE t``          `DeltaTable.repair`
+``ANALYZE TABLE t COMPUTE ...``  `DeltaTable.analyze`
+===============================  ==================================================================
 
+``RETAIN n HOURS`` is obeyed. delta-spark obeys no other number than 0, and takes the retention of the table.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import orjson
 import pyarrow as pa
 
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.spark_grammar.maintenance import parse_generate
-from deltaarrow.sql.statements.maintenance import Generate
+from deltaarrow.sql.results import NOTHING, OPTIMIZE, PATH, RESTORE, with_metrics
+from deltaarrow.sql.settings import MAX_FILE_SIZE, RETENTION_CHECK
+from deltaarrow.sql.spark_grammar.maintenance import (
+    parse_analyze,
+    parse_convert,
+    parse_generate,
+    parse_optimize,
+    parse_reorg,
+    parse_repair,
+    parse_restore,
+    parse_vacuum,
+)
+from deltaarrow.sql.statements.maintenance import (
+    Analyze,
+    Convert,
+    Generate,
+    Optimize,
+    Reorg,
+    Repair,
+    Restore,
+    Vacuum,
+)
+from deltaarrow.table import DeltaTable, convert_to_deltalake
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
 __all__ = ["KINDS"]
 
+_CAPITAL = re.compile("(?=[A-Z])")
+
+
+def _optimize(session: "Session", statement: Optimize) -> pa.Table:
+    table = session.table(statement.table)
+    options = _commit_options(session) | {"target_size": session.settings[MAX_FILE_SIZE]}
+    if statement.is_full:
+        metrics = table.optimize.full(**options)
+    elif statement.z_order:
+        metrics = table.optimize.z_order(statement.z_order, predicate=statement.condition, **options)
+    else:
+        metrics = table.optimize(predicate=statement.condition, **options)
+    return _of_optimize(table, metrics)
+
+
+def _reorg(session: "Session", statement: Reorg) -> pa.Table:
+    table = session.table(statement.table)
+    if statement.iceberg_compat_version is None:
+        metrics = table.optimize.purge(predicate=statement.condition, **_commit_options(session))
+    else:
+        metrics = table.optimize.upgrade_uniform(statement.iceberg_compat_version)
+    return _of_optimize(table, metrics)
+
+
+def _of_optimize(table: DeltaTable, metrics: dict[str, Any]) -> pa.Table:
+    sizes = {name: orjson.loads(metrics[name]) for name in ("filesAdded", "filesRemoved")}
+    for each in sizes.values():
+        if not each["totalFiles"]:
+            each.update(min=None, max=None)
+    vectors = {"numDeletionVectorsRemoved": metrics["numDeletionVectorsRemoved"]}
+    row = metrics | sizes | {"deletionVectorStats": vectors}
+    rows = pa.Table.from_pylist([{"path": table.table_uri, "metrics": row}], OPTIMIZE)
+    return with_metrics(rows, metrics)
+
+
+def _vacuum(session: "Session", statement: Vacuum) -> pa.Table:
+    table = session.table(statement.table)
+    inventory = None
+    if statement.inventory is not None:
+        inventory = _inventory(session, statement.inventory)
+    names = table.vacuum(
+        statement.retain_hours,
+        statement.is_dry_run,
+        session.settings[RETENTION_CHECK],
+        session.settings.commit_properties(is_write=False),
+        full=not statement.is_lite and inventory is None,
+        lite=statement.is_lite,
+        inventory=inventory,
+    )
+    root = table.table_uri
+    if not statement.is_dry_run:
+        return with_metrics(_paths([root]), {"numDeletedFiles": len(names)})
+    found = _paths([f"{root.rstrip('/')}/{name}" for name in names])
+    return with_metrics(found, {"numFilesToDelete": len(names), "files": names})
+
+
+def _inventory(session: "Session", inventory: Any) -> pa.Table:
+    if not isinstance(inventory, str):
+        return session.table(inventory).to_pyarrow_table()
+    connection = session.connection
+    rows: pa.Table = connection.sql(session.query(inventory), dialect="duckdb").to_arrow_table()
+    return rows
+
+
+def _paths(paths: list[str]) -> pa.Table:
+    return pa.Table.from_pydict({"path": paths}, PATH)
+
+
+def _restore(session: "Session", statement: Restore) -> pa.Table:
+    table = session.table(statement.table)
+    before = table.version()
+    found: Any = table.restore(statement.target, **_commit_options(session))
+    row = {
+        "table_size_after_restore": found["tableSizeAfterRestore"],
+        "num_of_files_after_restore": found["numOfFilesAfterRestore"],
+        "num_removed_files": found["numRemovedFiles"],
+        "num_restored_files": found["numRestoredFiles"],
+        "removed_files_size": found["removedFilesSize"],
+        "restored_files_size": found["restoredFilesSize"],
+    }
+    # As in Spark, nothing is told of a version that is the newest already.
+    return pa.Table.from_pylist([] if table.version() == before else [row], RESTORE)
+
+
+def _convert(session: "Session", statement: Convert) -> pa.Table:
+    plan = convert_to_deltalake(
+        statement.path,
+        "ignore",  # As in Spark, what is a table already stays as it is.
+        list(statement.partition_by) or None,
+        storage_options=session.connection.catalog.storage_options,
+        source_format=statement.source_format,
+        collect_stats=statement.collects_statistics,
+        commit_properties=session.settings.commit_properties(is_write=False),
+    )
+    return NOTHING if plan is None else with_metrics(NOTHING, {"numConvertedFiles": plan.num_files})
+
 
 def _generate(session: "Session", statement: Generate) -> pa.Table:
     session.table(statement.table).generate(statement.mode)
-    return pa.table({})
+    return NOTHING
+
+
+def _repair(session: "Session", statement: Repair) -> pa.Table:
+    found = session.table(statement.table).repair(statement.is_dry_run, **_commit_options(session))
+    reasons = found["reasons"]
+    rows = {"path": list(reasons), "reason": list(reasons.values())}
+    return pa.Table.from_pydict(rows, pa.schema([*PATH, pa.field("reason", pa.string())]))
+
+
+def _analyze(session: "Session", statement: Analyze) -> pa.Table:
+    found = session.table(statement.table).analyze(
+        statement.columns, full=statement.is_full, **_commit_options(session)
+    )
+    names = {_CAPITAL.sub("_", name).lower(): pa.array([count], pa.int64()) for name, count in found.items()}
+    return pa.table(names)
+
+
+def _commit_options(session: "Session") -> dict[str, Any]:
+    return {"commit_properties": session.settings.commit_properties(is_write=False)}
 
 
 KINDS = (
     StatementKind(
+        "OPTIMIZE", (("OPTIMIZE",),), Optimize, _optimize, spark=parse_optimize, duckdb=parse_optimize
+    ),
+    StatementKind("REORG", (("REORG",),), Reorg, _reorg, spark=parse_reorg, duckdb=parse_reorg),
+    StatementKind("VACUUM", (("VACUUM",),), Vacuum, _vacuum, spark=parse_vacuum),
+    StatementKind("RESTORE", (("RESTORE",),), Restore, _restore, spark=parse_restore, duckdb=parse_restore),
+    StatementKind(
+        "CONVERT TO DELTA", (("CONVERT",),), Convert, _convert, spark=parse_convert, duckdb=parse_convert
+    ),
+    StatementKind(
         "GENERATE", (("GENERATE",),), Generate, _generate, spark=parse_generate, duckdb=parse_generate
+    ),
+    StatementKind("FSCK REPAIR", (("FSCK",),), Repair, _repair, spark=parse_repair, duckdb=parse_repair),
+    StatementKind(
+        "ANALYZE", (("ANALYZE", "TABLE"),), Analyze, _analyze, spark=parse_analyze, duckdb=parse_analyze
     ),
 )
