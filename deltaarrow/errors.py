@@ -81,12 +81,17 @@ __all__ = [
 class DeltaError(Exception):
     """The root of all errors this package raises on purpose; secrets in its text are `redacted`."""
 
+    place: "tuple[str, int] | None" = None
+    """The SQL text that the error is about, and the index in it of what is wrong; None where unknown."""
+
     def __init__(self, *args: object) -> None:
         super().__init__(*(redacted(each) if isinstance(each, str) else each for each in args))
 
 
 class TableNotFoundError(DeltaError):
-    """There is no Delta table at the given location."""
+    """There is no Delta table at the given location, or of the name with the parts `names`."""
+
+    names: tuple[str, ...] = ()
 
 
 class VersionNotFoundError(DeltaError):

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.engines import DeltaConnection
-from deltaarrow.errors import CommitFailedError, UnsupportedFeatureError
+from deltaarrow.errors import CommitFailedError, DeltaError, UnsupportedFeatureError
 from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.pipeline.engine import MergeReport, StatementReport
 from deltaarrow.pipeline.maintenance import report_on
@@ -43,6 +43,7 @@ from deltaarrow.spark_sql import (
     table_places,
 )
 from deltaarrow.sql import connect
+from deltaarrow.sql.places import show_place
 from deltaarrow.sql.registry import find_kind, kind_of
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.settings import APPLICATION
@@ -78,9 +79,13 @@ class OneNodeEngine:
         kind = find_kind(words, "spark")
         if kind is None or kind.spark is None:
             raise words.refused("a statement that one node runs, such as MERGE or OPTIMIZE, is expected")
-        parsed = kind.spark(words)
         self._session.dialect = "spark"
-        return report_on(parsed, kind_of(parsed).handle(self._session, parsed))
+        try:
+            parsed = kind.spark(words)
+            return report_on(parsed, kind_of(parsed).handle(self._session, parsed))
+        except DeltaError as error:
+            show_place(error, words)
+            raise
 
     def is_conflict(self, error: Exception) -> bool:
         """Whether another writer of the table was quicker than a statement."""

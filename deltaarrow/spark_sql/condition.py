@@ -28,6 +28,7 @@ from deltaarrow.spark_sql.known import known_predicate
 from deltaarrow.spark_sql.native import to_native_sql
 from deltaarrow.spark_sql.nodes import Expression, Path, refused
 from deltaarrow.spark_sql.operators import all_of
+from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.quoted_names import ensure_columns_unquoted
 from deltaarrow.spark_sql.scope import AliasScope
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
@@ -198,7 +199,9 @@ def parse_condition(text: str, schema: StructType, *, clock: Clock = system_cloc
     try:
         return _parsed(text, schema, None, schema, clock(), chooses_files=True)
     except (UnsupportedFeatureError, SchemaMismatchError) as error:
-        raise InvalidPredicateError(str(error)) from error
+        refusal = InvalidPredicateError(str(error))
+        refusal.place = error.place
+        raise refusal from error
 
 
 def condition_on(text: str, scope: AliasScope, alias: str, moment_ms: int) -> Condition:
@@ -219,8 +222,9 @@ def _parsed(
     *,
     chooses_files: bool,
 ) -> Condition:
-    ensure_columns_unquoted(text, scope.tables.values() if isinstance(scope, AliasScope) else [scope])
-    found = list(_parts(text, scope, alias, schema, chooses_files))
+    with placed_in(text):
+        ensure_columns_unquoted(text, scope.tables.values() if isinstance(scope, AliasScope) else [scope])
+        found = list(_parts(text, scope, alias, schema, chooses_files))
     return Condition(text, tuple(found), alias, moment_ms)
 
 

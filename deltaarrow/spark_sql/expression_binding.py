@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
@@ -42,6 +42,7 @@ from deltaarrow.spark_sql.operators import (
     negative,
     remainder,
 )
+from deltaarrow.spark_sql.placing import place_at, placed_in
 from deltaarrow.spark_sql.registry import find_function
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.syntax import is_suffix, parse_tree
@@ -161,11 +162,12 @@ def parse_expression(
     (PrimitiveType("decimal(21,2)"), (('price',), ('count',)))
     """
     try:
-        bound = _Binder(_scope(schema)).bind(parse_tree(text, is_stored=is_stored))
-        found = bound if target is None else cast(bound, target)
-        if is_stored:
-            ensure_storable(found)
-        return Expression(text, found)
+        with placed_in(text):
+            bound = _Binder(_scope(schema)).bind(parse_tree(text, is_stored=is_stored))
+            found = bound if target is None else cast(bound, target)
+            if is_stored:
+                ensure_storable(found)
+            return Expression(text, found)
     except RecursionError as error:
         raise refused("deep nesting") from error
 
@@ -262,11 +264,15 @@ class _Binder:
             found = self.bind_part(node, self.bind)
             if found is not None:
                 return found
-        rule = _RULES.get(node.key)
-        if rule is None or not _is_plain(node):
-            is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
-            raise refused("a subquery" if is_query else node.key.upper())
-        return rule(self, node)
+        try:
+            rule = _RULES.get(node.key)
+            if rule is None or not _is_plain(node):
+                is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
+                raise refused("a subquery" if is_query else node.key.upper())
+            return rule(self, node)
+        except DeltaError as error:
+            place_at(error, node)
+            raise
 
     def _compare(self, node: "exp.Expr") -> Node:
         return compare(*self._both(node), _COMPARISONS[node.key])

@@ -146,4 +146,6 @@ def refused(what: str, at: int | None = None) -> UnsupportedFeatureError:
     `at` is the index of its first character in the text, if known; the message counts from 1.
     """
     where = "" if at is None else f" (at character {at + 1})"
-    return UnsupportedFeatureError(f"{what} is not supported in a SQL expression{where}", feature=what)
+    error = UnsupportedFeatureError(f"{what} is not supported in a SQL expression{where}", feature=what)
+    error.place = None if at is None else ("", at)
+    return error

@@ -5,7 +5,7 @@ Nothing is parsed further than needed: what stands between the words is handed o
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -166,6 +166,15 @@ class Words:
     def end(self) -> int:
         """Where the last word has ended."""
         return 0 if not self._next else self._tokens[self._next - 1].end + 1
+
+    def find_name(self, parts: Sequence[str]) -> int | None:
+        """Return where in the text a name of these parts begins; None if it is not there."""
+        wanted = [each for part in parts for each in (".", part.lower())][1:]
+        texts = [str(token.text).lower() for token in self._tokens]
+        for place in range(len(texts)):
+            if texts[place : place + len(wanted)] == wanted:
+                return int(self._tokens[place].start)
+        return None
 
     def skip(self) -> None:
         """Go past the next word."""

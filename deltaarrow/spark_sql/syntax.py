@@ -134,7 +134,7 @@ def parse_statement(text: str, rules: TextRules) -> "exp.Expr":
     except SqlglotError as error:
         if isinstance(error.__cause__ or error.__context__, RecursionError):
             raise refused("deep nesting") from error
-        raise UnsupportedFeatureError(_unparsed(text, error), feature="expression") from error
+        raise _unparsed(text, error, "expression") from error
     except RecursionError as error:
         raise refused("deep nesting") from error
     return tree
@@ -159,7 +159,7 @@ def _tokens(text: str, dialect: Any) -> list[Any]:
     try:
         tokens: list[Any] = dialect.tokenize(text)
     except SqlglotError as error:
-        raise UnsupportedFeatureError(_unparsed(text, error), feature="SQL text") from error
+        raise _unparsed(text, error, "SQL text") from error
     return tokens
 
 
@@ -271,13 +271,13 @@ def _unescaped_one(escape: str) -> str:
     return chr(number)
 
 
-def _unparsed(text: str, error: "SqlglotError") -> str:
-    """The error message: what is wrong, at which character, and the line with a caret below it."""
+def _unparsed(text: str, error: "SqlglotError", feature: str) -> UnsupportedFeatureError:
+    """The error: what is wrong, at which character, and the line with a caret below it."""
     found = getattr(error, "errors", None)
     if not found or not found[0].get("line"):
         quotes = [quote for quote in "'\"`" if text.count(quote) % 2]
         why = f"a {quotes[0]} is not closed" if quotes else str(error)
-        return f"cannot parse the SQL expression {text!r}: {why}"
+        return UnsupportedFeatureError(f"cannot parse the SQL expression {text!r}: {why}", feature=feature)
     first = found[0]
     lines = text.splitlines()
     number, shown = first["line"] - 1, first["highlight"] or ""
@@ -287,7 +287,11 @@ def _unparsed(text: str, error: "SqlglotError") -> str:
     if why.startswith("Required keyword"):
         why = "an operand is missing"
     caret = marked_line(text, character - 1)
-    return f"cannot parse the SQL expression at character {character}: {why}\n{caret}"
+    refusal = UnsupportedFeatureError(
+        f"cannot parse the SQL expression at character {character}: {why}\n{caret}", feature=feature
+    )
+    refusal.place = "", character - 1
+    return refusal
 
 
 def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:

@@ -5,7 +5,7 @@ from deltaarrow.spark_sql import Words
 from deltaarrow.sql.handlers import maintenance, rows, settings
 from deltaarrow.sql.kind import StatementKind
 
-__all__ = ["KINDS", "find_kind", "kind_of"]
+__all__ = ["KINDS", "find_kind", "first_words", "kind_of"]
 
 KINDS: tuple[StatementKind, ...] = (*maintenance.KINDS, *rows.KINDS, *settings.KINDS)
 
@@ -22,6 +22,11 @@ def find_kind(words: Words, dialect: Dialect) -> StatementKind | None:
         if words.is_at(*first)
     ]
     return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def first_words() -> list[str]:
+    """Return the first words of all kinds of statements, each once."""
+    return sorted({first[0] for kind in KINDS for first in kind.first_words})
 
 
 def kind_of(statement: object) -> StatementKind:

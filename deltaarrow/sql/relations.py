@@ -5,10 +5,11 @@ from typing import Any
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
+from deltaarrow.sql.unknown_names import unknown_table
 
 __all__ = ["NamedRelations"]
 
@@ -48,9 +49,7 @@ class NamedRelations:
                 f"{TableName(names).text} is no Delta table, which alone has versions", feature="time travel"
             )
         if not self._is_own(names):
-            raise TableNotFoundError(
-                f"[TABLE_OR_VIEW_NOT_FOUND] there is no table or view {TableName(names).text}"
-            )
+            raise unknown_table(self._connection.catalog, names)
         return Relation(written, self._columns(written))
 
     def _is_own(self, names: tuple[str, ...]) -> bool:

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
+from deltaarrow.errors import DeltaError
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.registry import find_kind, kind_of
+from deltaarrow.sql.places import show_place
+from deltaarrow.sql.registry import find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
 
 if TYPE_CHECKING:
@@ -20,10 +23,20 @@ def run_statement(session: Session, text: str, parameters: Parameters, dialect: 
     """Run one statement; return its rows, or the query that DuckDB is to run."""
     session.parameters, session.dialect = parameters, dialect
     words = Words(text, dialect)
+    try:
+        return _run(session, words, dialect)
+    except DeltaError as error:
+        show_place(error, words)
+        raise
+
+
+def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
+    text = words.text
     kind = find_kind(words, dialect)
     if kind is None:
         if dialect == "spark" and not any(words.is_at(first) for first in _QUERIES):
-            raise words.refused("a statement or a query is expected")
+            near = did_you_mean(text.split()[0], first_words()) if text.split() else ""
+            raise words.refused(f"a statement or a query is expected{near.removesuffix('?')}")
         return session.query(text)
     grammar = kind.spark if dialect == "spark" else kind.duckdb
     assert grammar is not None

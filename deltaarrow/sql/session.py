@@ -1,16 +1,18 @@
 """`Session`: what the statements of one connection share: its names, and what they are told."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
+from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import Settings
+from deltaarrow.sql.unknown_names import unknown_table
 from deltaarrow.table import DeltaTable
 
 __all__ = ["Session"]
@@ -45,14 +47,19 @@ class Session:
 
         Raises `UnsupportedFeatureError` for what has no certain meaning in DuckDB.
         """
-        return compile_query(text, NamedRelations(self.connection), self.parameters)
+        with placed_in(text):
+            return compile_query(text, NamedRelations(self.connection), self.parameters)
 
     # --- tables ---
 
     def table(self, name: TableName) -> DeltaTable:
         """Open the table of a name at its newest version. `TableNotFoundError` if there is none."""
         location = self.location(name)
-        opened = DeltaTable(location.uri, storage_options=_options(location))
+        try:
+            opened = DeltaTable(location.uri, storage_options=_options(location))
+        except TableNotFoundError as error:
+            error.names = name.parts
+            raise
         held = self._held
         return held if held is not None and held.table_uri == opened.table_uri else opened
 
@@ -74,15 +81,8 @@ class Session:
         """Return where the table of a name is. `TableNotFoundError` for an unknown name."""
         found = self.connection.catalog.locate(name.parts)
         if found is None:
-            raise TableNotFoundError(f"{name.text} is not the name of a table{self._known(name.parts)}")
+            raise unknown_table(self.connection.catalog, name.parts)
         return found
-
-    def _known(self, parts: Sequence[str]) -> str:
-        catalog = self.connection.catalog
-        namespace = catalog.namespace(parts[0]) if len(parts) > 1 else None
-        if namespace is not None:
-            return f" (in {parts[0]} are {', '.join(namespace.tables()) or 'no tables'})"
-        return f" (namespaces: {', '.join(catalog.namespaces()) or 'none'}; by place: delta.`/path`)"
 
 
 def _options(location: TableLocation) -> dict[str, Any] | None:

@@ -92,16 +92,17 @@ def test_reorg_purges(con, lake, dialect):
     assert last(lake)["operation"] == "REORG"
 
 
-def test_vacuum_lists_and_deletes(con, lake):
+@DIALECTS
+def test_vacuum_lists_and_deletes(con, lake, dialect):
     con.sql("OPTIMIZE lake.t")
     with pytest.raises(VacuumError, match="DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT"):
-        con.sql("VACUUM lake.t RETAIN 0 HOURS")
+        con.sql("VACUUM lake.t RETAIN 0 HOURS", dialect=dialect)
     con.sql(NO_CHECK)
-    listed = con.sql("VACUUM lake.t RETAIN 0 HOURS DRY RUN")
+    listed = con.sql("VACUUM lake.t RETAIN 0 HOURS DRY RUN", dialect=dialect)
     assert listed.column_names == ["path"]
     assert listed.num_rows == 6
     assert all(os.path.exists(path) for path in listed["path"].to_pylist())
-    done = con.sql("VACUUM lake.t RETAIN 0 HOURS LITE")
+    done = con.sql("VACUUM lake.t RETAIN 0 HOURS LITE", dialect=dialect)
     assert done.to_pylist() == [{"path": f"{lake}/t"}]
     assert metrics_of(done) == {"numDeletedFiles": 6}
     assert not any(os.path.exists(path) for path in listed["path"].to_pylist())

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
+from deltaarrow.sql.duckdb_grammar.maintenance import vacuum_subject
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.results import NOTHING, OPTIMIZE, PATH, RESTORE, with_metrics
 from deltaarrow.sql.settings import MAX_FILE_SIZE, RETENTION_CHECK
@@ -184,7 +185,15 @@ KINDS = (
         "OPTIMIZE", (("OPTIMIZE",),), Optimize, _optimize, spark=parse_optimize, duckdb=parse_optimize
     ),
     StatementKind("REORG", (("REORG",),), Reorg, _reorg, spark=parse_reorg, duckdb=parse_reorg),
-    StatementKind("VACUUM", (("VACUUM",),), Vacuum, _vacuum, spark=parse_vacuum),
+    StatementKind(
+        "VACUUM",
+        (("VACUUM",),),
+        Vacuum,
+        _vacuum,
+        spark=parse_vacuum,
+        duckdb=parse_vacuum,
+        subject=vacuum_subject,
+    ),
     StatementKind("RESTORE", (("RESTORE",),), Restore, _restore, spark=parse_restore, duckdb=parse_restore),
     StatementKind(
         "CONVERT TO DELTA", (("CONVERT",),), Convert, _convert, spark=parse_convert, duckdb=parse_convert

@@ -1,0 +1,54 @@
+"""Errors of a statement, shown at their place in its text."""
+
+import re
+
+from deltaarrow.display.marked_line import marked_line
+from deltaarrow.errors import DeltaError, TableNotFoundError
+from deltaarrow.spark_sql import Words
+
+__all__ = ["show_place"]
+
+_CLASSES = (
+    (re.compile("no column `"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    (re.compile("the function "), "UNRESOLVED_ROUTINE"),
+    (re.compile("cannot parse the SQL expression"), "PARSE_SYNTAX_ERROR"),
+)
+"""How messages begin for which Spark has a class of errors."""
+
+_CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
+_CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
+
+
+def show_place(error: DeltaError, words: Words) -> None:
+    """Let the message of an error name Spark's class of it, and show its place in a statement.
+
+    The place of an error in a condition or a value is one in that text; it is shown if the statement has the
+    text once.
+    """
+    if not error.args or not isinstance(error.args[0], str):
+        return
+    message, cause = error.args[0], error.__cause__
+    if error.place is None and isinstance(cause, DeltaError) and message.endswith(str(cause)):
+        # It repeats the expression, which is shown in its place.
+        message, error.place = str(cause), cause.place
+    if not message.startswith("["):
+        found = (name for begin, name in _CLASSES if begin.match(message))
+        message = "".join(f"[{name}] " for name in found) + message
+    place = _place(error, words)
+    if place is not None:
+        line = words.text.count("\n", 0, place) + 1
+        message = _CHARACTER.sub("", _CARET.sub("", message), count=1)
+        message = f"{message}, in line {line} of the statement:\n{marked_line(words.text, place)}"
+        error.place = words.text, place
+    error.args = (message, *error.args[1:])
+
+
+def _place(error: DeltaError, words: Words) -> int | None:
+    if error.place is not None:
+        text, index = error.place
+        if not text or words.text.count(text) != 1:
+            return None
+        return words.text.find(text) + index
+    if isinstance(error, TableNotFoundError) and error.names:
+        return words.find_name(error.names)
+    return None
