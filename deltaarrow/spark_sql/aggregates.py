@@ -20,10 +20,33 @@ floating numbers depend on the order of rows, in Spark and here.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaarrow.schema import ArrayType, DataType, PrimitiveType
+from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, refused
+from deltaarrow.spark_sql.forms import let
+from deltaarrow.spark_sql.function import literal_text
+from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import half_up, unscaled
+from deltaarrow.spark_sql.row_statistics import (
+    MOMENTS,
+    PAIRS,
+    bind_moment,
+    bind_pair,
+    median,
+    percentile,
+    percentile_within,
+)
+from deltaarrow.spark_sql.rows import (
+    Frame,
+    Order,
+    Rows,
+    RowsCall,
+    Window,
+    ensure_ordered,
+    is_aggregate,
+    is_window,
+    number,
+    parts_of,
+)
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -31,11 +54,10 @@ from deltaarrow.spark_sql.types import (
     INTEGRAL,
     LONG,
     STRING,
-    VARIANT,
     VOID,
     decimal_of,
     decimal_type,
-    is_numeric,
+    sql_type,
     type_name,
 )
 
@@ -52,118 +74,8 @@ __all__ = [
     "is_window",
 ]
 
-_AGGREGATE, _WINDOW = "aggregate ", "window "
 
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One key of an ``ORDER BY``; `nulls_first` None means Spark's place: first, or last if descending."""
-
-    node: Node
-    descending: bool = False
-    nulls_first: bool | None = None
-
-    def sql(self, place: int) -> str:
-        """The key in DuckDB's SQL; `place` is that of its node among the operands."""
-        first = not self.descending if self.nulls_first is None else self.nulls_first
-        direction = "DESC" if self.descending else "ASC"
-        return f"{{{place}}} {direction} NULLS {'FIRST' if first else 'LAST'}"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The rows of a window around the current one, from `start` to `end`.
-
-    Args:
-        unit: ``ROWS`` or ``RANGE``.
-        start: rows or units after the current row, negative before it, None for unbounded.
-        end: as `start`.
-    """
-
-    unit: str
-    start: int | None
-    end: int | None
-
-    @property
-    def sql(self) -> str:
-        """The frame in DuckDB's SQL."""
-        start = "UNBOUNDED PRECEDING" if self.start is None else _bound(self.start)
-        end = "UNBOUNDED FOLLOWING" if self.end is None else _bound(self.end)
-        return f"{self.unit} BETWEEN {start} AND {end}"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """``OVER (PARTITION BY ... ORDER BY ... frame)``; without a frame, Spark's (which is DuckDB's)."""
-
-    partition: tuple[Node, ...] = ()
-    order: tuple[Order, ...] = ()
-    frame: Frame | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The rows that a call is over.
-
-    Args:
-        distinct: ``DISTINCT`` before the arguments.
-        where: the condition of ``FILTER (WHERE ...)``.
-        window: of ``OVER (...)``; None for a group.
-        order: of ``WITHIN GROUP (ORDER BY ...)``.
-        ignores_nulls: ``IGNORE NULLS`` after the call.
-    """
-
-    distinct: bool = False
-    where: Node | None = None
-    window: Window | None = None
-    order: tuple[Order, ...] = ()
-    ignores_nulls: bool = False
-
-
-class RowsCall:
-    """Builds the node of one call over rows: its DuckDB calls all get the same FILTER and OVER."""
-
-    def __init__(self, rows: Rows, operands: tuple[Node, ...]) -> None:
-        self.rows = rows
-        self._operands = list(operands)
-        self._where = "" if rows.where is None else self.place(rows.where)
-        if rows.where is not None:
-            # DuckDB computes the operands of all rows before it filters.
-            self._operands[: len(operands)] = [_where(rows.where, each) for each in operands]
-        self._over = "" if rows.window is None else f" OVER ({self._window(rows.window)})"
-
-    def place(self, node: Node) -> str:
-        """The place of a further operand in the format string."""
-        self._operands.append(node)
-        return f"{{{len(self._operands) - 1}}}"
-
-    def sql(self, function: str, arguments: str = "{0}", where: str = "") -> str:
-        """A call of a DuckDB aggregate; `where` is a condition of its own beside FILTER."""
-        conditions = " AND ".join(each for each in (self._where, where) if each)
-        kept = f" FILTER (WHERE {conditions})" if conditions else ""
-        return f"{function}({'DISTINCT ' if self.rows.distinct else ''}{arguments}){kept}{self._over}"
-
-    def order(self, keys: tuple[Order, ...]) -> str:
-        """The ``ORDER BY`` of these keys, empty without any."""
-        listed = []
-        for each in keys:
-            _ensure_ordered(each.node.type, "ORDER BY")
-            self._operands.append(each.node)
-            listed.append(each.sql(len(self._operands) - 1))
-        return f" ORDER BY {', '.join(listed)}" if listed else ""
-
-    def node(self, name: str, data_type: DataType, sql: str, *, fails: bool = False) -> Node:
-        """The node of the call."""
-        kind = _AGGREGATE if self.rows.window is None else _WINDOW
-        return call(kind + name, tuple(self._operands), data_type, sql, fails=fails)
-
-    def _window(self, window: Window) -> str:
-        parts = f"PARTITION BY {', '.join(map(self.place, window.partition))}" if window.partition else ""
-        frame = window.frame
-        by_value = frame is not None and frame.unit == "RANGE" and (frame.start or frame.end)
-        if by_value and (len(window.order) != 1 or window.order[0].node.type not in INTEGRAL):
-            raise refused("a RANGE of values over something other than one integral column")
-        return f"{parts}{self.order(window.order)}{' ' + frame.sql if frame is not None else ''}".strip()
+_OF_A_GROUP = Rows()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +96,7 @@ class Aggregate:
     bind: Callable[..., Node]
     note: str = ""
 
-    def __call__(self, name: str, operands: tuple[Node, ...], rows: Rows = Rows()) -> Node:
+    def __call__(self, name: str, operands: tuple[Node, ...], rows: Rows = _OF_A_GROUP) -> Node:
         """Return the node of a call by that name."""
         least, most = self.arity
         if len(operands) < least or (most is not None and len(operands) > most):
@@ -196,57 +108,13 @@ class Aggregate:
         if rows.ignores_nulls and self.names[0] not in _NULLS:
             raise refused(f"{name} with IGNORE NULLS")
         for each in operands:
-            if rows.window is None and any(is_aggregate(inner) for inner in _calls(each)):
+            if rows.window is None and any(is_aggregate(inner) for inner in parts_of(each)):
                 raise refused(f"{name} of another aggregate")
         return self.bind(rows, *operands)
 
 
 _ORDERED = frozenset({"collect_list", "listagg", "percentile_cont", "percentile_disc", "mode"})
 _NULLS = frozenset({"any_value", "first", "last"})
-
-
-def is_aggregate(node: Node) -> bool:
-    """Whether a node is the call of an aggregate over a group."""
-    return isinstance(node, Call) and node.name.startswith(_AGGREGATE)
-
-
-def is_window(node: Node) -> bool:
-    """Whether a node is the call of a function over a window."""
-    return isinstance(node, Call) and node.name.startswith(_WINDOW)
-
-
-def _calls(node: Node) -> list[Node]:
-    found = [node]
-    if isinstance(node, Call) and not is_window(node):
-        for each in node.operands:
-            found += _calls(each)
-    return found
-
-
-def _where(condition: Node, operand: Node) -> Node:
-    if not operand.can_fail:
-        return operand
-    return call("if", (condition, operand), operand.type, "CASE WHEN {0} THEN {1} END")
-
-
-def _bound(count: int) -> str:
-    if count == 0:
-        return "CURRENT ROW"
-    return f"{abs(count)} {'PRECEDING' if count < 0 else 'FOLLOWING'}"
-
-
-def _ensure_ordered(data_type: DataType, name: str) -> None:
-    if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
-        raise refused(f"{name} of {type_name(data_type)}")
-
-
-def _number(operand: Node, name: str) -> Node:
-    """A number; text and NULL are cast to double, as in Spark."""
-    if operand.type in (STRING, VOID):
-        return cast(operand, DOUBLE)
-    if not is_numeric(operand.type):
-        raise refused(f"{name} of {type_name(operand.type)}")
-    return operand
 
 
 def _count(rows: Rows, *operands: Node) -> Node:
@@ -264,40 +132,62 @@ def _count(rows: Rows, *operands: Node) -> Node:
     return made.node("count", LONG, made.sql("count", counted, given))
 
 
-def _sum(rows: Rows, operand: Node) -> Node:
-    operand = _number(operand, "sum")
-    digits = decimal_of(operand.type)
-    if operand.type in INTEGRAL:
+def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
+    """``sum``; with `tries`, NULL beyond the range."""
+
+    def bind(rows: Rows, operand: Node) -> Node:
+        operand = number(operand, name)
+        digits = decimal_of(operand.type)
+        if operand.type not in INTEGRAL and digits is None:
+            made = RowsCall(rows, (cast(operand, DOUBLE),))
+            return made.node(name, DOUBLE, made.sql("sum"))
+        result = LONG if digits is None else decimal_type(min(digits[0] + 10, 38), digits[1])
         made = RowsCall(rows, (operand,))
-        return made.node("sum", LONG, f"CAST({made.sql('sum')} AS BIGINT)", fails=True)
-    if digits is not None:
-        result = decimal_type(min(digits[0] + 10, 38), digits[1])
-        made = RowsCall(rows, (operand,))
-        sql = f"CAST({made.sql('sum')} AS DECIMAL({result.type[8:-1]}))"
-        return made.node("sum", result, sql, fails=True)
-    made = RowsCall(rows, (cast(operand, DOUBLE),))
-    return made.node("sum", DOUBLE, made.sql("sum"))
+        fitted = f"CAST({{}} AS {sql_type(result)})"
+        sql = (
+            let(f"TRY({fitted.format('t')})", t=made.sql("sum")) if tries else fitted.format(made.sql("sum"))
+        )
+        return made.node(name, result, sql, fails=True)
+
+    return bind
 
 
-def _avg(rows: Rows, operand: Node) -> Node:
-    operand = _number(operand, "avg")
-    digits = decimal_of(operand.type)
-    if digits is None:
-        made = RowsCall(rows, (cast(operand, DOUBLE),))
-        return made.node("avg", DOUBLE, f"{made.sql('sum')} / {made.sql('count')}")
-    made = RowsCall(rows, (operand,))
-    result = decimal_type(min(digits[0] + 4, 38), min(digits[1] + 4, 38))
-    scale = min(digits[1] + 4, 38)
-    total = unscaled(made.sql("sum"), digits[1])
-    dividend = f"{total} * CAST('{10 ** (scale - digits[1])}' AS HUGEINT)"
-    divisor = f"CAST({made.sql('count')} AS HUGEINT)"
-    sql = f"CASE WHEN {divisor} > 0 THEN {half_up(dividend, divisor, scale, result)} END"
-    return made.node("avg", result, sql, fails=True)
+def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
+    """``avg``; with `tries`, NULL beyond the range."""
+
+    def bind(rows: Rows, operand: Node) -> Node:
+        operand = number(operand, name)
+        digits = decimal_of(operand.type)
+        if digits is None:
+            made = RowsCall(rows, (cast(operand, DOUBLE),))
+            return made.node(name, DOUBLE, f"{made.sql('sum')} / {made.sql('count')}")
+        made = RowsCall(rows, (operand,))
+        scale = min(digits[1] + 4, 38)
+        result = decimal_type(min(digits[0] + 4, 38), scale)
+        dividend = f"{unscaled('t', digits[1])} * CAST('{10 ** (scale - digits[1])}' AS HUGEINT)"
+        sql = f"CASE WHEN c > 0 THEN {half_up(dividend, 'c', scale, result)} END"
+        if tries:
+            sql = f"TRY({sql})"
+        counted = f"CAST({made.sql('count')} AS HUGEINT)"
+        return made.node(name, result, let(sql, t=made.sql("sum"), c=counted), fails=True)
+
+    return bind
+
+
+def _mean_of_pairs(place: int) -> Callable[..., Node]:
+    """``regr_avgx`` and ``regr_avgy``: the mean of one of two columns, over the rows that have both."""
+
+    def bind(rows: Rows, y: Node, x: Node) -> Node:
+        nodes = (number(y, "regr_avg"), number(x, "regr_avg"))
+        sql = f"CASE WHEN {{0}} IS NOT NULL AND {{1}} IS NOT NULL THEN {{{place}}} END"
+        return _mean("regr_avg")(rows, call("if", nodes, nodes[place].type, sql))
+
+    return bind
 
 
 def _extreme(name: str) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
-        _ensure_ordered(operand.type, name)
+        ensure_ordered(operand.type, name)
         made = RowsCall(rows, (operand,))
         return made.node(name, operand.type, made.sql(name))
 
@@ -328,7 +218,7 @@ def _edge(name: str) -> Callable[..., Node]:
 def _collect(name: str) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
         if name == "collect_set":
-            _ensure_ordered(operand.type, name)
+            ensure_ordered(operand.type, name)
             if operand.type in (FLOAT, DOUBLE):
                 raise refused(f"collect_set of {type_name(operand.type)}")
             rows = Rows(True, rows.where, rows.window)
@@ -336,20 +226,6 @@ def _collect(name: str) -> Callable[..., Node]:
         data_type = ArrayType(operand.type, contains_null=False)
         listed = made.sql("list", f"{{0}}{made.order(rows.order)}", "{0} IS NOT NULL")
         return made.node(name, data_type, f"coalesce({listed}, [])")
-
-    return bind
-
-
-def _moment(name: str) -> Callable[..., Node]:
-    """A variance or a deviation: NaN as soon as one number is not finite."""
-
-    def bind(rows: Rows, operand: Node) -> Node:
-        made = RowsCall(rows, (cast(_number(operand, name), DOUBLE),))
-        least = 2 if name.endswith("_samp") else 1
-        odd = made.sql("count", where="NOT isfinite({0})")
-        found = made.sql(name, "CASE WHEN isfinite({0}) THEN {0} END")
-        sql = f"CASE WHEN {made.sql('count')} < {least} THEN NULL WHEN {odd} > 0 THEN 'nan'::DOUBLE"
-        return made.node(name, DOUBLE, f"{sql} ELSE {found} END", fails=True)
 
     return bind
 
@@ -371,20 +247,86 @@ def _count_if(rows: Rows, operand: Node) -> Node:
     return made.node("count_if", LONG, made.sql("count", where="{0}"))
 
 
+def _mode(rows: Rows, operand: Node) -> Node:
+    ensure_ordered(operand.type, "mode")
+    if rows.order:
+        raise refused("mode WITHIN GROUP")
+    made = RowsCall(rows, (operand,))
+    return made.node("mode", operand.type, made.sql("mode"))
+
+
+def _by(name: str) -> Callable[..., Node]:
+    """``max_by`` and ``min_by``: the value of the row with the greatest or least key that is not NULL."""
+
+    def bind(rows: Rows, operand: Node, key: Node) -> Node:
+        ensure_ordered(key.type, f"{name}_by")
+        made = RowsCall(rows, (operand, key))
+        return made.node(f"{name}_by", operand.type, made.sql(f"arg_{name}_null", "{0}, {1}"))
+
+    return bind
+
+
+def _bits(name: str) -> Callable[..., Node]:
+    def bind(rows: Rows, operand: Node) -> Node:
+        if operand.type not in INTEGRAL:
+            raise refused(f"{name} of {type_name(operand.type)}")
+        made = RowsCall(rows, (operand,))
+        return made.node(name, operand.type, f"CAST({made.sql(name)} AS {sql_type(operand.type)})")
+
+    return bind
+
+
+def _listed(rows: Rows, operand: Node, separator: Node | None = None) -> Node:
+    if operand.type != STRING and operand.type not in INTEGRAL:
+        raise refused(f"listagg of {type_name(operand.type)}")
+    sign = Constant("", STRING)
+    if separator is not None and separator.type != VOID:
+        sign = Constant(literal_text(separator, "the separator of listagg"), STRING)
+    value = cast(operand, STRING)
+    # DuckDB has to see that an order by the value itself is one by a DISTINCT value.
+    made = RowsCall(rows, (value, sign))
+    keys = tuple(Order(value, each.descending, each.nulls_first) for each in rows.order)
+    if rows.distinct and any(each.node not in (operand, value) for each in rows.order):
+        raise refused("listagg of DISTINCT values in the order of something else")
+    if not rows.distinct:
+        keys = rows.order
+    elif operand.type != STRING and rows.order:
+        raise refused("listagg of DISTINCT numbers in an order")
+    order = made.order(keys)
+    if rows.distinct and order:
+        order = " ORDER BY " + ", ".join(each.sql(0) for each in keys)
+    return made.node("listagg", STRING, made.sql("string_agg", f"{{0}}, {{1}}{order}"))
+
+
 AGGREGATES = (
     Aggregate(("count",), "*, or [DISTINCT] value, ...", (0, None), _count),
-    Aggregate(("sum",), "[DISTINCT] number", (1, 1), _sum),
-    Aggregate(("avg", "mean"), "[DISTINCT] number", (1, 1), _avg),
+    Aggregate(("sum",), "[DISTINCT] number", (1, 1), _total("sum")),
+    Aggregate(("avg", "mean"), "[DISTINCT] number", (1, 1), _mean("avg")),
     Aggregate(("min",), "value", (1, 1), _extreme("min"), "not of nested values"),
     Aggregate(("max",), "value", (1, 1), _extreme("max"), "not of nested values"),
     Aggregate(("first", "first_value", "any_value"), "value[, ignore_nulls]", (1, 2), _edge("first")),
     Aggregate(("last", "last_value"), "value[, ignore_nulls]", (1, 2), _edge("last")),
     Aggregate(("collect_list", "array_agg"), "[DISTINCT] value", (1, 1), _collect("collect_list")),
     Aggregate(("collect_set",), "value", (1, 1), _collect("collect_set"), "of no floating or nested type"),
-    Aggregate(("stddev_samp", "stddev", "std"), "number", (1, 1), _moment("stddev_samp")),
-    Aggregate(("stddev_pop",), "number", (1, 1), _moment("stddev_pop")),
-    Aggregate(("var_samp", "variance"), "number", (1, 1), _moment("var_samp")),
-    Aggregate(("var_pop",), "number", (1, 1), _moment("var_pop")),
+    *(Aggregate(names, "number", (1, 1), bind_moment(names[0])) for names in MOMENTS),
+    *(Aggregate((name,), "number, number", (2, 2), bind_pair(name)) for name in PAIRS),
+    Aggregate(("regr_avgx",), "number, number", (2, 2), _mean_of_pairs(1)),
+    Aggregate(("regr_avgy",), "number, number", (2, 2), _mean_of_pairs(0)),
+    Aggregate(("median",), "number", (1, 1), median),
+    Aggregate(("percentile",), "number, share or array of shares", (2, 2), percentile, "literal shares"),
+    Aggregate(("percentile_cont",), "share", (1, 1), percentile_within("cont"), "a literal share"),
+    Aggregate(("percentile_disc",), "share", (1, 1), percentile_within("disc"), "a literal share"),
+    Aggregate(("mode",), "value", (1, 1), _mode, "not of nested values"),
+    Aggregate(("max_by",), "value, key", (2, 2), _by("max"), "not by nested values"),
+    Aggregate(("min_by",), "value, key", (2, 2), _by("min"), "not by nested values"),
+    Aggregate(("bit_and",), "integer", (1, 1), _bits("bit_and")),
+    Aggregate(("bit_or",), "integer", (1, 1), _bits("bit_or")),
+    Aggregate(("bit_xor",), "integer", (1, 1), _bits("bit_xor")),
+    Aggregate(
+        ("listagg", "string_agg"), "[DISTINCT] text[, separator]", (1, 2), _listed, "a literal separator"
+    ),
+    Aggregate(("try_sum",), "[DISTINCT] number", (1, 1), _total("try_sum", tries=True)),
+    Aggregate(("try_avg",), "[DISTINCT] number", (1, 1), _mean("try_avg", tries=True)),
     Aggregate(("bool_and", "every"), "condition", (1, 1), _every("bool_and")),
     Aggregate(("bool_or", "some", "any"), "condition", (1, 1), _every("bool_or")),
     Aggregate(("count_if",), "condition", (1, 1), _count_if),

@@ -6,7 +6,7 @@ from deltaarrow.spark_sql.function import Function, as_text, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, INTEGRAL, LONG, STRING, VOID, type_name
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "url_decoded"]
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
@@ -78,7 +78,8 @@ def _url_encoded(operand: Node) -> Node:
     return call("url_encode", (as_text(operand),), STRING, sql)
 
 
-def _url_decoded(operand: Node) -> Node:
+def url_decoded(operand: Node) -> Node:
+    """``url_decode``."""
     decoded = "url_decode(replace({0}, '+', ' '))"
     sql = (
         "CASE WHEN NOT regexp_full_match({0}, '(?:[^%]|%[0-9a-fA-F]{{2}})*') THEN"
@@ -156,7 +157,7 @@ FUNCTIONS = (
     Function(("ascii",), "text", (1, 1), _first_code),
     Function(("chr",), "integer", (1, 1), _character),
     Function(("url_encode",), "text", (1, 1), _url_encoded),
-    Function(("url_decode",), "text", (1, 1), _url_decoded, "of ASCII"),
+    Function(("url_decode",), "text", (1, 1), url_decoded, "of ASCII"),
     Function(("crc32",), "text or binary", (1, 1), _check_sum),
     Function(("soundex",), "text", (1, 1), _sound, "of ASCII"),
     Function(("is_valid_utf8",), "text or binary", (1, 1), _is_utf_8),

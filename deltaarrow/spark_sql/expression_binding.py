@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
+from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
@@ -45,7 +46,7 @@ from deltaarrow.spark_sql.operators import (
 from deltaarrow.spark_sql.placing import place_at, placed_in
 from deltaarrow.spark_sql.registry import find_function
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
-from deltaarrow.spark_sql.syntax import is_suffix, parse_tree
+from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
 from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.types import (
@@ -91,7 +92,7 @@ _PARTS = {
     "between": {"this", "low", "high"},
     "bracket": {"this", "expressions"},
     "case": {"this", "ifs", "default"},
-    "cast": {"this", "to"},
+    "cast": {"this", "to", "safe"},
     "column": {"this", "table", "db", "catalog"},
     "concat": {"expressions"},
     "datatype": {"this", "expressions"},
@@ -104,7 +105,7 @@ _PARTS = {
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},
     "regexplike": {"this", "expression", "negate"},
-    "trycast": {"this", "to"},
+    "trycast": {"this", "to", "safe"},
 }
 """The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
 
@@ -413,6 +414,8 @@ class _Binder:
         return Constant("".join(texts), STRING)
 
     def _cast(self, node: "exp.Expr") -> Node:
+        if is_try(node):
+            return try_cast(self.bind(node.this), data_type_of(node.args["to"]))
         found = cast(self.bind(node.this), data_type_of(node.args["to"]))
         if not is_suffix(node):
             return found

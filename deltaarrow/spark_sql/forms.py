@@ -19,7 +19,7 @@ _LEAST_FLOATS = {
     "8e-45": "8.4e-45",
     "1e-44": "9.8e-45",
 }
-_PLACE = re.compile(r"\{(\d+)\}")
+_PLACE = re.compile(r"(?<!\{)\{(\d+)\}(?!\})")
 
 
 def let(body: str, **values: str) -> str:

@@ -1,8 +1,13 @@
 """The list of functions that SQL expressions may call, and its rendering for the documentation."""
 
+from collections.abc import Sequence
+
 from deltaarrow.spark_sql import (
     arrays,
+    attempts,
     bits,
+    checks,
+    clocks,
     conditionals,
     constructors,
     encodings,
@@ -14,10 +19,14 @@ from deltaarrow.spark_sql import (
     temporal,
     text_parts,
     texts,
+    time_texts,
     variant_functions,
 )
+from deltaarrow.spark_sql.aggregates import AGGREGATES, Aggregate
 from deltaarrow.spark_sql.casts import cast_pairs
 from deltaarrow.spark_sql.function import Function
+from deltaarrow.spark_sql.generators import GENERATORS, Generator
+from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS, WindowFunction
 
 __all__ = ["CHAPTERS", "OPERATORS", "find_function", "render_function_tables"]
 
@@ -27,12 +36,18 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Bits": bits.FUNCTIONS,
     "Text": (*texts.FUNCTIONS, *text_parts.FUNCTIONS, *regular_expressions.FUNCTIONS),
     "Codes of texts and bytes": encodings.FUNCTIONS,
-    "Dates and timestamps (in UTC, years 1 to 9999)": temporal.FUNCTIONS,
+    "Dates and timestamps (in UTC, years 1 to 9999)": (
+        *temporal.FUNCTIONS,
+        *time_texts.FUNCTIONS,
+        *clocks.FUNCTIONS,
+    ),
     "Choices, arrays, maps, structs and variants": (
         *conditionals.FUNCTIONS,
         *constructors.FUNCTIONS,
         *variant_functions.FUNCTIONS,
     ),
+    "Attempts, which give NULL where others raise": attempts.FUNCTIONS,
+    "Types, zeros and hashes": checks.FUNCTIONS,
     "Arrays": arrays.FUNCTIONS,
     "Maps": maps.FUNCTIONS,
     "Functions that take functions": lambdas.FUNCTIONS,
@@ -82,7 +97,13 @@ def render_function_tables() -> str:
         targets.setdefault(source, []).append(target)
     casts = "; ".join(f"{source} to {', '.join(kinds)}" for source, kinds in targets.items())
     lines.append(f"Casts: {casts}.")
-    for title, functions in CHAPTERS.items():
+    tables: dict[str, Sequence[Function | Aggregate | WindowFunction | Generator]] = {
+        **CHAPTERS,
+        "Aggregates, in queries": AGGREGATES,
+        "Functions over windows, in queries": WINDOW_FUNCTIONS,
+        "Generators, in queries; each but `stack` with `_outer` behind its name too": GENERATORS,
+    }
+    for title, functions in tables.items():
         lines += ["", f"| {title} | |", "|---|---|"]
         for function in functions:
             names = ", ".join(f"`{name}`" for name in function.names)

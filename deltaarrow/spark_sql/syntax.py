@@ -25,6 +25,7 @@ __all__ = [
     "TextRules",
     "expression_dialect",
     "is_suffix",
+    "is_try",
     "parse_statement",
     "parse_tree",
     "string_value",
@@ -32,7 +33,7 @@ __all__ = [
     "tokenize_duckdb",
 ]
 
-_WRITTEN = "written as CAST"
+_WRITTEN, _TRIED = "written as CAST", "written as TRY_CAST"
 _MAX_LENGTH = 20_000
 _MAX_TOKENS = 4_000
 _MAX_DEPTH = 60
@@ -200,6 +201,7 @@ def expression_dialect() -> Any:
             FUNCTIONS: Any = {}  # noqa: RUF012
             FUNCTION_PARSERS = {  # noqa: RUF012
                 "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),
+                "TRY_CAST": lambda parser: _tried(Spark.Parser.FUNCTION_PARSERS["TRY_CAST"](parser)),
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
@@ -217,6 +219,16 @@ def is_suffix(node: "exp.Expr") -> bool:
 
 def _marked(node: Any) -> Any:
     node.meta[_WRITTEN] = True
+    return node
+
+
+def is_try(node: "exp.Expr") -> bool:
+    """Whether a cast was written as TRY_CAST."""
+    return _TRIED in node.meta
+
+
+def _tried(node: Any) -> Any:
+    node.meta[_WRITTEN] = node.meta[_TRIED] = True
     return node
 
 

@@ -14,10 +14,20 @@ from deltaarrow.spark_sql.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VOID,
+    decimal_type,
     type_name,
 )
 
-__all__ = ["BY_UNIT", "FUNCTIONS", "add_days", "extracted", "field"]
+__all__ = [
+    "BY_UNIT",
+    "FUNCTIONS",
+    "add_days",
+    "date_format",
+    "extracted",
+    "field",
+    "to_date",
+    "to_timestamp",
+]
 
 _DATE_FIELDS = {
     "year": "year({0})",
@@ -29,18 +39,23 @@ _DATE_FIELDS = {
     "weekday": "isodow({0}) - 1",
     "dayofyear": "dayofyear({0})",
     "weekofyear": "week({0})",
+    "isodow": "isodow({0})",
+    "isoyear": "isoyear({0})",
 }
 _TIME_FIELDS = {"hour": "hour({0})", "minute": "minute({0})", "second": "second({0})"}
 _EXTRACTED = {
-    **{name: name for name in ("year", "quarter", "month", "day", "hour", "minute")},
-    "years": "year",
-    "months": "month",
-    "days": "day",
-    "hours": "hour",
-    "minutes": "minute",
-    "week": "weekofyear",
+    **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
+    **dict.fromkeys(("quarter", "qtr"), "quarter"),
+    **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
+    **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
+    **dict.fromkeys(("day", "d", "days"), "day"),
+    **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "isodow"),
+    "yearofweek": "isoyear",
     "doy": "dayofyear",
-    "dayofweek": "dayofweek",
+    **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
+    **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "second and part"),
 }
 _UNITS = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
@@ -90,6 +105,8 @@ _FORMATS = {
     "EE": "%a",
     "EEE": "%a",
     "EEEE": "%A",
+    "D": "%-j",
+    "DDD": "%j",
 }
 _SEPARABLE = frozenset({"SSS", "SSSSSS"})
 
@@ -105,7 +122,12 @@ def extracted(unit: str, operand: Node) -> Node:
     """``EXTRACT(unit FROM operand)``."""
     if unit.lower() not in _EXTRACTED:
         raise refused(f"EXTRACT of {unit.upper()}")
-    return field(_EXTRACTED[unit.lower()], operand)
+    name = _EXTRACTED[unit.lower()]
+    if name == "second and part":
+        rest = "((epoch_us({0}) % 60000000) + 60000000) % 60000000"
+        sql = f"CAST(CAST({rest} AS DECIMAL(18,6)) * 0.000001::DECIMAL(6,6) AS DECIMAL(8,6))"
+        return call("second", (as_timestamp(operand),), decimal_type(8, 6), sql)
+    return field(name, operand)
 
 
 def add_days(operand: Node, days: Node, sign: str = "+") -> Node:
@@ -141,7 +163,7 @@ def _difference(end: Node, start: Node) -> Node:
 
 def _units_between(unit: str, start: Node, end: Node) -> Node:
     """The number of whole units between two times."""
-    nodes, name = (_to_timestamp(start), _to_timestamp(end)), unit.lower()
+    nodes, name = (to_timestamp(start), to_timestamp(end)), unit.lower()
     if name in _MICROSECONDS:
         sql = f"(epoch_us({{1}}) - epoch_us({{0}})) // {_MICROSECONDS[name]}"
     elif name in _MONTHS:
@@ -195,11 +217,13 @@ def _make_date(year: Node, month: Node, day: Node) -> Node:
     return call("make_date", nodes, DATE, sql, fails=True)
 
 
-def _to_date(operand: Node) -> Node:
+def to_date(operand: Node) -> Node:
+    """The operand as a date."""
     return as_date(operand)
 
 
-def _to_timestamp(operand: Node) -> Node:
+def to_timestamp(operand: Node) -> Node:
+    """The operand as a timestamp."""
     return cast(as_timestamp(operand), TIMESTAMP)
 
 
@@ -208,7 +232,7 @@ def _date_trunc(unit: Node, operand: Node) -> Node:
     text = literal_text(unit, "the unit of date_trunc").lower()
     if text not in units:
         raise refused(f"date_trunc to {text!r}")
-    return call("date_trunc", (_to_timestamp(operand),), TIMESTAMP, f"date_trunc('{units[text]}', {{0}})")
+    return call("date_trunc", (to_timestamp(operand),), TIMESTAMP, f"date_trunc('{units[text]}', {{0}})")
 
 
 def _trunc(operand: Node, unit: Node) -> Node:
@@ -218,10 +242,11 @@ def _trunc(operand: Node, unit: Node) -> Node:
     return call("trunc", (as_date(operand),), DATE, f"CAST(date_trunc('{_UNITS[text]}', {{0}}) AS DATE)")
 
 
-def _date_format(operand: Node, pattern: Node) -> Node:
-    text = literal_text(pattern, "the pattern of date_format")
+def date_format(operand: Node, pattern: Node | str) -> Node:
+    """A time as text, by a pattern of Java."""
+    text = pattern if isinstance(pattern, str) else literal_text(pattern, "the pattern of date_format")
     sql = f"strftime({{0}}, '{_strftime(text)}')"
-    return call("date_format", (_to_timestamp(operand),), STRING, sql)
+    return call("date_format", (to_timestamp(operand),), STRING, sql)
 
 
 def _strftime(pattern: str) -> str:
@@ -279,8 +304,8 @@ FUNCTIONS = (
         ("date_format",),
         "timestamp, pattern",
         (2, 2),
-        _date_format,
-        "a literal pattern of y M d H h m s S a E",
+        date_format,
+        "a literal pattern of y M d D H h m s S a E",
     ),
     Function(("date_trunc",), "unit, timestamp", (2, 2), _date_trunc, "a literal unit"),
     Function(("trunc",), "date, unit", (2, 2), _trunc, "a literal unit"),
@@ -292,8 +317,6 @@ FUNCTIONS = (
     Function(("timestampdiff",), "unit, start, end", (3, 3), _units_between),
     Function(("last_day",), "date", (1, 1), _last_day),
     Function(("make_date",), "year, month, day", (3, 3), _make_date),
-    Function(("to_date",), "value", (1, 1), _to_date, "without a format"),
-    Function(("to_timestamp",), "value", (1, 1), _to_timestamp, "without a format"),
     Function(("current_date", "curdate"), "", (0, 0), _current_date, "not in generated columns"),
     Function(("current_timestamp", "now"), "", (0, 0), _current_timestamp, "not in generated columns"),
     Function(("localtimestamp",), "", (0, 0), _local_timestamp, "not in generated columns"),

@@ -6,18 +6,18 @@ a node that is rendered like any other (see `deltaarrow.spark_sql.aggregates`):
 
     find_window_function("lag")("lag", (operand,), Rows(window=Window(partition, order)))
 
-Aggregates over a window are found by `find_aggregate`. As in Spark, these functions need an ``ORDER BY`` (all
-but ``nth_value``), and ranks are integers.
+Aggregates over a window are found by `find_aggregate`. As in Spark, these functions need an ``ORDER BY``, and
+ranks are integers.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaarrow.spark_sql.aggregates import Frame, Rows, RowsCall
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.function import literal_integer
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.rows import Frame, Rows, RowsCall
 from deltaarrow.spark_sql.types import DOUBLE, INTEGER, sql_type, type_name
 
 __all__ = ["WINDOW_FUNCTIONS", "WindowFunction", "find_window_function"]
@@ -50,11 +50,10 @@ class WindowFunction:
             raise refused(f"{name} with {len(operands)} arguments")
         if rows.window is None or rows.distinct or rows.where is not None or rows.order:
             raise refused(f"{name} without OVER, or with DISTINCT, FILTER or WITHIN GROUP,")
-        if self.frame is not None:
-            if not rows.window.order:
-                raise refused(f"{name} over a window without ORDER BY")
-            if rows.window.frame not in (None, self.frame):
-                raise refused(f"{name} over a window with a frame")
+        if not rows.window.order:
+            raise refused(f"{name} over a window without ORDER BY")
+        if self.frame is not None and rows.window.frame not in (None, self.frame):
+            raise refused(f"{name} over a window with a frame")
         if rows.ignores_nulls and self.names[0] not in ("lag", "lead", "nth_value"):
             raise refused(f"{name} with IGNORE NULLS")
         return self.bind(rows, *operands)

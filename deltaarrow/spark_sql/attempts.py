@@ -1,0 +1,89 @@
+"""``try_`` functions: NULL where the plain ones raise. An operand that raises still does."""
+
+from collections.abc import Callable
+
+from deltaarrow.schema import DataType
+from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.encodings import url_decoded
+from deltaarrow.spark_sql.forms import attempted
+from deltaarrow.spark_sql.function import Function
+from deltaarrow.spark_sql.nodes import Call, Node, call, refused
+from deltaarrow.spark_sql.operators import add, divide, remainder
+from deltaarrow.spark_sql.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGRAL,
+    STRING,
+    TIMESTAMPS,
+    VOID,
+    decimal_of,
+    is_numeric,
+    type_name,
+)
+
+__all__ = ["FUNCTIONS", "try_cast"]
+
+_CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x{{7f}}]"
+_ODD_NUMBERS = f"{_CONTROL}|[dDfF][ \\t\\r\\n]*$|0[xX]|[eE][+-]?[0-9]{{{{3,}}}}"
+_ODD_TIMES = f"{_CONTROL}|^[ \\t\\r\\n]*(?:[+-]?[0-9]{{{{4}}}}|T?[0-9]{{{{1,2}}}}:)"
+
+
+def try_cast(operand: Node, target: DataType) -> Node:
+    """``TRY_CAST``; a text that Spark may read in a way of its own raises as unsupported."""
+    found = cast(operand, target, "try_cast")
+    if not isinstance(found, Call) or found.operands != (operand,) or operand.type == VOID:
+        if isinstance(found, Call) and found.can_fail and found is not operand:
+            raise refused(f"TRY_CAST from {type_name(operand.type)} to {type_name(target)}")
+        return found
+    tried = attempted(found, found.name)
+    if operand.type != STRING or target == BOOLEAN or target in INTEGRAL:
+        odd = _CONTROL if operand.type == STRING else ""
+    elif target in (FLOAT, DOUBLE) or decimal_of(target) is not None:
+        odd = _ODD_NUMBERS
+    elif target == DATE or target in TIMESTAMPS:
+        odd = _ODD_TIMES
+    else:
+        odd = ""
+    if not odd:
+        return tried
+    beyond = "error('unsupported: try_cast of such a text')"
+    sql = f"CASE WHEN {{1}} IS NULL AND regexp_matches({{0}}, '{odd}') THEN {beyond} ELSE {{1}} END"
+    return call("try_cast", (operand, tried), target, sql, fails=True)
+
+
+def _tried(name: str, bind: Callable[[Node, Node], Node]) -> Callable[[Node, Node], Node]:
+    def tried(left: Node, right: Node) -> Node:
+        for each in (left, right):
+            if not is_numeric(each.type):
+                raise refused(f"{name} of {type_name(each.type)}")
+        return attempted(bind(left, right), name)
+
+    return tried
+
+
+def _try_divide(left: Node, right: Node) -> Node:
+    return _tried("try_divide", divide)(left, right)
+
+
+def _try_url_decode(operand: Node) -> Node:
+    found = url_decoded(operand)
+    assert isinstance(found, Call)
+    sql = found.sql.replace("error('the text is not encoded as in a URL')", "NULL")
+    return call("try_url_decode", found.operands, STRING, sql, fails=True)
+
+
+FUNCTIONS = (
+    Function(("try_add",), "number, number", (2, 2), _tried("try_add", lambda a, b: add(a, b, "+"))),
+    Function(
+        ("try_subtract",), "number, number", (2, 2), _tried("try_subtract", lambda a, b: add(a, b, "-"))
+    ),
+    Function(
+        ("try_multiply",), "number, number", (2, 2), _tried("try_multiply", lambda a, b: add(a, b, "*"))
+    ),
+    Function(("try_divide",), "dividend, divisor", (2, 2), _try_divide),
+    Function(("try_mod",), "dividend, divisor", (2, 2), _tried("try_mod", remainder)),
+    Function(("try_url_decode",), "text", (1, 1), _try_url_decode, "of ASCII"),
+)
+"""The functions of this chapter."""
