@@ -146,7 +146,7 @@ def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, part
         raise BeyondDuckDBError("the connection may not read files (enable_external_access is off)")
     relation = relation_sql(plan, parts_name, variables_name=parts_name)
     if count and not store.is_local:
-        _reach(connection, store, [task.path for task in plan.tasks])
+        reach(connection, store, [task.path for task in plan.tasks])
     return relation
 
 
@@ -155,8 +155,11 @@ def _are_many_and_small(files: pa.Table) -> bool:
     return many and bool(numbers_of(files.column("size")).mean() < _SMALL_BYTES)
 
 
-def _reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[str]) -> None:
-    """Register the file system of a store on a connection, if it certainly can be used."""
+def reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[str]) -> None:
+    """Register the file system of a store on a connection, if it certainly can be used.
+
+    Raises `BeyondDuckDBError` if it cannot.
+    """
     if any(mark in path for path in paths for mark in "*?["):
         raise BeyondDuckDBError("a file of a remote store has a name that is a pattern")
     filesystem = store.fsspec_filesystem()

@@ -10,14 +10,17 @@ import duckdb
 
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines.duckdb import ensure_view_name, register
+from deltaarrow.engines.duckdb import ensure_view_name, reach, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
+from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.scan import Explanation, ScanPlan, reader_failure
+from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -250,6 +253,18 @@ class DeltaConnection:
     def planned(self, query: str, parameters: Parameters = ()) -> tuple[str, Sequence[ScanPlan]]:
         """Return a query as DuckDB is to run it, and the plans of the Delta tables that it reads."""
         return self._rewriter.rewrite(query, parameters), tuple(self._rewriter.plans)
+
+    def needs(self, query: str, view: str, schema: StructType) -> tuple[Predicate | None, list[str]]:
+        """Return what a query for DuckDB reads of a temporary view that stands for a table of a schema.
+
+        That is the predicate of the rows that it needs, None for all, and the columns.
+        """
+        return self._rewriter.needs(query, view, schema)
+
+    def reach(self, store: Store, files: Sequence[str]) -> None:
+        """Let DuckDB read files of a store. `BeyondDuckDBError` if it cannot."""
+        if not store.is_local:
+            reach(self.connection, store, files)
 
     def names_tables(self, statement: str) -> bool:
         """Whether a statement may name a Delta table; False only if it does not."""

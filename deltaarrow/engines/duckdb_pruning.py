@@ -46,6 +46,7 @@ from deltaarrow.scan import (
     resolve_versions,
 )
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["Rewriter"]
@@ -281,6 +282,18 @@ class Rewriter:
     def is_schema(self, name: str) -> bool:
         """Whether DuckDB has a schema or database of this name."""
         return fold(name) in self._schemas()
+
+    def needs(self, text: str, view: str, schema: StructType) -> tuple[Predicate | None, list[str]]:
+        """Return the predicate and the columns that a statement needs of a view, as of a Delta table."""
+        statement = _parsed(text)
+        found = [] if statement is None else [each for each in statement.references if each.names == (view,)]
+        if statement is None or len(found) != 1:
+            return None, schema.names
+        (reference,) = found
+        return (
+            statement.condition(reference, schema, (), self._settings()),
+            statement.columns(reference, schema),
+        )
 
     def is_hidden(self, names: Sequence[str]) -> bool:
         """Whether DuckDB has a temporary table, schema or database of a name's first part."""

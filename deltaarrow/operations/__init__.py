@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations.distributed_write import DistributedWrite as DistributedWrite
     from deltaarrow.operations.dml import (
         RowOperation as RowOperation,
+        change_found_rows as change_found_rows,
         delete_rows as delete_rows,
         explain_merge as explain_merge,
         merge_rows as merge_rows,

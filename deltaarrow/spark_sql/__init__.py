@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         split_statements as split_statements,
         table_places as table_places,
     )
+    from deltaarrow.spark_sql.syntax import tokenize_duckdb as tokenize_duckdb
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape, type_name as type_name
 
 __getattr__ = lazy_package(__name__)

@@ -24,7 +24,16 @@ __all__ = [
 ]
 
 _COMMENTS = ("--", "/*")
-_DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "CASE": 1, "R_PAREN": -1, "R_BRACKET": -1, "END": -1}
+_DEPTHS = {
+    "L_PAREN": 1,
+    "L_BRACKET": 1,
+    "L_BRACE": 1,
+    "CASE": 1,
+    "R_PAREN": -1,
+    "R_BRACKET": -1,
+    "R_BRACE": -1,
+    "END": -1,
+}
 _QUOTED = ("IDENTIFIER", "STRING", "RAW_STRING", "HEX_STRING", "NUMBER")
 _NAME = re.compile(r"\w+", re.ASCII)
 _PLACES = "delta"
@@ -333,6 +342,8 @@ class Words:
             if not self._is_member:
                 if depth == 0 and any(self.is_at(*each.split()) for each in words):
                     break
+                if depth == 0 and self.is_at(")"):
+                    raise self.refused("a bracket is closed that is not open")
                 depth += _DEPTHS.get(self._tokens[self._next].token_type.name, 0)
             self._next += 1
         return self.text[start : max(start, self.end)]

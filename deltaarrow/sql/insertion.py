@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows
 from deltaarrow.schema import Field
-from deltaarrow.sql.defaults import without_defaults
 from deltaarrow.sql.query_rows import QueryRows
+from deltaarrow.sql.value_rows import without_defaults
 
 if TYPE_CHECKING:
     import pyarrow as pa

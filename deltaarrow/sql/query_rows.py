@@ -62,12 +62,13 @@ class QueryRows:
             return from_arrow_schema(self._relation(f"FROM (\n{self.sql}\n) LIMIT 0").to_arrow_table().schema)
 
     def reader(self, sql: str | None = None) -> pa.RecordBatchReader:
-        """Return the rows, or those of a query over this one, as a stream.
+        """Return the rows, or those of a query over this one, as a stream while the statement runs.
 
         Reading raises `ConstraintViolationError` for a row that cannot be computed.
         """
         with self._connection.naming_damaged_files(), computing_rows():
             found = self._relation(sql or self.sql).to_arrow_reader(_BATCH_ROWS)
+        self._session.opened.append(found)
         return pa.RecordBatchReader.from_batches(found.schema, self._batches(found))
 
     def _batches(self, found: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

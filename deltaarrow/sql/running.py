@@ -6,6 +6,7 @@ from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
 from deltaarrow.errors import DeltaError
 from deltaarrow.spark_sql import Words
+from deltaarrow.sql.parameters import bound
 from deltaarrow.sql.places import show_place
 from deltaarrow.sql.registry import find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
@@ -44,5 +45,12 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
         subject = kind.subject(Words(text, dialect))
         if subject is None or not session.is_delta(subject):
             return text
-    statement = grammar(words)
+        with session.running(), bound(session.connection.connection, text, parameters) as text:
+            session.parameters = ()
+            return _handled(session, grammar(Words(text, dialect)), text)
+    with session.running():
+        return _handled(session, grammar(words), text)
+
+
+def _handled(session: Session, statement: object, text: str) -> "pa.Table | str":
     return text if statement is None else kind_of(statement).handle(session, statement)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
@@ -15,6 +15,9 @@ from deltaarrow.sql.settings import Settings
 from deltaarrow.sql.unknown_names import unknown_table
 from deltaarrow.table import DeltaTable
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["Session"]
 
 
@@ -26,6 +29,7 @@ class Session:
         parameters: those of the statement that is run.
         dialect: that of the statement that is run.
         settings: what SET has set.
+        opened: streams of the statement that is run. Until they are closed, DuckDB runs nothing else.
     """
 
     def __init__(self, connection: DeltaConnection) -> None:
@@ -33,6 +37,7 @@ class Session:
         self.parameters: Parameters = ()
         self.dialect: Dialect = "duckdb"
         self.settings = Settings()
+        self.opened: list[pa.RecordBatchReader] = []
         self._held: DeltaTable | None = None
 
     def query(self, text: str) -> str:
@@ -49,6 +54,15 @@ class Session:
         """
         with placed_in(text):
             return compile_query(text, NamedRelations(self.connection), self.parameters)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a statement, and close the streams that it has opened."""
+        try:
+            yield
+        finally:
+            while self.opened:
+                self.opened.pop().close()
 
     # --- tables ---
 

@@ -272,3 +272,48 @@ def test_hostile_text_reaches_no_file(con, orders, text):
     with pytest.raises(deltaarrow.DeltaError):
         con.sql(text.format(file=file))
     assert DeltaTable(orders).version() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("DELETE FROM lake.orders WHERE id IN (SELECT id FROM lake.orders WHERE p = 1)", [(3, "c", 2)]),
+        (
+            "DELETE FROM lake.orders AS o WHERE EXISTS (SELECT 1 FROM lake.orders q WHERE q.id = o.id + 2)",
+            [(2, "b", 1), (3, "c", 2)],
+        ),
+        ("DELETE FROM lake.orders WHERE id = (SELECT max(id) FROM lake.orders)", [(1, "a", 1), (2, "b", 1)]),
+        (
+            "DELETE FROM lake.orders WHERE id NOT IN (SELECT CAST(NULL AS INT))",
+            [(1, "a", 1), (2, "b", 1), (3, "c", 2)],
+        ),
+        (
+            "UPDATE lake.orders o SET s = (SELECT max(s) FROM lake.orders q WHERE q.p = o.p), p = '4'"
+            " WHERE id < 3",
+            [(1, "b", 4), (2, "b", 4), (3, "c", 2)],
+        ),
+        (
+            "UPDATE lake.orders SET s = 'in' WHERE id IN (SELECT id - 1 FROM lake.orders)"
+            " AND 1 / (id - 1) > 0",
+            [(1, "a", 1), (2, "in", 1), (3, "c", 2)],
+        ),
+    ],
+)
+def test_subqueries(con, orders, text, found):
+    if "/ (id" in text:
+        con.sql("DELETE FROM lake.orders WHERE id = 1")
+        found = found[1:]
+    before = rows(orders)
+    result = con.sql(text)
+    assert rows(orders) == found
+    assert result.column("num_affected_rows").to_pylist() == [len({*before} - {*found})]
+
+
+def test_subqueries_of_marked_rows_compute_nothing_for_these(con, orders):
+    DeltaTable(orders).alter.set_table_properties({"delta.enableDeletionVectors": "true"})
+    deltaarrow.write_deltalake(
+        orders, pa.table({"id": [4, 5, 6], "p": pa.array([3, 3, 3], pa.int32())}), mode="append"
+    )
+    con.sql("DELETE FROM lake.orders WHERE id = 4")
+    con.sql("DELETE FROM lake.orders WHERE 1 / (id - 4) > 0 AND id = (SELECT 5)")
+    assert rows(orders)[3:] == [(6, None, 3)]

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from deltaarrow.operations.dml.assignments import parse_target as parse_target
     from deltaarrow.operations.dml.delete import delete_rows as delete_rows
+    from deltaarrow.operations.dml.found import RowQuery as RowQuery, change_found_rows as change_found_rows
     from deltaarrow.operations.dml.merge import explain_merge as explain_merge, merge_rows as merge_rows
     from deltaarrow.operations.dml.merge_statement import (
         MergeClause as MergeClause,
         MergeStatement as MergeStatement,
         When as When,
+        clause_sql as clause_sql,
     )
     from deltaarrow.operations.dml.operation import RowOperation as RowOperation
-    from deltaarrow.operations.dml.query import ClauseKind as ClauseKind, computing_rows as computing_rows
+    from deltaarrow.operations.dml.query import (
+        NO_CLAUSE as NO_CLAUSE,
+        ClauseKind as ClauseKind,
+        computing_rows as computing_rows,
+    )
     from deltaarrow.operations.dml.update import update_rows as update_rows
 
 __getattr__ = lazy_package(__name__)

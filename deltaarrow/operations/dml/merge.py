@@ -20,17 +20,11 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
 from deltaarrow.operations.dml.merge_pruning import read_predicate
-from deltaarrow.operations.dml.merge_statement import MergeStatement, When
+from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clause_sql
 from deltaarrow.operations.dml.operation import RowOperation, times
-from deltaarrow.operations.dml.query import (
-    NO_CLAUSE,
-    ChangeQuery,
-    Clause,
-    exported_name,
-    found_columns,
-    has_rows,
-)
+from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
+from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
 from deltaarrow.transaction import RowMatcher
@@ -39,7 +33,7 @@ from deltaarrow.write import read_variants, to_reader
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["explain_merge", "merge_rows"]
+__all__ = ["Merge", "explain_merge", "merge_rows"]
 
 _SOURCE = "deltaarrow_source"
 _SOURCE_STREAM = "deltaarrow_source_stream"
@@ -73,7 +67,7 @@ def merge_rows(
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
 
         def run(of: RowOperation) -> dict[str, Any]:
-            merge = _Merge(of, statement, source)
+            merge = Merge(of, statement, source)
             if not source_rows:  # a stream is read only once
                 source_rows.append(merge.load(cursor))
             return merge.run(cursor, source_rows[0])
@@ -90,7 +84,7 @@ def explain_merge(operation: RowOperation, statement: MergeStatement, source: An
         source: the data, as users give it; a stream is not read.
     """
     is_stream = isinstance(source, Iterator | pa.RecordBatchReader)
-    merge = _Merge(operation, statement, to_reader(source))
+    merge = Merge(operation, statement, to_reader(source))
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
         if not is_stream:
             merge.load(cursor)
@@ -99,7 +93,9 @@ def explain_merge(operation: RowOperation, statement: MergeStatement, source: An
     return scan.explain_scan(operation.snapshot, predicate, columns)
 
 
-class _Merge:
+class Merge:
+    """One run of a MERGE on a version of the table."""
+
     def __init__(
         self, operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader
     ) -> None:
@@ -153,14 +149,12 @@ class _Merge:
             numbering=numbering,
             writes_changes=self.writes_changes,
             cursor=cursor,
-            may_repeat=statement.may_match_repeatedly or statement.only_inserts,
+            may_repeat=self.may_repeat,
             relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
         )
         stage_marks(operation.transaction, operation.target, numbering.marks)
         files, _ = operation.snapshot.totals()
-        operation.commit(
-            merge_parameters(statement), staged, lambda: merge_metrics(statement, staged, source_rows)
-        )
+        operation.commit(self.parameters(), staged, lambda: self.metrics(staged, source_rows))
         metrics = merge_metrics(statement, staged, source_rows)
         return {
             "num_source_rows": source_rows,
@@ -175,6 +169,19 @@ class _Merge:
             "num_target_files_removed": staged.losses.removed_files,
             **times(operation, staged),
         }
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the query may find a row more than once."""
+        return self.statement.may_match_repeatedly or self.statement.only_inserts
+
+    def parameters(self) -> dict[str, Any]:
+        """The operation parameters of the history entry."""
+        return merge_parameters(self.statement)
+
+    def metrics(self, staged: StagedRows, source_rows: int) -> dict[str, int]:
+        """The operation metrics of the history entry."""
+        return merge_metrics(self.statement, staged, source_rows)
 
     def predicate(self, cursor: "duckdb.DuckDBPyConnection | None") -> Predicate | None:
         """Return the predicate of the target rows to read; it uses source values if the source is loaded."""
@@ -240,7 +247,7 @@ class _Merge:
             errors.append(error)
             raise
 
-    def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher:
+    def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher | None:
         """Return a function that tells whether files hold a row that would change the result of the merge.
 
         Such a row matches: a clause applies to it, or it prevents the insert of a source row.
@@ -313,25 +320,11 @@ class _Merge:
 
     def _clause_sql(self, unchanged: str) -> str:
         """Return the SQL of the number of the first clause that applies to a row; NULL if none does."""
-        return (
-            f"(CASE WHEN t.{scan.ROW_COLUMN} IS NULL THEN {self._first_met(When.NOT_MATCHED, 'NULL')}"
-            f" WHEN s.{self.present} IS NULL THEN {self._first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
-            f" ELSE {self._first_met(When.MATCHED, unchanged)} END)::TINYINT"
-        )
-
-    def _first_met(self, when: When, otherwise: str) -> str:
-        numbered: list[tuple[int, Clause]] = [
-            (number, self.clauses[number])
-            for number, each in enumerate(self.statement.clauses)
-            if each.when is when
+        conditions = [
+            (each.when, None if clause.condition is ALWAYS else clause.condition.sql)
+            for each, clause in zip(self.statement.clauses, self.clauses, strict=True)
         ]
-        branches = []
-        for number, clause in numbered:
-            if clause.condition is ALWAYS:
-                otherwise = str(number)
-            else:
-                branches.append(f"WHEN {clause.condition.sql} THEN {number}")
-        return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
+        return clause_sql(conditions, f"t.{scan.ROW_COLUMN}", f"s.{self.present}", unchanged)
 
 
 def _first_batches(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:

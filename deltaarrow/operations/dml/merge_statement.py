@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from deltaarrow.operations.dml.query import ClauseKind
 
-__all__ = ["MergeClause", "MergeStatement", "When"]
+__all__ = ["MergeClause", "MergeStatement", "When", "clause_sql"]
 
 
 class When(StrEnum):
@@ -84,3 +84,31 @@ class MergeStatement:
         """Whether several source rows may match one row: the only matched clause deletes the row anyway."""
         matched = self.of(When.MATCHED)
         return len(matched) == 1 and matched[0].kind is ClauseKind.DELETE and matched[0].predicate is None
+
+
+def clause_sql(
+    conditions: Sequence[tuple[When, str | None]], position: str, present: str, unchanged: str
+) -> str:
+    """Return the SQL of the number of the first clause that applies to a row; NULL if none does.
+
+    Args:
+        conditions: the rows that each clause is for, and the SQL of its further condition.
+        position: the SQL of a column that is NULL for a source row without a match.
+        present: the SQL of a column that is NULL for a row of the table without a match.
+        unchanged: the SQL of the result for a matched row without an applicable clause.
+    """
+
+    def first_met(when: When, otherwise: str) -> str:
+        branches = []
+        for number, (rows, sql) in enumerate(conditions):
+            if rows is when and sql is None:
+                otherwise = str(number)
+            elif rows is when:
+                branches.append(f"WHEN {sql} THEN {number}")
+        return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
+
+    return (
+        f"CAST(CASE WHEN {position} IS NULL THEN {first_met(When.NOT_MATCHED, 'NULL')}"
+        f" WHEN {present} IS NULL THEN {first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
+        f" ELSE {first_met(When.MATCHED, unchanged)} END AS TINYINT)"
+    )

@@ -269,7 +269,8 @@ class RowOperation:
                 limit = self.memory_limit
                 cursor = stack.enter_context(files_cursor(plan.store, memory_limit=limit))
             rows = scan.located_rows(cursor, plan, f"deltaarrow_target_{plan.version}")
-            return stage.stage(read_changes(cursor, query(cursor, rows)))
+            with contextlib.closing(read_changes(cursor, query(cursor, rows))) as found:
+                return stage.stage(found)
 
     def commit(
         self,

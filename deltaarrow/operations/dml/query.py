@@ -14,7 +14,7 @@ which deletes, updates or inserts a row. The columns are:
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
@@ -171,13 +171,17 @@ def found_columns(clause: str, ids: Sequence[str]) -> list[str]:
     ]
 
 
-def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Iterator[FoundRows]:
+def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Generator[FoundRows, None, None]:
     """Run a query and yield its rows by clause.
 
     Raises `ConstraintViolationError` if a condition or a value cannot be computed for a row.
     """
-    with computing_rows(lambda: query.texts):
-        for batch in cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(computing_rows(lambda: query.texts))
+        batches = cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS)
+        # An open result would keep the cursor from running anything else.
+        stack.callback(batches.close)
+        for batch in batches:
             yield from _by_clause(query, batch)
 
 

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+import deltaarrow.sql.duckdb_grammar.rows as duckdb_grammar
 from deltaarrow.operations import CommitProperties
+from deltaarrow.sql.changes import delete_found, is_beyond_rows, merge_found, update_found
+from deltaarrow.sql.duckdb_grammar.rows import find_subject
 from deltaarrow.sql.insertion import InsertedRows
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
@@ -36,13 +39,14 @@ def _insert(session: "Session", statement: Insert) -> pa.Table:
     evolves = statement.evolves or session.settings[AUTO_MERGE]
     with session.at(table):
         rows = InsertedRows(session, statement, table.snapshot, evolves)
-        _written(session, table, statement, rows, evolves)
-    return pa.table({})
+        written = _written(session, table, statement, rows, evolves)
+    return pa.table({}) if session.dialect == "spark" else _affected(written, num_inserted_rows=written)
 
 
 def _written(
     session: "Session", table: DeltaTable, statement: Insert, rows: InsertedRows, evolves: bool
-) -> None:
+) -> int:
+    """Write the rows, and return their number."""
     options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
     is_partial = bool(rows.static_partition) and len(rows.static_partition) == len(
         table.snapshot.partition_columns
@@ -61,14 +65,13 @@ def _written(
     if evolves:
         options["schema_mode"] = "merge"
     if not rows.reads_table:
-        write_deltalake(
+        return write_deltalake(
             table, rows.reader(), commit_properties=properties, post_commithook_properties=hooks, **options
-        )
-        return
+        ).num_rows
     own = None if properties is None else replace(properties, app_transactions=None)
     with table.transaction("WRITE", commit_properties=own, post_commithook_properties=hooks) as transaction:
         transaction.read_files()
-        write_deltalake(transaction, rows.reader(), commit_properties=properties, **options)
+        return write_deltalake(transaction, rows.reader(), commit_properties=properties, **options).num_rows
 
 
 def _equals(column: "Field", text: str) -> str:
@@ -76,9 +79,13 @@ def _equals(column: "Field", text: str) -> str:
 
 
 def _delete(session: "Session", statement: Delete) -> pa.Table:
-    metrics = session.table(statement.table).delete(
+    table = session.table(statement.table)
+    alias = statement.alias or statement.table.parts[-1]
+    if is_beyond_rows(session, statement.others, statement.condition):
+        return _affected(delete_found(session, table, alias, statement))
+    metrics = table.delete(
         statement.condition or "true",
-        target_alias=statement.alias or statement.table.parts[-1],
+        target_alias=alias,
         commit_properties=session.settings.commit_properties(is_write=False),
         post_commithook_properties=session.settings.hook_properties(),
     )
@@ -86,10 +93,14 @@ def _delete(session: "Session", statement: Delete) -> pa.Table:
 
 
 def _update(session: "Session", statement: Update) -> pa.Table:
-    metrics = session.table(statement.table).update(
+    table = session.table(statement.table)
+    alias = statement.alias or statement.table.parts[-1]
+    if is_beyond_rows(session, statement.others, statement.condition, *statement.values.values()):
+        return _affected(update_found(session, table, alias, statement))
+    metrics = table.update(
         statement.values,
         predicate=statement.condition,
-        target_alias=statement.alias or statement.table.parts[-1],
+        target_alias=alias,
         commit_properties=session.settings.commit_properties(is_write=False),
         post_commithook_properties=session.settings.hook_properties(),
     )
@@ -98,6 +109,8 @@ def _update(session: "Session", statement: Update) -> pa.Table:
 
 def _merge(session: "Session", statement: Merge) -> pa.Table:
     table = session.table(statement.table)
+    if session.dialect == "duckdb":
+        return _merged(merge_found(session, table, statement))
     if session.settings[AUTO_MERGE]:
         statement = replace(statement, evolves=True)
     with session.at(table):
@@ -110,6 +123,10 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
         metrics = merge_into(
             table, statement, source, session.settings.commit_properties(), reads_table=reads_table
         )
+    return _merged(metrics)
+
+
+def _merged(metrics: dict[str, Any]) -> pa.Table:
     counts = [metrics[f"num_target_rows_{each}"] for each in ("updated", "deleted", "inserted")]
     return _affected(
         sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
@@ -159,9 +176,25 @@ def _affected(rows: int, **others: int) -> pa.Table:
 
 
 KINDS = (
-    StatementKind("INSERT", (("INSERT",),), Insert, _insert, spark=parse_insert),
-    StatementKind("DELETE", (("DELETE",),), Delete, _delete, spark=parse_delete),
-    StatementKind("UPDATE", (("UPDATE",),), Update, _update, spark=parse_update),
-    StatementKind("MERGE", (("MERGE",),), Merge, _merge, spark=parse_merge),
-    StatementKind("TRUNCATE TABLE", (("TRUNCATE",),), Truncate, _truncate, spark=parse_truncate),
+    StatementKind(
+        "INSERT", (("INSERT",),), Insert, _insert, parse_insert, duckdb_grammar.parse_insert, find_subject
+    ),
+    StatementKind(
+        "DELETE", (("DELETE",),), Delete, _delete, parse_delete, duckdb_grammar.parse_delete, find_subject
+    ),
+    StatementKind(
+        "UPDATE", (("UPDATE",),), Update, _update, parse_update, duckdb_grammar.parse_update, find_subject
+    ),
+    StatementKind(
+        "MERGE", (("MERGE",),), Merge, _merge, parse_merge, duckdb_grammar.parse_merge, find_subject
+    ),
+    StatementKind(
+        "TRUNCATE TABLE",
+        (("TRUNCATE",),),
+        Truncate,
+        _truncate,
+        parse_truncate,
+        duckdb_grammar.parse_truncate,
+        find_subject,
+    ),
 )

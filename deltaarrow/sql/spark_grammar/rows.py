@@ -169,15 +169,8 @@ def parse_merge(words: Words) -> Merge:
 def _source(words: Words) -> tuple[str, TableName | None]:
     if words.is_at("("):
         return words.bracketed("the source, a query,"), None
-    start, table = words.start, words.table_name()
-    begun = words.end
-    words.take("FOR")
-    for kind in ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME"):
-        if words.take(kind, "AS", "OF"):
-            words.expression("AS", "ON") if "TIME" in kind else words.literal("a version")
-            break
-    text = words.text[start : words.end]
-    return f"SELECT * FROM {text}", table if words.end == begun else None
+    table = words.table_name()
+    return f"SELECT * FROM {words.text[table.start : table.end]}", table
 
 
 def _clauses(words: Words) -> Iterator[MergeClause]:

@@ -65,7 +65,7 @@ class Merge:
 
     Attributes:
         table: the table.
-        source: a query.
+        source: a query, in Spark's dialect; in DuckDB's what stands in FROM, with its alias.
         source_table: the table that the source is, if it is one at its newest version.
         condition: by which rows match.
         clauses: what is done with the rows, in order.

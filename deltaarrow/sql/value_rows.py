@@ -1,10 +1,12 @@
-"""The word DEFAULT among the values of an INSERT."""
+"""Rows of VALUES in an INSERT: the word DEFAULT, and the types of their values."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.scan import located_type
 from deltaarrow.spark_sql import Words
+from deltaarrow.variant import holds_variant
 
 if TYPE_CHECKING:
     from deltaarrow.engines import Dialect
@@ -17,7 +19,7 @@ __all__ = ["without_defaults"]
 def without_defaults(
     statement: "Insert", columns: "Sequence[Field]", dialect: "Dialect"
 ) -> "tuple[str, list[Field]]":
-    """Return the query of an INSERT without the word DEFAULT, and the columns that are left to it.
+    """Return the query of an INSERT without the word DEFAULT, and the columns that it has values for.
 
     A column that is left out of a write gets its default. So DEFAULT has to stand for the same columns in
     each row of VALUES.
@@ -26,7 +28,7 @@ def without_defaults(
     """
     query = statement.query or ""
     words = Words(query, dialect)
-    if not words.take("VALUES") or "DEFAULT" not in query.upper():
+    if not words.take("VALUES") or (dialect == "spark" and "DEFAULT" not in query.upper()):
         return query, list(columns)
     rows = []
     while words.is_at("("):
@@ -36,7 +38,7 @@ def without_defaults(
     defaults = {
         frozenset(place for place, text in enumerate(row) if text.upper() == "DEFAULT") for row in rows
     }
-    if defaults == {frozenset()} or not words.is_done or any(len(row) != len(columns) for row in rows):
+    if not words.is_done or any(len(row) != len(columns) for row in rows):
         return query, list(columns)
     if len(defaults) > 1:
         raise UnsupportedFeatureError(
@@ -51,5 +53,17 @@ def without_defaults(
             "a row of VALUES with DEFAULT alone is not supported: give one column a value",
             feature="DEFAULT in VALUES",
         )
-    listed = ", ".join(f"({', '.join(row[place] for place in kept)})" for row in rows)
+    written = _typed if dialect == "duckdb" else _as_is
+    listed = ", ".join(
+        f"({', '.join(written(row[place], columns[place]) for place in kept)})" for row in rows
+    )
     return f"VALUES {listed}", [columns[place] for place in kept]
+
+
+def _as_is(text: str, column: "Field") -> str:
+    return text
+
+
+def _typed(text: str, column: "Field") -> str:
+    """A value in the type of its column: DuckDB casts each, whatever values are in the other rows."""
+    return text if holds_variant(column.type) else f"CAST(({text}\n) AS {located_type(column.type)})"

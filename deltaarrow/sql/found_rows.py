@@ -1,0 +1,283 @@
+"""`FoundRows`: the rows that a DELETE, UPDATE or MERGE changes, found by a query of the session's DuckDB.
+
+The query is written in the dialect of the statement, over a view of the table's rows with their file and
+position. So conditions and values mean exactly what they mean in a query: subqueries in Spark's dialect, and
+everything in DuckDB's. DuckDB runs it on the connection of the user, whose own tables it may read.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import deltaarrow.scan as scan
+from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.expressions import Predicate
+from deltaarrow.operations.dml import NO_CLAUSE, When, clause_sql, computing_rows
+from deltaarrow.schema import Field, Schema
+from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.variant import holds_variant
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from deltaarrow.snapshot import Snapshot
+    from deltaarrow.sql.session import Session
+
+__all__ = ["FoundRows", "JoinedSource", "NewValue", "loaded_source", "star_values"]
+
+_ROWS = "__deltaarrow_rows"
+_SOURCE = "__deltaarrow_source"
+_PRESENT = "__deltaarrow_present"
+_OWN = "__deltaarrow:"
+"""Begins the names of the query's columns, which users' expressions must not meet."""
+
+_LOCATED = "deltaarrow_target_"
+_LEFT = """
+    SELECT 'TABLE', table_name FROM duckdb_tables() WHERE temporary AND starts_with(table_name, ?)
+    UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() WHERE temporary AND starts_with(view_name, ?)
+"""
+"""What `deltaarrow.scan.located_rows` has made on the connection."""
+
+_PLACE = (Field(scan.FILE_COLUMN, "long"), Field(scan.ROW_COLUMN, "long"))
+
+
+@dataclass(frozen=True)
+class NewValue:
+    """A value that a clause assigns.
+
+    Args:
+        clause: the number of the clause.
+        column: the column or field that it is for.
+        text: the expression.
+    """
+
+    clause: int
+    column: Field
+    text: str
+
+
+@dataclass(frozen=True)
+class JoinedSource:
+    """The source of a MERGE, in a temporary table.
+
+    Args:
+        alias: its name in expressions.
+        condition: by which rows match; ``USING (...)`` for columns of both.
+        conditions: the rows that each clause is for, and its further condition.
+        rows: the number of its rows.
+        reads_table: whether it was computed from rows of the table.
+    """
+
+    alias: str
+    condition: str
+    conditions: Sequence[tuple[When, str | None]]
+    rows: int
+    reads_table: bool
+
+
+@dataclass(frozen=True)
+class LoadedSource:
+    """The rows of the source of a MERGE: the names of the columns, the number of rows, what was read."""
+
+    names: Sequence[str]
+    rows: int
+    plans: Sequence[scan.ScanPlan]
+
+    def reads(self, table: "Snapshot") -> bool:
+        """Whether rows of this version of a table were read."""
+        return _reads(self.plans, table)
+
+
+@contextlib.contextmanager
+def loaded_source(session: "Session", text: str) -> Iterator[LoadedSource]:
+    """Load what stands in FROM into a temporary table, which exists as long as the block runs."""
+    connection = session.connection
+    sql, plans = connection.planned(f"SELECT * FROM {text}\n")
+    duckdb = connection.connection
+    table = f"temp.main.{quote_identifier(_SOURCE)}"
+    try:
+        with connection.naming_damaged_files(), computing_rows():
+            duckdb.execute(
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {_PRESENT} FROM (\n{sql}\n)"
+            )
+        names = [name for name, *_ in duckdb.execute(f"DESCRIBE {table}").fetchall()]
+        ((rows,),) = duckdb.execute(f"SELECT count(*) FROM {table}").fetchall()
+        yield LoadedSource(names[:-1], rows, plans)
+    finally:
+        duckdb.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def _reads(plans: Sequence[scan.ScanPlan], table: "Snapshot") -> bool:
+    return any((plan.store.uri, plan.version) == (table.store.uri, table.version) for plan in plans)
+
+
+@dataclass
+class FoundRows:
+    """The query of a statement, as `deltaarrow.operations.dml.RowQuery`.
+
+    Args:
+        session: runs the query.
+        table: the version of the table whose rows are changed.
+        alias: its name in expressions.
+        given: the values that clauses assign.
+        condition: of the rows of a DELETE or UPDATE; None for all.
+        others: further tables in FROM, in DuckDB's dialect.
+        source: the source of a MERGE.
+    """
+
+    session: "Session"
+    table: "Snapshot"
+    alias: str
+    given: Sequence[NewValue] = ()
+    condition: str | None = None
+    others: str | None = None
+    source: JoinedSource | None = None
+    columns: list[str] = field(init=False)
+    predicate: Predicate | None = field(init=False)
+    values: Schema = field(init=False)
+    reads_table: bool = field(init=False)
+
+    def __enter__(self) -> "FoundRows":
+        """Bind the query over a view without rows."""
+        columns = [*self.table.schema.fields, *_PLACE]
+        nulls = ", ".join(
+            f"CAST(NULL AS {scan.located_type(each.type)}) AS {quote_identifier(each.name)}"
+            for each in columns
+        )
+        self._show(f"SELECT {nulls} WHERE false")
+        try:
+            sql, values = self._compiled(self._text({}, has_marked=False))
+            self.values = values
+            planned, plans = self.session.connection.planned(sql)
+            self.cursor.sql(planned)
+            self.predicate, self.columns = self.session.connection.needs(sql, _ROWS, self.table.schema)
+        except BaseException:
+            self._hide()
+            raise
+        is_source = self.source is not None and self.source.reads_table
+        self.reads_table = is_source or _reads(plans, self.table)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Drop the view, and what it reads."""
+        self._hide()
+
+    @property
+    def cursor(self) -> "duckdb.DuckDBPyConnection":
+        """The connection of the user."""
+        return self.session.connection.connection
+
+    @property
+    def source_rows(self) -> int:
+        """The number of rows of the source of a MERGE."""
+        return 0 if self.source is None else self.source.rows
+
+    def sql(self, rows: str, columns: Mapping[str, str], *, has_marked: bool) -> str:
+        """Return the query over the rows of the table."""
+        self._show(rows)
+        compiled, _ = self._compiled(self._text(columns, has_marked=has_marked))
+        planned, _ = self.session.connection.planned(compiled)
+        names = ["clause", *columns, *(f"s.{each.name}" for each in self.values.fields)]
+        listed = ", ".join(f"{quote_identifier(_OWN + name)} AS {quote_identifier(name)}" for name in names)
+        return f"SELECT {listed} FROM (\n{planned}\n)"
+
+    # --- the view ---------------------------------------------------------------------------------
+
+    def _show(self, rows: str) -> None:
+        self.cursor.execute(f"CREATE OR REPLACE TEMP VIEW {_ROWS} AS {rows}")
+
+    def _hide(self) -> None:
+        self.cursor.execute(f"DROP VIEW IF EXISTS temp.main.{_ROWS}")
+        left = self.cursor.execute(_LEFT, [_LOCATED, _LOCATED]).fetchall()
+        for kind, name in left:
+            self.cursor.execute(f"DROP {kind} temp.main.{quote_identifier(name)}")
+
+    # --- the text ---------------------------------------------------------------------------------
+
+    @property
+    def _is_spark(self) -> bool:
+        return self.session.dialect == "spark"
+
+    def _name(self, name: str) -> str:
+        return quoted(name) if self._is_spark else quote_identifier(name)
+
+    def _compiled(self, text: str) -> tuple[str, Schema]:
+        """The query for DuckDB, and the columns of the values."""
+        places = range(len(self.given))
+        if not self._is_spark:
+            return text, Schema([Field(f"v{place}", self.given[place].column.type) for place in places])
+        compiled = self.session.compiled(text)
+        types = {each.name: each.type for each in compiled.schema.fields}
+        return compiled.sql, Schema([Field(f"v{place}", types[f"{_OWN}s.v{place}"]) for place in places])
+
+    def _text(self, columns: Mapping[str, str], *, has_marked: bool) -> str:
+        alias = self._name(self.alias)
+        listed = [("clause", self._clause())]
+        listed += [(name, f"{alias}.{self._name(column)}") for name, column in columns.items()]
+        listed += [(f"s.v{place}", self._value(value)) for place, value in enumerate(self.given)]
+        select = ", ".join(f"{sql} AS {self._name(_OWN + name)}" for name, sql in listed)
+        rows = f"{self._name(_ROWS)} AS {alias}"
+        if self.source is not None:
+            return f"SELECT {select} FROM {rows} {self._join(self.source)}"
+        others = "" if self.others is None else f", {self.others}\n"
+        if self.condition is None:
+            return f"SELECT {select} FROM {rows}{others}"
+        where = f"({self.condition}\n)"
+        if has_marked:
+            where = f"CASE WHEN {alias}.{scan.ROW_COLUMN} IS NOT NULL THEN {where} END"
+        return f"SELECT {select} FROM {rows}{others} WHERE {where}"
+
+    def _value(self, value: NewValue) -> str:
+        if self._is_spark:
+            return f"({value.text}\n)"
+        if holds_variant(value.column.type):
+            raise UnsupportedFeatureError(
+                f"a value for the column {value.column.name}, which holds variants, is not supported in"
+                " DuckDB's dialect",
+                feature="variantType",
+            )
+        sql = f"CAST(({value.text}\n) AS {scan.located_type(value.column.type)})"
+        if self.source is None:
+            return sql
+        return f"CASE WHEN {quote_identifier(_OWN + 'clause')} = {value.clause} THEN {sql} END"
+
+    # --- MERGE ------------------------------------------------------------------------------------
+
+    def _clause(self) -> str:
+        if self.source is None:
+            return "CAST(0 AS TINYINT)"
+        alias, source = self._name(self.alias), self._name(self.source.alias)
+        conditions = [(when, None if sql is None else f"({sql}\n)") for when, sql in self.source.conditions]
+        return clause_sql(conditions, f"{alias}.{scan.ROW_COLUMN}", f"{source}.{_PRESENT}", str(NO_CLAUSE))
+
+    def _join(self, source: JoinedSource) -> str:
+        whens = {when for when, _ in source.conditions}
+        inserts, leftover = When.NOT_MATCHED in whens, When.NOT_MATCHED_BY_SOURCE in whens
+        join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
+        on = source.condition if source.condition.startswith("USING (") else f"ON ({source.condition}\n)"
+        return f"{join[inserts, leftover]} JOIN {_SOURCE} AS {self._name(source.alias)} {on}"
+
+
+def star_values(
+    number: int, names: Sequence[str], alias: str, schema: Schema, *, by_name: bool
+) -> list[NewValue]:
+    """Return the values of a clause that takes all columns of the source.
+
+    Raises `SchemaMismatchError` for columns that do not fit those of the table.
+    """
+    columns: list[Any] = [schema.find(name) for name in names] if by_name else [*schema.fields]
+    if None in columns:
+        raise SchemaMismatchError(
+            f"the table has no column {names[columns.index(None)]} (columns: {', '.join(schema.names)})"
+        )
+    if len(columns) != len(names):
+        raise SchemaMismatchError(
+            f"the clause takes columns by their position, and the source has {len(names)} columns"
+            f" ({', '.join(names)}), the table {len(columns)}: use BY NAME, or name the columns"
+        )
+    return [
+        NewValue(number, column, f"{quote_identifier(alias)}.{quote_identifier(name)}")
+        for column, name in zip(columns, names, strict=True)
+    ]
