@@ -39,6 +39,7 @@ __all__ = [
     "ensure_view_name",
     "planned_relation",
     "query",
+    "reach",
     "register",
     "shown_views",
     "unregister",

@@ -25,29 +25,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.engines import DeltaConnection
+from deltaarrow.engines import PLACES, DeltaConnection
 from deltaarrow.errors import CommitFailedError, DeltaError, UnsupportedFeatureError
 from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.pipeline.engine import MergeReport, StatementReport
 from deltaarrow.pipeline.maintenance import report_on
 from deltaarrow.schema import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
-from deltaarrow.spark_sql import (
-    FunctionCall,
-    MergeAction,
-    MergeText,
-    MergeWhen,
-    MergeWhenText,
-    Words,
-    function_calls,
-    parse_merge,
-    table_places,
-)
+from deltaarrow.spark_sql import FunctionCall, Words, function_calls, table_places
 from deltaarrow.sql import connect
+from deltaarrow.sql.handlers.rows import merge_into
 from deltaarrow.sql.places import show_place
 from deltaarrow.sql.registry import find_kind, kind_of
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.settings import APPLICATION
-from deltaarrow.table import DeltaTable, TableMerger
+from deltaarrow.sql.spark_grammar.rows import parse_merge
+from deltaarrow.sql.statements.rows import Merge
+from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,14 +68,15 @@ class OneNodeEngine:
         """
         words = Words(statement)
         if words.is_at("MERGE"):
-            return _Merge.of(parse_merge(statement), self._session.settings[APPLICATION]).run()
+            return _Merge.of(parse_merge(words), self._session.settings[APPLICATION]).run()
         kind = find_kind(words, "spark")
         if kind is None or kind.spark is None:
             raise words.refused("a statement that one node runs, such as MERGE or OPTIMIZE, is expected")
         self._session.dialect = "spark"
         try:
             parsed = kind.spark(words)
-            return report_on(parsed, kind_of(parsed).handle(self._session, parsed))
+            with self._session.running():
+                return report_on(parsed, kind_of(parsed).handle(self._session, parsed))
         except DeltaError as error:
             show_place(error, words)
             raise
@@ -96,14 +90,22 @@ class OneNodeEngine:
 class _Merge:
     """One MERGE on its way: what it reads is opened first, so that all of it is at one version each."""
 
-    text: MergeText
+    statement: Merge
+    path: str
     target: DeltaTable
     application: str | None
     tables: dict[str, DeltaTable] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: MergeText, application: str | None) -> "_Merge":
-        return cls(text, DeltaTable(text.path), application)
+    def of(cls, statement: Merge, application: str | None) -> "_Merge":
+        schema, *path = statement.table.parts
+        if schema.lower() != PLACES or len(path) != 1:
+            raise UnsupportedFeatureError(
+                f"MERGE INTO {statement.table.text} names no place: on one node, name the table by its path,"
+                " as delta.`/data/orders`",
+                feature="MERGE",
+            )
+        return cls(statement, path[0], DeltaTable(path[0]), application)
 
     def run(self) -> MergeReport:
         followed = self._followed()
@@ -118,12 +120,12 @@ class _Merge:
         seen, last = self.target.transaction_version(self.application), self._table(followed).version()
         first = 0 if seen is None else seen + 1
         if first > last:
-            return MergeReport(self.text.path, {followed: (first, last)}, None)
+            return MergeReport(self.path, {followed: (first, last)}, None)
         return self._merged({followed: (first, last)}, seen, Transaction(self.application, last))
 
     def _followed(self) -> str | None:
         """The path of the table whose new changes are taken in."""
-        calls = function_calls(self.text.source, _CHANGES)
+        calls = function_calls(self.statement.source, _CHANGES)
         paths = {str(call.arguments[0]) for call in calls if len(call.arguments) == 1}
         if len(paths) > 1:
             raise UnsupportedFeatureError(
@@ -134,20 +136,15 @@ class _Merge:
 
     def _table(self, path: str) -> DeltaTable:
         if path not in self.tables:
-            self.tables[path] = self.target if path == self.text.path else DeltaTable(path)
+            self.tables[path] = self.target if path == self.path else DeltaTable(path)
         return self.tables[path]
 
     def _merged(
         self, changes: Mapping[str, tuple[int, int]], seen: int | None, transaction: Transaction | None
     ) -> MergeReport:
         properties = None if transaction is None else CommitProperties(app_transactions=[transaction])
-        text = self.text
-        merger = self.target.merge(
-            self._rows(seen), text.condition, text.source_alias, text.alias, commit_properties=properties
-        )
-        for clause in text.clauses:
-            _add(merger, clause)
-        return MergeReport(text.path, changes, merger.execute())
+        metrics = merge_into(self.target, self.statement, self._rows(seen), properties)
+        return MergeReport(self.path, changes, metrics)
 
     def _rows(self, seen: int | None) -> "pa.Table":
         """What the query finds."""
@@ -159,7 +156,7 @@ class _Merge:
 
     def _query(self, connection: DeltaConnection, seen: int | None) -> str:
         """The query with names that the connection knows for the tables and functions of this module."""
-        query = self.text.source
+        query = self.statement.source
         shown = _Shown(connection)
         edits: list[tuple[int, int, str]] = []
         for place in table_places(query):
@@ -222,23 +219,3 @@ def _all_as_inserts(name: str, table: DeltaTable) -> str:
         f"epoch_ms({table.snapshot.timestamp_ms})::TIMESTAMPTZ AS {COMMIT_TIMESTAMP}",
     )
     return f"(SELECT *, {', '.join(columns)} FROM {name})"
-
-
-def _add(merger: TableMerger, clause: MergeWhenText) -> None:
-    """Add a clause to a merge."""
-    values, condition = clause.values, clause.condition
-    match clause.when, clause.action:
-        case MergeWhen.MATCHED, MergeAction.DELETE:
-            merger.when_matched_delete(condition)
-        case MergeWhen.MATCHED, _ if not values:
-            merger.when_matched_update_all(condition)
-        case MergeWhen.MATCHED, _:
-            merger.when_matched_update(values, condition)
-        case MergeWhen.NOT_MATCHED, _ if not values:
-            merger.when_not_matched_insert_all(condition)
-        case MergeWhen.NOT_MATCHED, _:
-            merger.when_not_matched_insert(values, condition)
-        case _, MergeAction.DELETE:
-            merger.when_not_matched_by_source_delete(condition)
-        case _:
-            merger.when_not_matched_by_source_update(values, condition)

@@ -7,7 +7,7 @@ UPDATE and MERGE, and ``replaceWhere``. Tables store expressions as constraints,
 and defaults. `declared_rules` reads them from a table's metadata as `TableRules`, which check rows, compute
 generated columns and fill in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
 Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script. `Words` takes a
-statement apart, and `parse_merge` reads one.
+statement apart.
 """
 
 from typing import TYPE_CHECKING
@@ -37,13 +37,6 @@ if TYPE_CHECKING:
         Equality as Equality,
         known_equalities as known_equalities,
         known_predicate as known_predicate,
-    )
-    from deltaarrow.spark_sql.merge_statement import (
-        MergeAction as MergeAction,
-        MergeText as MergeText,
-        MergeWhen as MergeWhen,
-        MergeWhenText as MergeWhenText,
-        parse_merge as parse_merge,
     )
     from deltaarrow.spark_sql.native import to_native_sql as to_native_sql
     from deltaarrow.spark_sql.nodes import (

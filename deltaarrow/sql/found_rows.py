@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltaarrow.snapshot import Snapshot
     from deltaarrow.sql.session import Session
 
-__all__ = ["FoundRows", "JoinedSource", "NewValue", "loaded_source", "star_values"]
+__all__ = ["FoundRows", "JoinedSource", "LoadedSource", "NewValue", "loaded_source", "star_values"]
 
 _ROWS = "__deltaarrow_rows"
 _SOURCE = "__deltaarrow_source"
@@ -141,6 +141,7 @@ class FoundRows:
 
     def __enter__(self) -> "FoundRows":
         """Bind the query over a view without rows."""
+        self.session.connection.reach(self.table.store, [])
         columns = [*self.table.schema.fields, *_PLACE]
         nulls = ", ".join(
             f"CAST(NULL AS {scan.located_type(each.type)}) AS {quote_identifier(each.name)}"

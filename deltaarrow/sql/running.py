@@ -45,7 +45,7 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
         subject = kind.subject(Words(text, dialect))
         if subject is None or not session.is_delta(subject):
             return text
-        with session.running(), bound(session.connection.connection, text, parameters) as text:
+        with session.running(), bound(session.connection.connection, text, session.parameters) as text:
             session.parameters = ()
             return _handled(session, grammar(Words(text, dialect)), text)
     with session.running():

@@ -685,9 +685,8 @@ class DeltaTable:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-            alias=target_alias,
         )
-        metrics = operation.carry_out(lambda each: operations.delete_rows(each, predicate))
+        metrics = operation.carry_out(lambda each: operations.delete_rows(each, predicate, target_alias))
         self.follow_commit()
         return metrics
 
@@ -749,10 +748,9 @@ class DeltaTable:
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
-            alias=target_alias,
         )
         metrics = operation.carry_out(
-            lambda each: operations.update_rows(each, updates, new_values, predicate)
+            lambda each: operations.update_rows(each, updates, new_values, predicate, target_alias)
         )
         self.follow_commit()
         return metrics

@@ -7,6 +7,7 @@ import pytest
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.pipeline import OneNodeEngine
+from deltaarrow.schema import Field
 
 SET = "SET spark.databricks.delta.write.txnAppId = sums"
 
@@ -141,9 +142,8 @@ NOT_MATCHED = " s ON t.id = s.id WHEN NOT MATCHED THEN "
 REFUSED = {
     "SELECT * FROM delta.`{t}`": "a statement that one node runs, such as MERGE or OPTIMIZE, is expected",
     "SET spark.sql.shuffle = 8": "spark.sql.shuffle means nothing here; did you mean spark.sql.shuffle",
-    f"MERGE INTO orders USING (SELECT 1 AS id){MATCHED}DELETE": "a table by its path",
-    "MERGE WITH SCHEMA EVOLUTION INTO delta.`{t}` AS t": "INTO is expected",
-    INTO + "USING delta.`{s}`" + MATCHED + "DELETE": "the source, a query, in brackets",
+    f"MERGE INTO orders USING (SELECT 1 AS id){MATCHED}DELETE": "name the table by its path",
+    "MERGE WITH SCHEMA EVOLUTION INTO delta.`{t}` AS t": "USING is expected",
     f"{INTO}USING (SELECT 1 AS id) s ON t.id = s.id": "WHEN is expected, and there is the end",
     f"{INTO}USING (SELECT 1 AS id){MATCHED}INSERT *": "UPDATE is expected, and there is 'INSERT'",
     f"{INTO}USING (SELECT 1 AS id){NOT_MATCHED}DELETE": "INSERT is expected",
@@ -171,6 +171,16 @@ def test_what_is_not_supported_is_refused_by_name(source, target, statement):
     with pytest.raises(UnsupportedFeatureError, match=REFUSED[statement]):
         OneNodeEngine().run(statement.format(s=source, t=target))
     assert DeltaTable(target).version() == before
+
+
+def test_source_is_a_table_and_evolves_the_schema(source, target):
+    DeltaTable(source).alter.add_columns([Field("more", "string")])
+    engine = OneNodeEngine()
+    into = f"INTO delta.`{target}` t USING delta.`{source}` s ON t.id = s.id"
+    engine.run(f"MERGE {into} WHEN MATCHED THEN DELETE")
+    assert rows(target) == [(9, 9)]
+    engine.run(f"MERGE WITH SCHEMA EVOLUTION {into} WHEN NOT MATCHED THEN INSERT *")
+    assert rows(target) == [(1, 10, None), (2, 20, None), (9, 9, None)]
 
 
 def test_tables_and_columns_that_are_not_there(source, target):

@@ -8,7 +8,6 @@ from deltaarrow.spark_sql import (
     TableName,
     Words,
     function_calls,
-    parse_merge,
     split_statements,
     table_places,
 )
@@ -66,35 +65,6 @@ def test_words_that_are_names_end_nothing():
     assert words.until("WHEN") == "a.when = CASE WHEN `WHEN` > 1 THEN (1 WHEN 2) END AND 'WHEN' = [WHEN]"
     words.expect("when")
     assert (words.name("a column"), words.is_done, words.until("x")) == ("b", True, "")
-
-
-def test_refusal_shows_the_line():
-    with pytest.raises(UnsupportedFeatureError) as refused:
-        parse_merge("MERGE INTO delta.`/t` AS t\n  USING delta.`/s`\nON TRUE")
-    assert str(refused.value) == (
-        "[PARSE_SYNTAX_ERROR] the source, a query, in brackets is expected, and there is 'delta' in line 2"
-        " of the statement:\n    USING delta.`/s`\n          ^"
-    )
-
-
-def test_refusal_of_a_long_word_is_short():
-    with pytest.raises(UnsupportedFeatureError, match=r"and there is '9{100}\.\.\.' in line 1") as refused:
-        parse_merge("MERGE INTO " + "9" * 100_000)
-    assert len(str(refused.value)) < 500
-
-
-def test_merge_has_its_parts_as_they_are_written():
-    merge = parse_merge(
-        "merge into delta.`/t` using (SELECT (1) AS id) ON id = 1 AND target.end > 2"
-        " WHEN MATCHED AND CASE WHEN TRUE THEN TRUE END THEN UPDATE SET `a b` = f(1, 2), c.d = 'WHEN, x'"
-        " WHEN NOT MATCHED THEN INSERT (a, `b`) VALUES (f(1, 2), DEFAULT)"
-    )
-    assert (merge.path, merge.alias, merge.source_alias) == ("/t", None, None)
-    assert (merge.source, merge.condition) == ("SELECT (1) AS id", "id = 1 AND target.end > 2")
-    update, insert = merge.clauses
-    assert update.condition == "CASE WHEN TRUE THEN TRUE END"
-    assert update.values == {"`a b`": "f(1, 2)", "c.d": "'WHEN, x'"}
-    assert insert.values == {"a": "f(1, 2)", "`b`": "DEFAULT"}
 
 
 def test_refusal_at_the_end_points_behind_the_last_word():

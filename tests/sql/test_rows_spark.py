@@ -10,6 +10,8 @@ import deltaarrow
 import deltaarrow.sql.insertion
 from deltaarrow import DeltaTable
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.spark_sql import Words
+from deltaarrow.sql.spark_grammar.rows import parse_merge
 
 
 def rows(table):
@@ -317,3 +319,33 @@ def test_subqueries_of_marked_rows_compute_nothing_for_these(con, orders):
     con.sql("DELETE FROM lake.orders WHERE id = 4")
     con.sql("DELETE FROM lake.orders WHERE 1 / (id - 4) > 0 AND id = (SELECT 5)")
     assert rows(orders)[3:] == [(6, None, 3)]
+
+
+def test_refusal_shows_the_line():
+    with pytest.raises(UnsupportedFeatureError) as refused:
+        parse_merge(Words("MERGE INTO delta.`/t` AS t\n  USING 'delta'\nON TRUE"))
+    assert str(refused.value) == (
+        "[PARSE_SYNTAX_ERROR] the name of a table is expected, and there is \"'delta'\" in line 2"
+        " of the statement:\n    USING 'delta'\n          ^"
+    )
+
+
+def test_refusal_of_a_long_word_is_short():
+    with pytest.raises(UnsupportedFeatureError, match=r"and there is '9{100}\.\.\.' in line 1") as refused:
+        parse_merge(Words("MERGE INTO " + "9" * 100_000))
+    assert len(str(refused.value)) < 500
+
+
+def test_merge_has_its_parts_as_they_are_written():
+    text = (
+        "merge into delta.`/t` using (SELECT (1) AS id) ON id = 1 AND target.end > 2"
+        " WHEN MATCHED AND CASE WHEN TRUE THEN TRUE END THEN UPDATE SET `a b` = f(1, 2), c.d = 'WHEN, x'"
+        " WHEN NOT MATCHED THEN INSERT (a, `b`) VALUES (f(1, 2), DEFAULT)"
+    )
+    merge = parse_merge(Words(text))
+    assert (merge.table.parts, merge.alias, merge.source_alias) == (("delta", "/t"), None, None)
+    assert (merge.source, merge.condition) == ("SELECT (1) AS id", "id = 1 AND target.end > 2")
+    update, insert = merge.clauses
+    assert update.predicate == "CASE WHEN TRUE THEN TRUE END"
+    assert update.values == {"`a b`": "f(1, 2)", "c.d": "'WHEN, x'"}
+    assert insert.values == {"a": "f(1, 2)", "`b`": "DEFAULT"}

@@ -4,7 +4,14 @@ from typing import Any
 
 import deltaarrow.scan as scan
 from deltaarrow.expressions import is_exact
-from deltaarrow.operations.dml.operation import RowOperation, file_metrics, rows_sql, single_scope, times
+from deltaarrow.operations.dml.operation import (
+    TARGET,
+    RowOperation,
+    file_metrics,
+    rows_sql,
+    single_scope,
+    times,
+)
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
@@ -14,14 +21,14 @@ from deltaarrow.operations.mark_or_rewrite import LostRows
 __all__ = ["delete_rows"]
 
 
-def delete_rows(operation: RowOperation, predicate: str | None) -> dict[str, Any]:
+def delete_rows(operation: RowOperation, predicate: str | None, target_alias: str = TARGET) -> dict[str, Any]:
     """Delete the rows for which a condition is TRUE, or all rows if it is None, and commit.
 
     Returns the metrics under the names of ``deltalake``.
 
     Raises the exceptions of `RowScope.condition` for the condition, and the exceptions of commits.
     """
-    condition = ALWAYS if predicate is None else single_scope(operation).condition(predicate)
+    condition = ALWAYS if predicate is None else single_scope(operation, target_alias).condition(predicate)
     names = {name for _, name in condition.columns}
     plan = operation.plan(
         None if predicate is None else condition.pruning, names, operation.matcher(condition)

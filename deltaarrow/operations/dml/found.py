@@ -87,7 +87,7 @@ def change_found_rows(operation: RowOperation, statement: MergeStatement, query:
         operation.transaction.read_files()
         operation = replace(operation, begin_again=None)
     return operation.carry_out(
-        lambda each: FoundRows(each, statement, query).run(query.cursor, query.source_rows)
+        lambda each: _FoundRows(each, statement, query).run(query.cursor, query.source_rows)
     )
 
 
@@ -102,7 +102,7 @@ class _Told(RowScope):
         return QueryCondition(text, "true", can_fail=True)
 
 
-class FoundRows(Merge):
+class _FoundRows(Merge):
     """A MERGE with the rows that a query of an engine finds."""
 
     def __init__(self, operation: RowOperation, statement: MergeStatement, query: RowQuery) -> None:

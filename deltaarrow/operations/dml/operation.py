@@ -63,7 +63,6 @@ class RowOperation:
         writer_properties: Parquet settings of the written files.
         memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
             process if None.
-        alias: the alias of the table in expressions of DELETE and UPDATE.
         is_replay: whether the table already has this operation of an application, so nothing is done.
         begin_again: begins the same operation on another version; None if it cannot be run again.
         begun: when the operation began, on the clock of `time.perf_counter`.
@@ -73,7 +72,6 @@ class RowOperation:
     target: WriteTarget
     writer_properties: WriterProperties | None = None
     memory_limit: str | None = None
-    alias: str = TARGET
     is_replay: bool = False
     begin_again: "Callable[[Snapshot], RowOperation] | None" = None
     begun: float = field(default_factory=time.perf_counter)
@@ -88,7 +86,6 @@ class RowOperation:
         commit_properties: CommitProperties | None = None,
         hook_properties: PostCommitHookProperties | None = None,
         memory_limit: str | None = None,
-        alias: str = TARGET,
         only_adds: bool = False,
         clock: Clock = system_clock,
     ) -> "RowOperation":
@@ -106,7 +103,6 @@ class RowOperation:
                 commit_properties=commit_properties,
                 hook_properties=hook_properties,
                 memory_limit=memory_limit,
-                alias=alias,
                 only_adds=only_adds,
                 clock=clock,
             )
@@ -121,7 +117,6 @@ class RowOperation:
             WriteTarget.existing(snapshot),
             writer_properties,
             memory_limit,
-            alias,
             is_replay=is_replay(transaction, given.app_transactions or ()),
             begin_again=begin_again,
         )
@@ -310,12 +305,12 @@ def milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def single_scope(operation: RowOperation) -> RowScope:
+def single_scope(operation: RowOperation, alias: str) -> RowScope:
     """Return the scope of a statement without a source: DELETE or UPDATE."""
     return RowScope(
-        {operation.alias: operation.schema},
+        {alias: operation.schema},
         lambda _, name: f"t.{quote_identifier(name)}",
-        operation.alias,
+        alias,
         operation.now_ms,
     )
 

@@ -17,7 +17,14 @@ from deltaarrow.operations.dml.assignments import (
     parse_target,
     says_default,
 )
-from deltaarrow.operations.dml.operation import RowOperation, file_metrics, rows_sql, single_scope, times
+from deltaarrow.operations.dml.operation import (
+    TARGET,
+    RowOperation,
+    file_metrics,
+    rows_sql,
+    single_scope,
+    times,
+)
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.history import predicates_parameter
@@ -35,6 +42,7 @@ def update_rows(
     updates: Mapping[str, str] | None,
     new_values: Mapping[str, Any] | None,
     predicate: str | None,
+    target_alias: str = TARGET,
 ) -> dict[str, Any]:
     """Update the rows for which a condition is TRUE, or all rows if it is None, and commit.
 
@@ -43,6 +51,7 @@ def update_rows(
         updates: expressions by column name; a field of a struct is named with dots.
         new_values: Python values by column name. Exactly one of `updates` and `new_values` is given.
         predicate: the condition.
+        target_alias: the name of the table in expressions.
 
     Returns the metrics under the names of ``deltalake``.
 
@@ -52,7 +61,7 @@ def update_rows(
     """
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("give either updates or new_values to an update, with at least one column")
-    inner = single_scope(operation)
+    inner = single_scope(operation, target_alias)
     outer = RowScope(
         inner.tables, lambda _, name: f"j.{exported_name('t', name)}", inner.target, inner.now_ms
     )
