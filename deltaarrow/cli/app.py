@@ -24,8 +24,9 @@ from deltaarrow.cli.demo import run_demo
 from deltaarrow.cli.life import life
 from deltaarrow.cli.pipeline import pipeline
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
+from deltaarrow.cli.sql import sql
+from deltaarrow.cli.statements import REFUSALS
 from deltaarrow.engines import register
-from deltaarrow.errors import DeltaError
 from deltaarrow.version import VERSION
 
 __all__ = [
@@ -43,9 +44,6 @@ __all__ = [
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
-_REFUSALS = (DeltaError, duckdb.Error, pa.ArrowException, OSError, ValueError, OverflowError)
-"""Errors that are not the script's fault, but of the table, the query or the storage."""
-
 
 class _Commands(TyperGroup):
     """The command group; it turns the engine's errors into one line and exit code 1."""
@@ -55,7 +53,7 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # the reader closed the output; click ends the script quietly
-        except _REFUSALS as error:
+        except REFUSALS as error:
             text = " ".join(str(error).split()) or type(error).__name__
             print(f"error: {printable(text)}", file=sys.stderr)
             raise typer.Exit(1) from error
@@ -71,6 +69,7 @@ app = typer.Typer(
 )
 app.add_typer(pipeline)
 app.add_typer(life)
+app.command()(sql)
 
 
 def _print_release(wanted: bool) -> None:

@@ -17,7 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_json", "print_mapping", "print_rows", "printable", "rows_of"]
+__all__ = [
+    "cell_text",
+    "json_bytes",
+    "print_json",
+    "print_mapping",
+    "print_rows",
+    "printable",
+    "rows_of",
+]
 
 _MAX_CELL = 200
 """Characters of a cell that are shown to people; JSON output has all of them."""
@@ -37,6 +45,11 @@ def print_json(value: Any) -> None:
     """
     options = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
     print(orjson.dumps(_jsonable(value), default=str, option=options).decode())
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return `value` as JSON on one line, with the strings of `print_json`."""
+    return orjson.dumps(_jsonable(value), default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
 
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -99,22 +112,25 @@ def _value(scalar: pa.Scalar) -> Any:
         return scalar.cast(pa.string()).as_py()
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return a value as text."""
     match value:
         case None:
-            text = ""
+            return ""
         case str():
-            text = value
+            return value
         case datetime.datetime():
-            text = value.isoformat(sep=" ").replace("+00:00", "Z")
+            return value.isoformat(sep=" ").replace("+00:00", "Z")
         case bytes():
-            text = value.hex()
+            return value.hex()
         case dict() | list() | tuple():
-            options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-            text = orjson.dumps(_jsonable(value), default=str, option=options).decode()
+            return json_bytes(value).decode()
         case _:
-            text = str(value)
-    text = printable(text)
+            return str(value)
+
+
+def _cell(value: Any) -> str:
+    text = printable(cell_text(value))
     return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
 
 

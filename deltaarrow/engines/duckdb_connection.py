@@ -17,6 +17,7 @@ from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation, ScanPlan, reader_failure
 from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
@@ -40,6 +41,8 @@ Dialect: TypeAlias = Literal["duckdb", "spark"]
 """How a statement is written: as DuckDB's SQL or as Spark's."""
 
 _RESULT = "__deltaarrow:result"
+
+_lazily = lazy_attributes(__name__, {"split_statements": "deltaarrow.spark_sql"})
 
 
 class StatementRunner(Protocol):
@@ -181,6 +184,20 @@ class DeltaConnection:
 
     def _dialect(self, dialect: Dialect | None) -> Dialect:
         return dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
+
+    def split(self, text: str, *, dialect: Dialect | None = None) -> list[str]:
+        """Return the statements of a text, without running them.
+
+        Raises `UnsupportedFeatureError` for a quote or a comment that is not closed.
+        """
+        chosen = dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
+        found = None if self._front_end is None else self._front_end.split(text, chosen)
+        if found is None:
+            try:
+                found = [statement.query for statement in self.connection.extract_statements(text)]
+            except duckdb.Error:  # It may name tables as only this connection knows them.
+                found = _lazily("split_statements")(text, chosen)
+        return [each.strip() for each in found if each.strip(" \t\r\n;")]
 
     def _split(self, text: str, dialect: Dialect) -> list[str]:
         found = None if self._front_end is None else self._front_end.split(text, dialect)

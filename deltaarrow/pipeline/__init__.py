@@ -3,7 +3,7 @@
 from deltaarrow.pipeline.engine import Engine, MaintenanceReport, MergeReport, StatementReport
 from deltaarrow.pipeline.one_node import OneNodeEngine
 from deltaarrow.pipeline.run import StepReport, run_scripts
-from deltaarrow.pipeline.script import Script, read_scripts
+from deltaarrow.pipeline.script import Script, fill_variables, read_scripts
 from deltaarrow.pipeline.spark_engine import SparkEngine, start_spark
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "SparkEngine",
     "StatementReport",
     "StepReport",
+    "fill_variables",
     "read_scripts",
     "run_scripts",
     "start_spark",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deltaarrow.spark_sql import split_statements
 
-__all__ = ["Script", "read_scripts"]
+__all__ = ["Script", "fill_variables", "read_scripts"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _UNSAFE = re.compile(r"['\"`;\\\n]|--")
@@ -43,10 +43,18 @@ class Script:
         >>> Script("a", "SELECT ';' ; -- twice; or\nSELECT ${n}").statements({"n": 2})
         ["SELECT ';'", 'SELECT 2']
         """
-        return [
-            _VARIABLE.sub(lambda found: _value(variables, found[1]), statement)
-            for statement in split_statements(self.text)
-        ]
+        return [fill_variables(statement, variables) for statement in split_statements(self.text)]
+
+
+def fill_variables(statement: str, variables: Mapping[str, object]) -> str:
+    """Return a statement with the values of variables in the places of ``${name}``.
+
+    Raises `ValueError` as `Script.statements` does.
+
+    >>> fill_variables("SELECT ${n}", {"n": 2})
+    'SELECT 2'
+    """
+    return _VARIABLE.sub(lambda found: _value(variables, found[1]), statement)
 
 
 def _value(variables: Mapping[str, object], name: str) -> str:

@@ -14,6 +14,7 @@ EXTRAS = {
     "s3fs": "s3",
     "typer": "cli",
     "rich": "cli",
+    "prompt_toolkit": "cli",
     "pyiceberg": "iceberg",
 }
 """Top-level module name -> the extra of this package that installs it."""

@@ -82,7 +82,7 @@ class FunctionCall:
     end: int
 
 
-def split_statements(text: str) -> list[str]:
+def split_statements(text: str, dialect: Literal["duckdb", "spark"] = "spark") -> list[str]:
     r"""Return the statements of a text, which semicolons end, without comments.
 
     Raises `UnsupportedFeatureError` for a quote or a comment that is not closed.
@@ -91,7 +91,7 @@ def split_statements(text: str) -> list[str]:
     ["SELECT ';'", 'SELECT 2']
     """
     statements, parts, place = [], list[str](), 0
-    for token in tokenize(text):
+    for token in tokenize(text) if dialect == "spark" else tokenize_duckdb(text):
         gap = text[place : max(place, token.start)]
         is_comment = any(mark in gap for mark in _COMMENTS)
         parts.append(_without_comment(gap) if is_comment else gap)
@@ -175,6 +175,11 @@ class Words:
     def end(self) -> int:
         """Where the last word has ended."""
         return 0 if not self._next else self._tokens[self._next - 1].end + 1
+
+    @property
+    def ends_with_semicolon(self) -> bool:
+        """Whether the last word is a semicolon, which may be followed by a comment."""
+        return bool(self._tokens) and self._tokens[-1].token_type.name == "SEMICOLON"
 
     def find_name(self, parts: Sequence[str]) -> int | None:
         """Return where in the text a name of these parts begins; None if it is not there."""

@@ -1,7 +1,7 @@
 """`connect`: a connection in whose statements Delta tables are read and changed by name."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import duckdb
@@ -21,6 +21,7 @@ def connect(
     storage_options: Mapping[str, Any] | None = None,
     catalog: str | os.PathLike[str] | NamespaceCatalog | None = None,
     dialect: Dialect = "duckdb",
+    progress: Callable[[int, int], None] | None = None,
 ) -> DeltaConnection:
     """Connect to a DuckDB database in whose statements Delta tables can be used by name.
 
@@ -40,6 +41,7 @@ def connect(
         storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
         catalog: where namespaces and tables have their names: an object, or the folder of a `FileCatalog`.
         dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's.
+        progress: told, while a statement of maintenance runs, how much is done and of how much.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -56,7 +58,7 @@ def connect(
     if isinstance(catalog, str | os.PathLike):
         catalog = FileCatalog(catalog, storage_options)
     names = Catalog(storage_options, catalog)
-    front_end = FrontEnd(dialect)
+    front_end = FrontEnd(dialect, progress)
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, names, front_end=front_end)
     connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))

@@ -4,6 +4,7 @@ This module is loaded with every connection, so it loads what statements need wh
 """
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
@@ -19,6 +20,11 @@ __all__ = ["FrontEnd"]
 _FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTALL)
 _OURS = frozenset(("CONVERT", "FSCK", "GENERATE", "OPTIMIZE", "REORG", "RESTORE"))
 """First words of statements that DuckDB does not have."""
+
+_HAS_OURS = re.compile(
+    rf"\b(?:{'|'.join(sorted(_OURS))}|VACUUM|ANALYZE\s+TABLE|R?E?SET\s+spark)\b", re.IGNORECASE
+)
+"""Finds what may be a statement that DuckDB does not have, so that DuckDB cannot split the text."""
 
 _SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
 """What follows the SET or RESET of one of Spark's settings."""
@@ -43,23 +49,25 @@ class FrontEnd:
 
     Args:
         dialect: that of texts which come without one.
+        progress: told how much of a long statement is done, and of how much.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, progress: Callable[[int, int], None] | None = None) -> None:
         if dialect not in ("duckdb", "spark"):
             raise ValueError(f"the dialect is 'duckdb' or 'spark', not {dialect!r}")
         self.dialect: Dialect = dialect
+        self._progress = progress
         self._session: Session | None = None
 
     def cursor(self) -> "FrontEnd":
         """Return the front end of another cursor."""
-        return FrontEnd(self.dialect)
+        return FrontEnd(self.dialect, self._progress)
 
     def split(self, text: str, dialect: Dialect) -> list[str] | None:
         """Return the statements of a text; None to let DuckDB split it."""
-        if dialect == "duckdb":
+        if dialect == "duckdb" and _HAS_OURS.search(text) is None:
             return None
-        found: list[str] = _lazily("split_statements")(text)
+        found: list[str] = _lazily("split_statements")(text, dialect)
         return found
 
     def run(
@@ -76,6 +84,7 @@ class FrontEnd:
             if first is None or not _may_be_ours(connection, statement, first):
                 return statement
         session = self._session = self._session or _lazily("Session")(connection)
+        session.progress = self._progress
         result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
         return result
 

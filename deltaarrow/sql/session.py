@@ -1,7 +1,7 @@
 """`Session`: what the statements of one connection share: its names, and what they are told."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import TableLocation
@@ -30,6 +30,7 @@ class Session:
         dialect: that of the statement that is run.
         settings: what SET has set.
         opened: streams of the statement that is run. Until they are closed, DuckDB runs nothing else.
+        progress: told how much of a long statement is done, and of how much.
     """
 
     def __init__(self, connection: DeltaConnection) -> None:
@@ -38,6 +39,7 @@ class Session:
         self.dialect: Dialect = "duckdb"
         self.settings = Settings()
         self.opened: list[pa.RecordBatchReader] = []
+        self.progress: Callable[[int, int], None] | None = None
         self._held: DeltaTable | None = None
 
     def query(self, text: str) -> str:

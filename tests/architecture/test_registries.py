@@ -30,7 +30,7 @@ def test_optional_libraries_are_the_extras_of_the_project():
     assert set(EXTRAS.values()) == set(extras) - GROUPS
     for module, extra in EXTRAS.items():
         distributions = {re.split(r"[^\w-]", requirement)[0] for requirement in extras[extra]}
-        assert module in distributions, f"extra {extra} does not install {module}"
+        assert module.replace("_", "-") in distributions, f"extra {extra} does not install {module}"
     everything = re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")
     assert set(everything) == (set(extras) - GROUPS) | {"bench"}
     assert set(EXTRAS.values()) <= set(re.search(r"\[(.*)\]", extras["test"][0])[1].split(","))

@@ -83,3 +83,24 @@ def test_queries_load_no_statements(lake):
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_text_is_split_into_statements_of_both_dialects(con):
+    text = "SELECT ';'; OPTIMIZE lake.orders; -- twice;\nSET spark.sql.ansi.enabled = true;;"
+    for dialect in ("duckdb", "spark"):
+        found = [each.strip(" \n;") for each in con.split(text, dialect=dialect)]
+        assert found == ["SELECT ';'", "OPTIMIZE lake.orders", "SET spark.sql.ansi.enabled = true"]
+        assert con.sql(text, dialect=dialect).to_pylist() == [
+            {"key": "spark.sql.ansi.enabled", "value": "true"}
+        ]
+    assert con.split("SELECT 1; SELECT $$;$$") == ["SELECT 1;", "SELECT $$;$$"]
+    assert con.split("FROM delta.`/t`; FROM x") == ["FROM delta.`/t`", "FROM x"]
+    assert con.split(" ; ") == []
+
+
+def test_progress_of_a_long_statement_is_told(lake):
+    told = []
+    with deltaarrow.connect(progress=lambda done, total: told.append((done, total))) as con:
+        deltaarrow.write_deltalake(f"{lake}/orders", pa.table({"id": [3]}), mode="append")
+        con.attach(lake, "lake").sql("OPTIMIZE lake.orders")
+    assert told and told[-1][0] == told[-1][1]

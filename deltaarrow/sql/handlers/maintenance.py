@@ -64,7 +64,7 @@ _CAPITAL = re.compile("(?=[A-Z])")
 
 def _optimize(session: "Session", statement: Optimize) -> pa.Table:
     table = session.table(statement.table)
-    options = _commit_options(session) | {"target_size": session.settings[MAX_FILE_SIZE]}
+    options = _options(session) | {"target_size": session.settings[MAX_FILE_SIZE]}
     if statement.is_full:
         metrics = table.optimize.full(**options)
     elif statement.z_order:
@@ -77,9 +77,9 @@ def _optimize(session: "Session", statement: Optimize) -> pa.Table:
 def _reorg(session: "Session", statement: Reorg) -> pa.Table:
     table = session.table(statement.table)
     if statement.iceberg_compat_version is None:
-        metrics = table.optimize.purge(predicate=statement.condition, **_commit_options(session))
+        metrics = table.optimize.purge(predicate=statement.condition, **_options(session))
     else:
-        metrics = table.optimize.upgrade_uniform(statement.iceberg_compat_version)
+        metrics = table.optimize.upgrade_uniform(statement.iceberg_compat_version, **_options(session))
     return _of_optimize(table, metrics)
 
 
@@ -107,6 +107,7 @@ def _vacuum(session: "Session", statement: Vacuum) -> pa.Table:
         full=not statement.is_lite and inventory is None,
         lite=statement.is_lite,
         inventory=inventory,
+        progress=session.progress,
     )
     root = table.table_uri
     if not statement.is_dry_run:
@@ -151,6 +152,7 @@ def _convert(session: "Session", statement: Convert) -> pa.Table:
         storage_options=session.connection.catalog.storage_options,
         source_format=statement.source_format,
         collect_stats=statement.collects_statistics,
+        progress=session.progress,
         commit_properties=session.settings.commit_properties(is_write=False),
     )
     return NOTHING if plan is None else with_metrics(NOTHING, {"numConvertedFiles": plan.num_files})
@@ -170,10 +172,14 @@ def _repair(session: "Session", statement: Repair) -> pa.Table:
 
 def _analyze(session: "Session", statement: Analyze) -> pa.Table:
     found = session.table(statement.table).analyze(
-        statement.columns, full=statement.is_full, **_commit_options(session)
+        statement.columns, full=statement.is_full, **_options(session)
     )
     names = {_CAPITAL.sub("_", name).lower(): pa.array([count], pa.int64()) for name, count in found.items()}
     return pa.table(names)
+
+
+def _options(session: "Session") -> dict[str, Any]:
+    return _commit_options(session) | {"progress": session.progress}
 
 
 def _commit_options(session: "Session") -> dict[str, Any]:

@@ -1,0 +1,76 @@
+"""Rows of statements in the formats of ``deltaarrow sql``, written batch by batch."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.text import Text
+
+from deltaarrow.cli.render import cell_text, json_bytes, print_rows, rows_of
+from deltaarrow.cli.statements import Result
+
+__all__ = ["BINARY", "Format", "show", "write"]
+
+Format: TypeAlias = Literal["table", "csv", "tsv", "json", "jsonl", "parquet", "arrow"]
+
+BINARY = ("parquet", "arrow")
+"""Formats that no terminal shows."""
+
+
+def show(console: Console, result: Result, limit: int) -> int:
+    """Print the first rows as a table for people; return how many there are, as far as they were read."""
+    rows: list[dict[str, Any]] = []
+    for batch in result.batches:
+        rows += rows_of(pa.Table.from_batches([batch]).slice(0, limit + 1 - len(rows)))
+        if len(rows) > limit:
+            break
+    print_rows(console, rows[:limit], result.schema.names)
+    if len(rows) > limit:
+        console.print(Text(f"the first {limit} rows; --limit shows more"))
+    return min(len(rows), limit)
+
+
+def write(result: Result, form: Format, target: BinaryIO) -> None:
+    """Write all rows in a format other than ``table``."""
+    match form:
+        case "csv" | "tsv":
+            _write_csv(result, target, "," if form == "csv" else "\t")
+        case "jsonl":
+            for row in _rows(result):
+                target.write(json_bytes(row) + b"\n")
+        case "json":
+            target.write(b"[")
+            for place, row in enumerate(_rows(result)):
+                target.write((b",\n " if place else b"\n ") + json_bytes(row))
+            target.write(b"\n]\n")
+        case "arrow":
+            with pa.ipc.new_stream(target, result.schema) as writer:
+                for batch in result.batches:
+                    writer.write_batch(batch)
+        case "parquet":
+            with pq.ParquetWriter(target, result.schema) as rows:
+                for batch in result.batches:
+                    rows.write_batch(batch)
+        case _:
+            raise ValueError(f"{form} is shown, not written")
+    target.flush()
+
+
+def _write_csv(result: Result, target: BinaryIO, separator: str) -> None:
+    text = io.TextIOWrapper(target, "utf-8", newline="", write_through=True)
+    try:
+        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+        writer.writerow(result.schema.names)
+        for row in _rows(result):
+            writer.writerow([None if value is None else cell_text(value) for value in row.values()])
+    finally:
+        text.detach()
+
+
+def _rows(result: Result) -> Iterator[dict[str, Any]]:
+    return itertools.chain.from_iterable(rows_of(pa.Table.from_batches([each])) for each in result.batches)

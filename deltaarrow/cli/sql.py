@@ -1,0 +1,154 @@
+"""The command ``deltaarrow sql``: statements of a file, of the command line or of a shell."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+from rich.text import Text
+
+from deltaarrow.cli.arguments import StorageOptions, parse_options, progress_bar
+from deltaarrow.cli.output import BINARY, Format, show, write
+from deltaarrow.cli.statements import (
+    REFUSALS,
+    Result,
+    Runner,
+    Spark,
+    error_text,
+    open_one_node,
+    open_spark,
+    results,
+)
+from deltaarrow.engines import Dialect
+from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.runtime.optional import require
+
+__all__ = ["sql"]
+
+_lazily = lazy_attributes(__name__, {"Shell": "deltaarrow.cli.shell"})
+
+
+def sql(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A file of statements; - is standard input.")
+    ] = None,
+    texts: Annotated[
+        list[str] | None, typer.Option("-e", "--execute", metavar="TEXT", help="Statements; may be repeated.")
+    ] = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="How rows are printed; all but table print the last statement's."),
+    ] = "table",
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rows to this file.")
+    ] = None,
+    dialect: Annotated[
+        Literal["duckdb", "spark"] | None,
+        typer.Option(help="How statements are written; as the engine's if not given."),
+    ] = None,
+    engine: Annotated[
+        Literal["duckdb", "spark"], typer.Option(help="What runs them: this process, or Spark.")
+    ] = "duckdb",
+    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+    attach: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FOLDER", help="The tables of a folder as NAME.table; may be repeated."),
+    ] = None,
+    catalog: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="The folder of a file catalog."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="What stands for ${NAME}; may be repeated."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows of a table to show.")] = 100,
+    history: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where the shell keeps what was typed.")
+    ] = None,
+    storage_option: StorageOptions = None,
+) -> None:
+    """Run SQL over Delta tables: of a file, of -e, of standard input, or of a shell."""
+    if file is not None and texts:
+        raise typer.BadParameter("give a file or -e, not both", param_hint="-e")
+    if form == "table" and output is not None:
+        raise typer.BadParameter("a table is for people; choose another format", param_hint="--format")
+    if form in BINARY and output is None and sys.stdout.isatty():
+        raise typer.BadParameter(f"{form} is not for a terminal; give --output", param_hint="--format")
+    variables = parse_options(settings, "--set") or {}
+    attached = parse_options(attach, "--attach") or {}
+    is_shell = file is None and not texts and sys.stdin.isatty()
+    if is_shell:
+        require("prompt_toolkit")
+    with progress_bar(TextColumn("{task.completed} of {task.total}")) as bar:
+        runner: Runner
+        if engine == "spark":
+            runner = _spark(dialect, attached, catalog, master)
+        else:
+            runner = open_one_node(
+                dialect or "duckdb", attached, catalog, parse_options(storage_option), _told(bar)
+            )
+        if not is_shell:
+            _run(runner, texts or [_read(file)], variables, _Printer(form, output, limit), bar)
+            return
+    _lazily("Shell")(runner, history=history, limit=limit, variables=variables).run()
+
+
+def _spark(dialect: Dialect | None, attached: object, catalog: str | None, master: str) -> Spark:
+    if dialect == "duckdb":
+        raise typer.BadParameter("Spark runs its own dialect alone", param_hint="--dialect")
+    if attached or catalog is not None:
+        raise typer.BadParameter(
+            "Spark has its own catalog: name tables by their paths, as delta.`/data/orders`",
+            param_hint="--attach" if attached else "--catalog",
+        )
+    return open_spark(master)
+
+
+def _read(file: str | None) -> str:
+    return sys.stdin.read() if file in (None, "-") else Path(str(file)).read_text("utf-8")
+
+
+def _told(bar: Progress) -> Callable[[int, int], None]:
+    """What shows the progress of a statement in a bar, which is gone when the statement is done."""
+    task = bar.add_task("statement", visible=False)
+
+    def told(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total, visible=done < total)
+
+    return told
+
+
+class _Printer:
+    """Prints each result as a table, or the last one in another format."""
+
+    def __init__(self, form: Format, output: str | None, limit: int) -> None:
+        self._form, self._output, self._limit = form, output, limit
+
+    def take(self, result: Result, *, is_last: bool) -> None:
+        if self._form == "table":
+            show(Console(), result, self._limit)
+        elif is_last and self._output is None:
+            target: BinaryIO = sys.stdout.buffer
+            write(result, self._form, target)
+        elif is_last:
+            with Path(str(self._output)).open("wb") as file:
+                write(result, self._form, file)
+
+
+def _run(
+    runner: Runner, texts: Sequence[str], variables: dict[str, str], printer: _Printer, bar: Progress
+) -> None:
+    try:
+        for result, _, is_last in results(runner, texts, variables):
+            if result is not None:
+                printer.take(result, is_last=is_last)
+    except BrokenPipeError:
+        raise  # the reader closed the output
+    except REFUSALS as error:
+        bar.stop()
+        Console(stderr=True).print(Text(f"error: {error_text(error)}"), soft_wrap=True)
+        raise typer.Exit(1) from error

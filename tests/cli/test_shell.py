@@ -1,0 +1,161 @@
+"""The shell of ``deltaarrow sql``, typed into through a pipe."""
+
+import errno
+import io
+import os
+import pty
+import stat
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from rich.console import Console
+
+import deltaarrow
+from deltaarrow.cli.shell import Shell, ShellCompleter, is_complete
+from deltaarrow.cli.statements import open_one_node
+
+
+@pytest.fixture
+def runner(tmp_path):
+    rows = pa.table({"id": [1, 2], "a-b": ["x", "y"]})
+    deltaarrow.write_deltalake(tmp_path / "lake" / "orders", rows)
+    found = open_one_node("duckdb", {"lake": str(tmp_path / "lake")}, None, None)
+    yield found
+    found.connection.close()
+
+
+@pytest.fixture
+def typed(runner, tmp_path):
+    """Types keys into a shell, and returns what it has shown."""
+
+    def type_in(keys):
+        shown = io.StringIO()
+        with create_pipe_input() as given:
+            given.send_text(keys)
+            Shell(
+                runner,
+                history=str(tmp_path / "state" / "history"),
+                given=given,
+                shown=DummyOutput(),
+                console=Console(file=shown, width=120),
+            ).run()
+        return shown.getvalue()
+
+    return type_in
+
+
+END = ".quit\r"
+
+
+def test_statement_over_several_lines_is_run_at_its_semicolon(typed):
+    shown = typed("SELECT count(*) AS n,\r';' AS mark\rFROM lake.orders;\r" + END)
+    assert "│ 2 │ ;" in shown
+    assert " s\n" in shown
+
+
+def test_several_statements_are_run_and_an_error_ends_neither_line_nor_shell(typed):
+    shown = typed("SELECT 11 AS a; OPTIMIZE lake.orders nonsense; SELECT 12;\rSELECT 13 AS b;\r" + END)
+    assert "11" in shown and "13" in shown and " 12 " not in shown
+    assert "error: [PARSE_SYNTAX_ERROR]" in shown
+    assert "\n" + " " * 23 + "^\n" in shown
+
+
+def test_commands(typed):
+    shown = typed(".help\r.tables\r.tables lake\r.schema lake.orders\r.timing off\rSELECT 1 AS x;\r" + END)
+    assert ".dialect" in shown and "how statements are written" in shown
+    assert shown.count("orders") == 2
+    assert "a-b" in shown and "long" in shown
+    assert "timing is off" in shown and " s\n" not in shown
+    wrong = typed(".nothing\r.schema lake.nothing\r.timing maybe\r.dialect x\r.schema 1\r" + END)
+    assert wrong.count("error:") == 5
+
+
+def test_dialect_is_switched(typed, runner):
+    shown = typed(".dialect\r.dialect spark\rSELECT id FROM lake.orders WHERE \"x\" = 'x' LIMIT 1;\r" + END)
+    assert "the dialect is duckdb" in shown and "the dialect is spark" in shown
+    assert runner.dialect == "spark"
+    assert "│ " in shown
+
+
+def test_input_that_ends_and_interrupts_leave_the_shell_in_order(typed):
+    assert "│ 3 │" in typed("SELECT\x03SELECT 3 AS x;\r\x04")
+
+
+def test_history_is_kept_for_its_owner_without_secrets(typed, tmp_path):
+    typed("SELECT 1;\rVACUUM delta.`https://ann:hunter2@localhost:1/t`;\r" + END)
+    path = tmp_path / "state" / "history"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    text = path.read_text()
+    assert "SELECT 1;" in text and "hunter2" not in text
+
+
+COMPLETE = {
+    "": True,
+    "  ": True,
+    ".help": True,
+    "SELECT 1": False,
+    "SELECT 1;": True,
+    "SELECT ';": False,
+    "SELECT ';'": False,
+    "SELECT 1; -- done": True,
+    "SELECT 1 -- ;": False,
+    "SELECT 1 /* ;": False,
+}
+
+
+@pytest.mark.parametrize("text", COMPLETE)
+def test_text_is_complete_at_a_semicolon_outside_of_quotes(runner, text):
+    assert is_complete(text, runner) is COMPLETE[text]
+
+
+def completions(runner, text):
+    document = Document(text, len(text))
+    return [each.text for each in ShellCompleter(runner).get_completions(document, CompleteEvent())]
+
+
+def test_keywords_tables_and_columns_are_completed(runner):
+    assert "SELECT" in completions(runner, "sel")
+    assert {"OPTIMIZE", "OR", "ORDER"} <= set(completions(runner, "O"))
+    assert completions(runner, "SELECT * FROM la") == ["lake"]
+    assert completions(runner, "SELECT * FROM lake.o") == ["lake.orders"]
+    assert completions(runner, "SELECT * FROM lake.orders WHERE i")[0] == "id"
+    assert "`a-b`" in completions(runner, "SELECT * FROM lake.orders WHERE ")
+    assert completions(runner, ".sc") == [".schema"]
+    runner.connection.execute("CREATE TABLE own (price INT)")
+    assert completions(runner, "FROM ow") == ["own"]
+    assert completions(runner, "FROM own SELECT pr") == ["price"]
+    assert "FROM" in completions(runner, "SELECT 'open FR")
+
+
+def test_completion_survives_tables_that_cannot_be_opened(runner, tmp_path):
+    (tmp_path / "lake" / "broken" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "lake" / "broken" / "_delta_log" / f"{0:020}.json").write_text("no json")
+    assert "WHERE" in completions(runner, "SELECT * FROM lake.broken WH")
+
+
+def test_terminal_without_a_file_gets_a_shell(tmp_path):
+    """The whole program in a terminal of its own."""
+    ours, its = pty.openpty()
+    code = "from deltaarrow.cli.main import main; main()"
+    words = [sys.executable, "-c", code, "sql", "--history", str(tmp_path / "history")]
+    environment = os.environ | {"TERM": "xterm"}
+    with subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment) as program:
+        os.close(its)
+        os.write(ours, b"SELECT 40 + 2 AS answer;\r.quit\r")
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+                if b"\x1b[6n" in piece:  # It asks where the cursor is.
+                    os.write(ours, b"\x1b[1;1R")
+        except OSError as error:  # The program has closed its end.
+            assert error.errno == errno.EIO
+        assert program.wait(60) == 0
+    os.close(ours)
+    assert b"42" in shown and b"answer" in shown
