@@ -4,7 +4,7 @@ Open a table with `DeltaTable`, write one with `write_deltalake`. `register` sho
 `scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to all readers of Arrow.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import (
     CommitFailedError as CommitFailedError,
@@ -24,7 +24,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError as UnsupportedFeatureError,
     VersionNotFoundError as VersionNotFoundError,
 )
-from deltaarrow.runtime.lazy import lazy_package
+from deltaarrow.runtime.lazy import lazy_attributes, lazy_package
 from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ if TYPE_CHECKING:
 __getattr__ = lazy_package(__name__)
 
 __version__ = VERSION
+
+_magic = lazy_attributes(__name__, {"load_magic": "deltaarrow.sql.magic"})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Offer the magic ``%%delta``; IPython calls this at ``%load_ext deltaarrow``."""
+    _magic("load_magic")(shell)
 
 
 def __dir__() -> list[str]:

@@ -157,9 +157,10 @@ class Spark:
         frame = self._session.sql(statement)
         if not frame.columns:
             return None
-        found: Any = pa.Table.from_pylist([row.asDict(recursive=True) for row in frame.collect()])
-        if not found.num_columns:
-            found = pa.table({name: pa.array([], pa.string()) for name in frame.columns})
+        try:
+            found = frame.toArrow()
+        except pa.ArrowException:  # PySpark cannot bring some fields of structs into Arrow, as of OPTIMIZE.
+            found = pa.Table.from_pylist([row.asDict(recursive=True) for row in frame.collect()])
         return Result.of(found.schema, iter(found.to_batches()))
 
     def tables(self) -> dict[str, list[str]]:

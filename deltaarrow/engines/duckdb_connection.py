@@ -197,7 +197,8 @@ class DeltaConnection:
                 found = [statement.query for statement in self.connection.extract_statements(text)]
             except duckdb.Error:  # It may name tables as only this connection knows them.
                 found = _lazily("split_statements")(text, chosen)
-        return [each.strip() for each in found if each.strip(" \t\r\n;")]
+        stripped = (each.strip(" \t\r\n;") for each in found)
+        return [each for each in stripped if each]
 
     def _split(self, text: str, dialect: Dialect) -> list[str]:
         found = None if self._front_end is None else self._front_end.split(text, dialect)

@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 import deltaarrow
 from deltaarrow import DeltaTable
+from deltaarrow.cli.statements import Spark, results
 from deltaarrow.errors import UnsupportedFeatureError
 from tests.support.spark import spark_table
 
@@ -154,3 +155,14 @@ def test_values_that_spark_refuses_are_refused(spark, con):
             con.sql(f"SET {name} = {text}")
         expected = [row.asDict() for row in spark.sql(f"SET {name}").collect()]
         assert con.sql(f"SET {name}").to_pylist() == expected
+
+
+def test_command_runs_statements_on_spark(spark, lakes):
+    runner = Spark(spark)
+    table = f"delta.`{lakes[0]}/t`"
+    text = f"OPTIMIZE {table}; SELECT ';' AS mark, count(*) AS n FROM {table}; SELECT 1 AS x WHERE FALSE"
+    found = [pa.Table.from_batches(each.batches, each.schema) for each, _, _ in results(runner, [text], {})]
+    assert [table.column_names for table in found] == [["path", "metrics"], ["mark", "n"], ["x"]]
+    assert found[1].column("mark").to_pylist() == [";"]
+    assert runner.columns(("delta", f"{lakes[0]}/t")) == {"id": "bigint", "p": "string"}
+    assert "default" in runner.tables()
