@@ -8,6 +8,7 @@ in a statement          what it is                                   its version
 ``orders``              a table of the current namespace             the newest at each statement
 ``lake.orders``         a table of the namespace ``lake``: an        the newest at each statement
                         attached folder, or one of the catalog
+``recent``              a view: a query over such names              that of the names in it
 ``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
                         as Spark has it, or in double quotes
 ======================  ===========================================  ================================
@@ -19,6 +20,7 @@ import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
@@ -28,15 +30,31 @@ from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
+from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
-__all__ = ["PLACES", "Catalog", "may_name"]
+__all__ = ["PLACES", "Catalog", "View", "may_name"]
 
 PLACES = "delta"
 """The SQL schema whose tables are named by path or URI."""
 
 _MOST_TABLES = 256
+
+
+@dataclass(frozen=True)
+class View:
+    """A query under a name, as long as the connection lasts.
+
+    Args:
+        name: the name.
+        query: the query as DuckDB's SQL over the names of a catalog.
+        schema: its columns in Delta's types, where they are known.
+    """
+
+    name: str
+    query: str
+    schema: StructType | None = None
 
 
 class Catalog:
@@ -56,6 +74,7 @@ class Catalog:
         """The case-folded namespace of names that stand alone; of this cursor."""
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
         self._attached: dict[str, tuple[str, Namespace]] = {}
+        self._views: dict[str, View] = {}
         self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
         self._held: Snapshot | None = None
@@ -65,6 +84,7 @@ class Catalog:
         other = type(self)(self.storage_options, self.names)
         other.current, other._lock = self.current, self._lock
         other._pinned, other._attached, other._opened = self._pinned, self._attached, self._opened
+        other._views = self._views
         return other
 
     # --- registered ---
@@ -98,6 +118,30 @@ class Catalog:
     def is_pinned(self, names: Sequence[str]) -> bool:
         """Whether a name in a statement is a registered one."""
         return len(names) == 1 and fold(names[0]) in self._pinned
+
+    # --- views ---
+
+    def add_view(self, view: "View", *, may_replace: bool) -> None:
+        """Register a view. `FileExistsError` if there is one of its name that may not be replaced."""
+        with self._lock:
+            if not may_replace and fold(view.name) in self._views:
+                raise FileExistsError(view.name)
+            self._views[fold(view.name)] = view
+
+    def drop_view(self, name: str) -> bool:
+        """Remove a view; False if there was none."""
+        with self._lock:
+            return self._views.pop(fold(name), None) is not None
+
+    def view(self, names: Sequence[str]) -> "View | None":
+        """Return the view that a name in a statement refers to; None for any other."""
+        return self._views.get(fold(names[0])) if len(names) == 1 else None
+
+    @property
+    def views(self) -> list["View"]:
+        """The views in the order of their names."""
+        with self._lock:
+            return [view for _, view in sorted(self._views.items())]
 
     # --- namespaces ---
 
@@ -147,7 +191,7 @@ class Catalog:
         """Whether a case-folded statement may name a table of the catalog."""
         if self.current is not None or CHANGES in folded:
             return True
-        return any(may_name(folded, name) for name in (*self._pinned, *self.schemas))
+        return any(may_name(folded, name) for name in (*self._pinned, *self._views, *self.schemas))
 
     def locate(self, names: Sequence[str]) -> TableLocation | None:
         """Return where the table is that a name in a statement refers to; None if there is none of that name.

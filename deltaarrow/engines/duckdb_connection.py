@@ -288,9 +288,14 @@ class DeltaConnection:
         """Whether a statement may name a Delta table; False only if it does not."""
         return self._catalog.is_mentioned(fold(statement))
 
-    def is_delta(self, names: Sequence[str]) -> bool:
+    def reads_tables(self, query: str) -> bool:
+        """Whether a query reads Delta tables, or views over them; `ValueError` unless it is a query."""
+        return self._rewriter.reads_tables(query)
+
+    def is_delta(self, names: Sequence[str], *, may_be_new: bool = False) -> bool:
         """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own."""
-        return not self._rewriter.is_hidden(names) and self._catalog.locate(names) is not None
+        is_known = may_be_new or self._catalog.locate(names) is not None
+        return is_known and not self._rewriter.is_hidden(names)
 
     def attach(
         self,

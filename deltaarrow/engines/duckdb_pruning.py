@@ -12,6 +12,7 @@ A short list of files goes into the text, which then needs nothing else. If a ta
 
 import contextlib
 import functools
+import hashlib
 import re
 import secrets
 from collections import OrderedDict
@@ -24,7 +25,7 @@ import duckdb
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import create_parts, planned_relation, register, unregister
-from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, may_name
+from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, View, may_name
 from deltaarrow.engines.duckdb_references import (
     Reference,
     Settings,
@@ -141,11 +142,16 @@ class Rewriter:
         if not self._catalog.is_mentioned(folded):
             return text
         statement = _parsed(text)
+        return self._rewritten(text, statement, parameters)
+
+    def _rewritten(
+        self, text: str, statement: Statement | None, parameters: Sequence[Any] | Mapping[str, Any]
+    ) -> str:
         edits: set[tuple[int, int, str]] = set()
         if statement is None or statement.is_definition:
             if statement is not None:
                 self._ensure_lasting(statement)
-            self.show_registered(folded)
+            self.show_registered(fold(text))
         else:
             for name in self._catalog.pinned:
                 if any(fold(name) in other for other in statement.others):
@@ -161,6 +167,9 @@ class Rewriter:
         self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]
     ) -> Iterator[tuple[int, int, str]]:
         """The replacements in the text of a statement: start, end and new text."""
+        for reference, view in self._viewed(statement):
+            alias = "" if reference.alias is not None else f" AS {quote_identifier(reference.names[-1])}"
+            yield (*reference.span, self._shown_view(view) + alias)
         for use in self._uses(statement, parameters):
             source = self._source(use)
             reference = use.reference
@@ -231,9 +240,14 @@ class Rewriter:
         statement = _parsed(text)
         if statement is None:
             raise ValueError(f"explain takes a statement that reads tables, not {text!r}")
-        found = (use for use in self._uses(statement, parameters) if use.changes is None)
-        uses = sorted(found, key=lambda use: use.reference.span)
-        return [_lazily("explain_scan")(use.snapshot, use.predicate, use.columns) for use in uses]
+        found = list[tuple[tuple[int, int], list[Explanation]]]()
+        for use in self._uses(statement, parameters):
+            if use.changes is None:
+                explained = _lazily("explain_scan")(use.snapshot, use.predicate, use.columns)
+                found.append((use.reference.span, [explained]))
+        for reference, view in self._viewed(statement):
+            found.append((reference.span, self.explain(view.query)))
+        return [each for _, explained in sorted(found, key=lambda part: part[0]) for each in explained]
 
     def forget(self) -> None:
         """Stop using existing temporary objects: a transaction may have removed them."""
@@ -318,6 +332,8 @@ class Rewriter:
         settings = None
         for reference in statement.references:
             special, names, at = reference.special, reference.names, None
+            if special is None and self._catalog.view(names) is not None:
+                continue
             values = {} if special is None else statement.values(parameters)
             if isinstance(special, Call):
                 names = _called(special, values)
@@ -368,7 +384,39 @@ class Rewriter:
     def _value(self, query: str) -> Any:
         return self._connection.execute(query).fetchall()[0][0]
 
+    def reads_tables(self, query: str) -> bool:
+        """Whether a query reads Delta tables, or views over them; `ValueError` unless it is a query."""
+        statement = _parsed(query)
+        if statement is None:
+            raise ValueError(f"a query is expected, not {query!r}")
+        return any(True for _ in self._viewed(statement)) or any(True for _ in self._uses(statement, ()))
+
+    def _viewed(self, statement: Statement) -> Iterator[tuple[Reference, View]]:
+        """The references to views over Delta tables."""
+        if not self._catalog.views:
+            return
+        for reference in statement.references:
+            view = None if reference.special is not None else self._catalog.view(reference.names)
+            if view is not None and fold(view.name) not in self._foreign():
+                yield reference, view
+
     # --- sources ---
+
+    def _shown_view(self, view: View) -> str:
+        """The name of a view of DuckDB over the files that a view over Delta tables needs now.
+
+        It is no subquery, in which names of the statement around it would count.
+        """
+        statement = _parsed(view.query)
+        if statement is None:
+            raise UnsupportedFeatureError(f"the view {view.name} is no query", feature="views")
+        text = self._rewritten(view.query, statement, ())
+        name = f"{_HELPER}:shown:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        if name not in self._helpers:
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {text}")
+            self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
+        self._helpers.move_to_end(name)
+        return quote_identifier(name)
 
     def _source(self, use: _Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""

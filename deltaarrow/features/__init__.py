@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TableProperty as TableProperty,
         parse_size as parse_size,
     )
+    from deltaarrow.features.property_names import FEATURE_PREFIX as FEATURE_PREFIX
     from deltaarrow.features.reference import (
         render_feature_table as render_feature_table,
         render_property_table as render_property_table,

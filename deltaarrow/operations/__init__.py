@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         drop_not_null as drop_not_null,
         set_column_metadata as set_column_metadata,
     )
+    from deltaarrow.operations.column_names import parse_path as parse_path
     from deltaarrow.operations.column_replacement import replace_columns as replace_columns
     from deltaarrow.operations.columns import (
         add_columns as add_columns,
@@ -56,7 +57,11 @@ if TYPE_CHECKING:
         create_table as create_table,
         is_table as is_table,
     )
-    from deltaarrow.operations.definition import Definition as Definition, define_table as define_table
+    from deltaarrow.operations.definition import (
+        Definition as Definition,
+        define_table as define_table,
+        like_table as like_table,
+    )
     from deltaarrow.operations.distributed_write import DistributedWrite as DistributedWrite
     from deltaarrow.operations.dml import (
         RowOperation as RowOperation,

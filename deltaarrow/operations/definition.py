@@ -15,8 +15,15 @@ from deltaarrow.actions import DomainMetadata, Metadata
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
-from deltaarrow.features import FEATURES, is_supported, properties, supported_features, upgraded_protocol
-from deltaarrow.operations.clustering_domain import render_clustering
+from deltaarrow.features import (
+    FEATURE_PREFIX,
+    FEATURES,
+    is_supported,
+    properties,
+    supported_features,
+    upgraded_protocol,
+)
+from deltaarrow.operations.clustering_domain import clustering_columns, render_clustering
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.create import NewTable, creation_parameters
 from deltaarrow.operations.hooks import commit_hooks
@@ -25,12 +32,25 @@ from deltaarrow.operations.replacement import stage_removal_of_all
 from deltaarrow.operations.write import begin_write, find_table, stage_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.schema import Schema, from_arrow_schema, without_table_metadata
+from deltaarrow.schema import Schema, from_arrow_schema, render_path, without_table_metadata
+from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import OptimisticTransaction
 
-__all__ = ["Definition", "define_table"]
+__all__ = ["Definition", "define_table", "like_table"]
+
+_OF_THE_LOG = (
+    properties.COLUMN_MAPPING_MAX_COLUMN_ID.name,
+    properties.MATERIALIZED_ROW_ID_COLUMN_NAME.name,
+    properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME.name,
+    properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.name,
+    properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP.name,
+    properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name,
+)
+"""Properties that belong to the log of one table."""
+_NOT_ASKED_FOR = ("catalogManaged", "catalogOwned-preview", "checkpointProtection", "clustering")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,3 +170,29 @@ def _replace(transaction: OptimisticTransaction, snapshot: Snapshot, table: NewT
         domains = [DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)]
     transaction.stage(domains)
     return {"numRemovedFiles": str(removed.removed_files), "numRemovedBytes": str(removed.removed_bytes)}
+
+
+def like_table(source: Snapshot, given: Mapping[str, str]) -> NewTable:
+    """Return what a table like another one is: without its rows, with its columns, layout and features.
+
+    `given` are further properties.
+    """
+    features = {*(source.protocol.reader_features or ()), *(source.protocol.writer_features or ())}
+    configuration = {name: text for name, text in source.configuration.items() if name not in _OF_THE_LOG}
+    asked = {f"{FEATURE_PREFIX}{name}": "supported" for name in features if name not in _NOT_ASKED_FOR}
+    fields = tuple(
+        replace(
+            each,
+            metadata=JsonObject(
+                {key: value for key, value in each.metadata.items() if key != IDENTITY_HIGH_WATER_MARK_KEY}
+            ),
+        )
+        for each in source.schema.fields
+    )
+    return NewTable(
+        schema=Schema(fields),
+        partition_by=source.partition_columns,
+        cluster_by=tuple(map(render_path, clustering_columns(source))),
+        description=source.metadata.description,
+        configuration={**configuration, **asked, **given},
+    )

@@ -16,6 +16,14 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned as assigned
+    from deltaarrow.spark_sql.column_ddl import (
+        DeclaredColumn as DeclaredColumn,
+        declared_columns as declared_columns,
+        default_text as default_text,
+        parse_column_options as parse_column_options,
+        parse_type as parse_type,
+        spark_type_name as spark_type_name,
+    )
     from deltaarrow.spark_sql.condition import (
         Condition as Condition,
         condition_on as condition_on,

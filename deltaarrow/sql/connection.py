@@ -12,6 +12,9 @@ from deltaarrow.sql.front_end import FrontEnd
 
 __all__ = ["connect"]
 
+_DEFAULT = "default"
+"""The namespace in which a session of Spark begins."""
+
 
 def connect(
     database: str | os.PathLike[str] | duckdb.DuckDBPyConnection = ":memory:",
@@ -58,6 +61,8 @@ def connect(
     if isinstance(catalog, str | os.PathLike):
         catalog = FileCatalog(catalog, storage_options)
     names = Catalog(storage_options, catalog)
+    if catalog is not None and dialect == "spark" and catalog.namespace(_DEFAULT) is not None:
+        names.current = _DEFAULT
     front_end = FrontEnd(dialect, progress)
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, names, front_end=front_end)

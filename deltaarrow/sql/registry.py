@@ -2,12 +2,20 @@
 
 from deltaarrow.engines import Dialect
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.handlers import maintenance, rows, settings
+from deltaarrow.sql.handlers import alteration, definition, maintenance, names, rows, settings, views
 from deltaarrow.sql.kind import StatementKind
 
 __all__ = ["KINDS", "find_kind", "first_words", "kind_of"]
 
-KINDS: tuple[StatementKind, ...] = (*maintenance.KINDS, *rows.KINDS, *settings.KINDS)
+KINDS: tuple[StatementKind, ...] = (
+    *maintenance.KINDS,
+    *rows.KINDS,
+    *settings.KINDS,
+    *definition.KINDS,
+    *alteration.KINDS,
+    *views.KINDS,
+    *names.KINDS,
+)
 
 _BY_STATEMENT = {kind.statement: kind for kind in KINDS}
 

@@ -89,9 +89,15 @@ class Session:
         finally:
             self._held = None
 
-    def is_delta(self, name: TableName) -> bool:
-        """Whether a name in a statement of DuckDB's dialect is that of a Delta table, not of DuckDB's own."""
-        return self.connection.is_delta(name.parts)
+    def is_delta(self, name: TableName, *, is_new: bool = False) -> bool:
+        """Whether a name in a statement of DuckDB's dialect is that of a Delta table, not of DuckDB's own.
+
+        Args:
+            name: the name.
+            is_new: whether a table that is not there yet counts, in a namespace of Delta tables.
+        """
+        is_ours = is_new and self.connection.catalog.schema_of(name.parts) is not None
+        return self.connection.is_delta(name.parts, may_be_new=is_ours)
 
     def location(self, name: TableName) -> TableLocation:
         """Return where the table of a name is. `TableNotFoundError` for an unknown name."""

@@ -1,0 +1,83 @@
+"""DuckDB's ALTER TABLE, and the forms of Spark's that DuckDB does not have."""
+
+from typing import Any
+
+from deltaarrow.operations import ColumnChange, parse_path
+from deltaarrow.spark_sql import TableName, Words, default_text, parse_column_options, parse_type
+from deltaarrow.sql.spark_grammar.alteration import parse_alter_table
+from deltaarrow.sql.spark_grammar.clauses import at_clause
+from deltaarrow.sql.statements.alteration import (
+    AddColumns,
+    ChangeColumns,
+    DropColumns,
+    RenameColumn,
+    RenameTable,
+)
+
+__all__ = ["parse_duckdb_alter_table"]
+
+_SPARKS = (
+    *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "ADD CONSTRAINT", "DROP CONSTRAINT"),
+    *("ADD FEATURE", "DROP FEATURE"),
+)
+
+
+def parse_duckdb_alter_table(words: Words) -> Any:
+    """Read an ALTER TABLE of a Delta table in DuckDB's dialect.
+
+    >>> parse_duckdb_alter_table(Words("ALTER TABLE lake.t ADD COLUMN a VARCHAR[]", "duckdb")).fields
+    (((), Field(a, ArrayType(PrimitiveType("string"), contains_null=True), nullable=True)),)
+    """
+    text = words.text
+    words.expect("ALTER", "TABLE")
+    words.take("IF", "EXISTS")
+    table = words.table_name()
+    if any(at_clause(words, each) for each in _SPARKS):
+        return parse_alter_table(Words(text, "duckdb"))
+    found = _altered(words, table)
+    words.expect_end()
+    return found
+
+
+def _altered(words: Words, table: TableName) -> Any:
+    if words.take("RENAME", "TO"):
+        name = words.identifier("the new name of a table")
+        return RenameTable(table, TableName((*table.parts[:-1], name)))
+    if words.take("RENAME"):
+        words.take("COLUMN")
+        column = words.column()
+        words.expect("TO")
+        return RenameColumn(table, column, words.identifier("the new name of a column"))
+    if words.take("ADD"):
+        words.take("COLUMN")
+        if_not_exists = words.take("IF", "NOT", "EXISTS")
+        *parents, name = parse_path(words.column())
+        declared = parse_column_options(words, name, *parse_type(words))
+        return AddColumns(table, ((tuple(parents), declared.field),), {}, if_not_exists)
+    if words.take("DROP"):
+        words.take("COLUMN")
+        if_exists = words.take("IF", "EXISTS")
+        column = words.column()
+        words.take("RESTRICT")
+        return DropColumns(table, (column,), if_exists)
+    if words.take("ALTER"):
+        words.take("COLUMN")
+        return ChangeColumns(table, {words.column(): _change(words)})
+    raise words.refused("ADD, DROP, RENAME, ALTER or SET TBLPROPERTIES is expected")
+
+
+def _change(words: Words) -> ColumnChange:
+    if words.take("TYPE") or words.take("SET", "DATA", "TYPE"):
+        found = ColumnChange(type=parse_type(words)[0])
+        if words.is_at("USING"):
+            raise words.refused("a column of a Delta table keeps its values: no USING; the end is expected")
+        return found
+    if words.take("SET", "DEFAULT"):
+        return ColumnChange(default=default_text(words))
+    if words.take("DROP", "DEFAULT"):
+        return ColumnChange(drop_default=True)
+    if words.take("SET", "NOT", "NULL"):
+        return ColumnChange(nullable=False)
+    if words.take("DROP", "NOT", "NULL"):
+        return ColumnChange(nullable=True)
+    raise words.refused("TYPE, SET DEFAULT, DROP DEFAULT, SET NOT NULL or DROP NOT NULL is expected")

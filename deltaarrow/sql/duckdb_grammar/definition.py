@@ -1,0 +1,74 @@
+"""DuckDB's CREATE TABLE and DROP TABLE of Delta tables."""
+
+from deltaarrow.spark_sql import Words, declared_columns
+from deltaarrow.sql.spark_grammar.clauses import parse_properties, take_clause
+from deltaarrow.sql.statements.definition import CreateTable, DropTable, TableClauses
+
+__all__ = ["parse_duckdb_create_table", "parse_duckdb_drop_table"]
+
+
+def parse_duckdb_create_table(words: Words) -> CreateTable:
+    """Read a CREATE TABLE of a Delta table in DuckDB's dialect.
+
+    >>> text = "CREATE OR REPLACE TABLE lake.t (id BIGINT NOT NULL, at TIMESTAMPTZ) PARTITIONED BY (id)"
+    >>> made = parse_duckdb_create_table(Words(text, "duckdb"))
+    >>> made.columns[0], made.clauses.partition_by
+    (Field(id, PrimitiveType("long"), nullable=False), ('id',))
+    """
+    words.expect("CREATE")
+    may_replace = words.take("OR", "REPLACE")
+    words.expect("TABLE")
+    if_not_exists = words.take("IF", "NOT", "EXISTS")
+    table = words.table_name()
+    columns = ()
+    if words.take("("):
+        declared = declared_columns(words)
+        if any(each.check is not None for each in declared):
+            raise words.refused(
+                "a constraint is stored as a condition of Spark SQL: add it with dialect='spark'; a column"
+                " without CHECK is expected before this"
+            )
+        columns = tuple(each.field for each in declared)
+        words.expect(")")
+    partition_by, properties = tuple[str, ...](), dict[str, str]()
+    while not columns or not words.is_done:
+        if take_clause(words, "PARTITIONED BY"):
+            partition_by = _names(words)
+        elif words.take("WITH"):
+            properties = parse_properties(words)
+        else:
+            break
+    query = None
+    if words.take("AS"):
+        query = words.rest
+        if columns:
+            raise words.refused(
+                "a table gets its columns from the query alone; a statement without them is expected"
+            )
+    words.expect_end()
+    clauses = TableClauses(partition_by=partition_by, properties=properties)
+    return CreateTable(table, columns, clauses, query, True, may_replace, if_not_exists)
+
+
+def _names(words: Words) -> tuple[str, ...]:
+    words.expect("(")
+    found = [words.identifier("a partition column")]
+    while words.take(","):
+        found.append(words.identifier("a partition column"))
+    words.expect(")")
+    return tuple(found)
+
+
+def parse_duckdb_drop_table(words: Words) -> DropTable:
+    """Read a DROP TABLE of a Delta table in DuckDB's dialect.
+
+    >>> parse_duckdb_drop_table(Words("DROP TABLE IF EXISTS lake.t", "duckdb")).if_exists
+    True
+    """
+    words.expect("DROP", "TABLE")
+    if_exists = words.take("IF", "EXISTS")
+    table = words.table_name()
+    if words.take("CASCADE") or words.take("RESTRICT"):
+        pass  # nothing depends on a Delta table
+    words.expect_end()
+    return DropTable(table, if_exists)

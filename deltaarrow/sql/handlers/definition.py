@@ -1,0 +1,270 @@
+"""Statements that create, clone and drop tables."""
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaarrow.catalogs import TableLocation
+from deltaarrow.errors import (
+    SchemaMismatchError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionExistsError,
+)
+from deltaarrow.features import new_table_configuration
+from deltaarrow.operations import Definition, NewTable, WriteResult, define_table, drop_table, like_table
+from deltaarrow.schema import Schema, resolve_partition_columns
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
+from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.new_table import place_for, subject_of
+from deltaarrow.sql.query_rows import QueryRows
+from deltaarrow.sql.spark_grammar.definition import (
+    parse_comment_on_table,
+    parse_create_table,
+    parse_drop_table,
+)
+from deltaarrow.sql.statements.definition import (
+    CloneTable,
+    CommentOnTable,
+    CreateTable,
+    CreateTableLike,
+    DropTable,
+    TableClauses,
+)
+from deltaarrow.storage import Store, open_store
+
+if TYPE_CHECKING:
+    from deltaarrow.sql.session import Session
+
+__all__ = ["KINDS"]
+
+_NOTHING = pa.table({})
+_CLONE_COLUMNS = {
+    "source_table_size": "sourceTableSize",
+    "source_num_of_files": "sourceNumOfFiles",
+    "num_removed_files": "numRemovedFiles",
+    "num_copied_files": "numCopiedFiles",
+    "removed_files_size": "removedFilesSize",
+    "copied_files_size": "copiedFilesSize",
+}
+
+
+def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
+    place = place_for(session, statement.table, statement.clauses.location)
+    clauses = statement.clauses
+    table = NewTable(
+        schema=Schema(statement.columns),
+        partition_by=clauses.partition_by,
+        cluster_by=clauses.cluster_by,
+        description=clauses.comment,
+        configuration=clauses.properties,
+    )
+
+    def build(store: Store, location: TableLocation) -> WriteResult:
+        if statement.query is None and not statement.may_replace:
+            there = _there(store)
+            if there is not None:
+                _ensure_described(there, table, location)
+                return WriteResult(None)
+        if statement.query is None and not statement.columns:
+            raise SchemaMismatchError(
+                f"{statement.table.text} needs columns or a query: there is no table at {location.uri} to take"
+                " them from"
+            )
+        definition = Definition(
+            table=table,
+            may_create=statement.may_create,
+            may_replace=statement.may_replace,
+            is_managed=location.is_managed and place.namespace is not None,
+        )
+        rows = None if statement.query is None else QueryRows(session, statement.query).reader()
+        return define_table(
+            store,
+            definition,
+            rows,
+            commit_properties=session.settings.commit_properties(is_write=False),
+            hook_properties=session.settings.hook_properties(),
+        )
+
+    place.make(
+        build,
+        may_create=statement.may_create,
+        may_replace=statement.may_replace,
+        if_not_exists=statement.if_not_exists,
+    )
+    return _NOTHING
+
+
+def _there(store: Store) -> Snapshot | None:
+    try:
+        return Snapshot.load(store)
+    except TableNotFoundError:
+        return None
+
+
+def _ensure_described(there: Snapshot, table: NewTable, location: TableLocation) -> None:
+    """Raise unless a table that is there is as a statement says, which gives it a name."""
+    if location.is_managed:
+        raise VersionExistsError(
+            f"[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] {location.uri} has a Delta table that nobody has"
+            " given this name: name it with LOCATION, or delete the folder"
+        )
+    columns = [(each.name, each.type, each.nullable) for each in there.schema.fields]
+    if (
+        table.schema.fields
+        and [(each.name, each.type, each.nullable) for each in table.schema.fields] != columns
+    ):
+        raise SchemaMismatchError(
+            f"[DELTA_CREATE_TABLE_SCHEME_MISMATCH] the table at {location.uri} has other columns:"
+            f" {', '.join(there.schema.names)}; leave the columns out"
+        )
+    is_laid_out = bool(table.schema.fields or table.partition_by)
+    if is_laid_out and resolve_partition_columns(there.schema, table.partition_by) != there.partition_columns:
+        raise SchemaMismatchError(
+            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING] the table at {location.uri} is partitioned by"
+            f" {list(there.partition_columns)}"
+        )
+    wanted = new_table_configuration(table.configuration)
+    if wanted and wanted != dict(there.configuration):
+        raise SchemaMismatchError(
+            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY] the table at {location.uri} has other properties:"
+            " leave TBLPROPERTIES out"
+        )
+
+
+def _create_table_like(session: "Session", statement: CreateTableLike) -> pa.Table:
+    source = session.table(statement.source).snapshot
+    place = place_for(session, statement.table, statement.clauses.location)
+    table = like_table(source, statement.clauses.properties)
+
+    def build(store: Store, location: TableLocation) -> WriteResult:
+        is_managed = location.is_managed and place.namespace is not None
+        return define_table(store, Definition(table=table, is_managed=is_managed))
+
+    place.make(build, if_not_exists=statement.if_not_exists)
+    return _NOTHING
+
+
+def _clone_table(session: "Session", statement: CloneTable) -> pa.Table:
+    source = session.table(statement.source)
+    place = place_for(session, statement.table, statement.clauses.location)
+    _ensure_only(statement.clauses)
+    metrics: dict[str, Any] = {}
+
+    def build(store: Store, location: TableLocation) -> WriteResult:
+        is_new = _there(store) is None
+        found = source.clone(
+            store.uri,
+            version=statement.version,
+            shallow=statement.shallow,
+            replace=statement.may_replace,
+            properties=statement.clauses.properties,
+            storage_options=None if location.storage_options is None else dict(location.storage_options),
+            commit_properties=session.settings.commit_properties(is_write=False),
+        )
+        assert isinstance(found, dict)
+        metrics.update(found)
+        return WriteResult(0 if is_new else None)
+
+    place.make(
+        build,
+        may_create=statement.may_create,
+        may_replace=statement.may_replace,
+        if_not_exists=statement.if_not_exists,
+    )
+    columns = {name: [metrics[key]] if metrics else [] for name, key in _CLONE_COLUMNS.items()}
+    return pa.table(columns, schema=pa.schema([(name, pa.int64()) for name in columns]))
+
+
+def _ensure_only(clauses: TableClauses) -> None:
+    if clauses.partition_by or clauses.cluster_by or clauses.comment is not None:
+        raise UnsupportedFeatureError("a clone has the layout of its source", feature="CLONE")
+
+
+def _drop_table(session: "Session", statement: DropTable) -> pa.Table:
+    catalog = session.connection.catalog
+    if len(statement.table.parts) == 1 and catalog.drop_view(statement.table.parts[0]):
+        return _NOTHING
+    place = place_for(session, statement.table)
+    there = place.find()
+    if there is None:
+        if statement.if_exists:
+            return _NOTHING
+        raise TableNotFoundError(
+            f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table; DROP TABLE IF EXISTS"
+            " passes over one that is not there"
+        )
+    if place.namespace is None:
+        raise UnsupportedFeatureError(
+            f"{statement.table.text} is a table by its path, which has no name to drop; to delete its files,"
+            " use DeltaTable.delete_table or deltaarrow drop",
+            feature="DROP TABLE",
+        )
+    if there.is_managed:
+        store = open_store(there.uri, there.storage_options)
+        if _has_log(store):
+            drop_table(store)
+    place.namespace.remove(place.name)
+    return _NOTHING
+
+
+def _has_log(store: Store) -> bool:
+    return any(True for _ in store.list_from("_delta_log"))
+
+
+def _comment_on_table(session: "Session", statement: CommentOnTable) -> pa.Table:
+    session.table(statement.table).alter.set_table_description(
+        statement.comment, commit_properties=session.settings.commit_properties(is_write=False)
+    )
+    return _NOTHING
+
+
+def _create_kind(name: str, statement: type, handle: Any) -> StatementKind:
+    return StatementKind(
+        name,
+        (
+            ("CREATE", "TABLE"),
+            ("CREATE", "EXTERNAL", "TABLE"),
+            ("CREATE", "OR", "REPLACE", "TABLE"),
+            ("REPLACE", "TABLE"),
+        ),
+        statement,
+        handle,
+        spark=parse_create_table,
+        duckdb=parse_duckdb_create_table,
+        subject=_created,
+        makes_table=True,
+    )
+
+
+def _created(words: Any) -> Any:
+    if not words.take("CREATE", "TABLE") and not words.take("CREATE", "OR", "REPLACE", "TABLE"):
+        return None
+    words.take("IF", "NOT", "EXISTS")
+    return words.table_name()
+
+
+KINDS = (
+    _create_kind("CREATE TABLE", CreateTable, _create_table),
+    _create_kind("CREATE TABLE LIKE", CreateTableLike, _create_table_like),
+    _create_kind("CREATE TABLE CLONE", CloneTable, _clone_table),
+    StatementKind(
+        "DROP TABLE",
+        (("DROP", "TABLE"),),
+        DropTable,
+        _drop_table,
+        spark=parse_drop_table,
+        duckdb=parse_duckdb_drop_table,
+        subject=subject_of("DROP", "TABLE"),
+    ),
+    StatementKind(
+        "COMMENT ON TABLE",
+        (("COMMENT", "ON", "TABLE"),),
+        CommentOnTable,
+        _comment_on_table,
+        spark=parse_comment_on_table,
+        duckdb=parse_comment_on_table,
+        subject=subject_of("COMMENT", "ON", "TABLE"),
+    ),
+)
