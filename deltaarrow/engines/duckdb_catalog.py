@@ -49,12 +49,12 @@ class View:
     Args:
         name: the name.
         query: the query as DuckDB's SQL over the names of a catalog.
-        schema: its columns in Delta's types, where they are known.
+        schema: its columns in Delta's types.
     """
 
     name: str
     query: str
-    schema: StructType | None = None
+    schema: StructType
 
 
 class Catalog:

@@ -294,7 +294,8 @@ class DeltaConnection:
 
     def is_delta(self, names: Sequence[str], *, may_be_new: bool = False) -> bool:
         """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own."""
-        is_known = may_be_new or self._catalog.locate(names) is not None
+        is_ours = may_be_new or (len(names) > 1 and self._catalog.schema_of(names) is not None)
+        is_known = is_ours or self._catalog.locate(names) is not None
         return is_known and not self._rewriter.is_hidden(names)
 
     def attach(

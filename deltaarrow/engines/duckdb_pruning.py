@@ -388,7 +388,7 @@ class Rewriter:
         """Whether a query reads Delta tables, or views over them; `ValueError` unless it is a query."""
         statement = _parsed(query)
         if statement is None:
-            raise ValueError(f"a query is expected, not {query!r}")
+            return False  # DuckDB says what it makes of it
         return any(True for _ in self._viewed(statement)) or any(True for _ in self._uses(statement, ()))
 
     def _viewed(self, statement: Statement) -> Iterator[tuple[Reference, View]]:
@@ -413,7 +413,15 @@ class Rewriter:
         text = self._rewritten(view.query, statement, ())
         name = f"{_HELPER}:shown:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         if name not in self._helpers:
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {text}")
+            hidden = self._hides_variables
+            self._hide_variables(True)  # a name in the view is never that of a variable
+            try:
+                self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {text}")
+            except duckdb.CatalogException as error:
+                why = str(error).partition("\n")[0]
+                raise TableNotFoundError(f"the view {view.name} reads what is not there: {why}") from error
+            finally:
+                self._hide_variables(hidden)
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
         self._helpers.move_to_end(name)
         return quote_identifier(name)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.schema.keys import (
     CHAR_TYPE_KEY,
@@ -35,6 +35,7 @@ __all__ = [
     "DeclaredColumn",
     "declared_columns",
     "default_text",
+    "ensure_no_key",
     "parse_column_options",
     "parse_type",
     "spark_type_name",
@@ -81,7 +82,7 @@ _DUCKDB = {
 _DECIMALS = ("decimal", "dec", "numeric")
 _DIGITS = {"spark": (10, 0), "duckdb": (18, 3)}
 _AFTER_EXPRESSION = (",", ")", "NOT NULL", "COMMENT", "GENERATED", "DEFAULT", "CHECK", "CONSTRAINT")
-_KEYS = ("PRIMARY", "UNIQUE", "REFERENCES", "FOREIGN", "COLLATE", "MASK")
+_KEYS = ("PRIMARY KEY", "PRIMARY", "UNIQUE", "REFERENCES", "FOREIGN KEY", "COLLATE", "MASK")
 
 
 @dataclass(frozen=True)
@@ -109,15 +110,16 @@ def spark_type_name(data_type: DataType) -> str:
         case MapType():
             return f"map<{spark_type_name(data_type.key_type)},{spark_type_name(data_type.value_type)}>"
         case StructType():
-            return f"struct<{','.join(f'{each.name}:{spark_type_name(each.type)}' for each in data_type.fields)}>"
+            members = (f"{each.name}:{spark_type_name(each.type)}" for each in data_type.fields)
+            return f"struct<{','.join(members)}>"
     return _SPARK_NAMES.get(data_type.type, data_type.type)
 
 
 def parse_type(words: Words) -> tuple[DataType, str]:
     """Go past a type; return it, and its name with the lengths of texts.
 
-    >>> parse_type(Words("ARRAY<ARRAY<VARCHAR(3)>>"))
-    (ArrayType(ArrayType(PrimitiveType("string"), contains_null=True), contains_null=True), 'array<array<varchar(3)>>')
+    >>> parse_type(Words("ARRAY<VARCHAR(3)>"))
+    (ArrayType(PrimitiveType("string"), contains_null=True), 'array<varchar(3)>')
     >>> parse_type(Words("STRUCT(a INTEGER, b TIMESTAMPTZ)[]", "duckdb"))[1]
     'array<struct<a:int,b:timestamp>>'
     """
@@ -133,10 +135,20 @@ def declared_columns(words: Words) -> list[DeclaredColumn]:
     """
     found = [_column(words)]
     while words.take(","):
-        if words.is_at("CONSTRAINT") or words.is_at("CHECK") or any(words.is_at(each) for each in _KEYS):
+        ensure_no_key(words)
+        if words.is_at("CONSTRAINT"):
             break
         found.append(_column(words))
     return found
+
+
+def ensure_no_key(words: Words) -> None:
+    """Raise `UnsupportedFeatureError` for what Delta tables do not have."""
+    if any(words.is_at(each) for each in _KEYS):
+        raise words.unsupported(
+            "[UNSUPPORTED_FEATURE.TABLE_OPERATION] Delta tables have no keys, collations and masks",
+            words.start,
+        )
 
 
 def _column(words: Words) -> DeclaredColumn:
@@ -180,11 +192,7 @@ class _Options:
             start = words.start
             kind = next((each for each in self._kinds(is_new) if words.take(*each.split())), None)
             if kind is None:
-                if any(words.is_at(each) for each in _KEYS):
-                    raise words.refused(
-                        "keys, collations and masks of columns are not supported by Delta tables; the next"
-                        " column is expected"
-                    )
+                ensure_no_key(words)
                 return
             if kind in seen:
                 raise words.refused(
@@ -218,9 +226,9 @@ class _Options:
             else:
                 self.metadata[GENERATION_KEY] = words.bracketed("the expression of a generated column")
                 if words.dialect == "duckdb":
-                    raise words.refused(
-                        "a generated column is stored as an expression of Spark SQL: declare it with"
-                        " dialect='spark'; the next column is expected"
+                    raise words.unsupported(
+                        "a table stores the expression of a generated column as Spark SQL: declare it with"
+                        " dialect='spark'"
                     )
 
     def _identity(self, *, allows_values: bool) -> None:
@@ -257,9 +265,9 @@ def default_text(words: Words) -> str:
     text = words.until(*_AFTER_EXPRESSION)
     digits = text.removeprefix("-").strip()
     if not digits.replace(".", "", 1).isdecimal():
-        raise words.refused(
-            f"the default {text!r} is no literal: a table stores an expression of Spark SQL, so declare it with"
-            " dialect='spark'; the next column is expected"
+        raise words.unsupported(
+            f"the default {text!r} is no literal: a table stores its expression as Spark SQL, so declare it"
+            " with dialect='spark'"
         )
     return text
 
@@ -310,18 +318,16 @@ class _Types:
                 digits = self._digits(2)
                 precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
             if not 1 <= precision <= 38 or scale > precision:
-                raise words.refused(
-                    f"DECIMAL({precision},{scale}) has up to 38 digits; another type is expected"
-                )
+                raise words.unsupported(f"DECIMAL({precision},{scale}): a decimal has 1 to 38 digits", start)
             found: DataType = PrimitiveType(f"decimal({precision},{scale})")
         elif name in names:
             found = PrimitiveType(names[name])
         else:
-            written = words.text[start : words.end]
-            raise SchemaMismatchError(
-                f"[UNSUPPORTED_DATATYPE] {written!r} at character {start + 1} of the statement is no type of a"
-                f" Delta table; the types are {', '.join(sorted({*names.keys(), 'decimal'}))}, arrays, maps and"
-                " structs"
+            known = [*names, *_DECIMALS, "array", "map", "struct"]
+            raise words.unsupported(
+                f"[UNSUPPORTED_DATATYPE] {words.text[start : words.end]!r} is no type of a Delta table"
+                f"{did_you_mean(name, known)} (types: {', '.join(known)})",
+                start,
             )
         return found, spark_type_name(found)
 

@@ -401,6 +401,11 @@ class Words:
         """Whether the next word is a name after a dot, whatever else it means."""
         return self._next > 0 and self._tokens[self._next - 1].token_type.name == "DOT"
 
+    def unsupported(self, why: str, start: int | None = None) -> UnsupportedFeatureError:
+        """The error of what cannot be done, at the last word or at `start`."""
+        place = self._tokens[self._next - 1].start if start is None and self._next else start or 0
+        return UnsupportedFeatureError(f"{why}\n{marked_line(self.text, place)}", feature="statement")
+
     def refused(self, why: str) -> UnsupportedFeatureError:
         """The error of what stands next, with the line that it is in and a caret below it."""
         found, place = "the end", len(self.text.rstrip())

@@ -1,12 +1,12 @@
 """A table as the CREATE TABLE statement that makes one like it."""
 
 import re
+from collections.abc import Mapping
 
 from deltaarrow.features import FEATURE_PREFIX, minimal_protocol
 from deltaarrow.operations import clustering_columns, like_table
-from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.schema.keys import (
-    CHAR_TYPE_KEY,
     COMMENT_KEY,
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -16,6 +16,7 @@ from deltaarrow.schema.keys import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName, spark_type_name
+from deltaarrow.spark_sql.text_limits import text_limits
 
 __all__ = ["create_table_text", "quoted"]
 
@@ -59,7 +60,8 @@ def _properties(table: Snapshot) -> dict[str, str]:
 
 
 def _column(field: Field) -> str:
-    parts = [quoted(field.name), str(field.metadata.get(CHAR_TYPE_KEY) or type_text(field.type))]
+    limits = {each.path: each.declared for each in text_limits(StructType([field]))}
+    parts = [quoted(field.name), _type_text(field.type, (field.name,), limits)]
     if not field.nullable:
         parts.append("NOT NULL")
     if (expression := field.metadata.get(GENERATION_KEY)) is not None:
@@ -75,28 +77,32 @@ def _column(field: Field) -> str:
     return " ".join(parts)
 
 
-def type_text(data_type: object) -> str:
-    """A type as a statement declares it, with names in backticks and what is NOT NULL."""
+_Path = tuple[str, ...]
+
+
+def _type_text(data_type: DataType, path: _Path, limits: Mapping[_Path, str]) -> str:
+    """A type as a statement declares it; `limits` are the declared types of texts by their paths."""
     match data_type:
         case ArrayType():
-            return f"ARRAY<{type_text(data_type.element_type)}>"
+            return f"ARRAY<{_type_text(data_type.element_type, (*path, 'element'), limits)}>"
         case MapType():
-            return f"MAP<{type_text(data_type.key_type)}, {type_text(data_type.value_type)}>"
+            key = _type_text(data_type.key_type, (*path, "key"), limits)
+            return f"MAP<{key}, {_type_text(data_type.value_type, (*path, 'value'), limits)}>"
         case StructType():
-            return f"STRUCT<{', '.join(_member(field) for field in data_type.fields)}>"
-        case PrimitiveType():
-            return spark_type_name(data_type).upper()
-    raise TypeError(f"{data_type!r} is no type")
+            return f"STRUCT<{', '.join(_member(field, path, limits) for field in data_type.fields)}>"
+    return limits.get(path, spark_type_name(data_type)).upper()
 
 
-def _member(field: Field) -> str:
+def _member(field: Field, path: _Path, limits: Mapping[_Path, str]) -> str:
+    told = f"{quoted(field.name)}: {_type_text(field.type, (*path, field.name), limits)}"
+    if not field.nullable:
+        told += " NOT NULL"
     comment = field.metadata.get(COMMENT_KEY)
-    told = "" if comment is None else f" COMMENT {text_literal(str(comment))}"
-    return f"{quoted(field.name)}: {type_text(field.type)}{'' if field.nullable else ' NOT NULL'}{told}"
+    return told if comment is None else f"{told} COMMENT {text_literal(str(comment))}"
 
 
 def text_literal(text: str) -> str:
-    """A text as a literal of Spark SQL.
+    r"""A text as a literal of Spark SQL.
 
     >>> text_literal("it's")
     "'it\\\\'s'"

@@ -41,6 +41,9 @@ class NamedRelations:
         """
         written = ".".join(map(quote_identifier, names))
         at = None if travel is None else travel.version if travel.version is not None else travel.timestamp
+        view = self._connection.catalog.view(names)
+        if view is not None and travel is None:
+            return Relation(written, view.schema)
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
             return Relation(f"{written}{_at(travel)}", snapshot.schema)

@@ -1,10 +1,15 @@
 """DuckDB's CREATE TABLE and DROP TABLE of Delta tables."""
 
+from deltaarrow.features import FEATURE_PREFIX
+from deltaarrow.schema import Field
+from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.spark_sql import Words, declared_columns
 from deltaarrow.sql.spark_grammar.clauses import parse_properties, take_clause
 from deltaarrow.sql.statements.definition import CreateTable, DropTable, TableClauses
 
 __all__ = ["parse_duckdb_create_table", "parse_duckdb_drop_table"]
+
+_DEFAULTS = f"{FEATURE_PREFIX}allowColumnDefaults"
 
 
 def parse_duckdb_create_table(words: Words) -> CreateTable:
@@ -20,30 +25,30 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
     words.expect("TABLE")
     if_not_exists = words.take("IF", "NOT", "EXISTS")
     table = words.table_name()
-    columns = ()
+    columns: tuple[Field, ...] = ()
     if words.take("("):
         declared = declared_columns(words)
         if any(each.check is not None for each in declared):
-            raise words.refused(
-                "a constraint is stored as a condition of Spark SQL: add it with dialect='spark'; a column"
-                " without CHECK is expected before this"
+            raise words.unsupported(
+                "a table stores the condition of a CHECK as Spark SQL: add it with dialect='spark'"
             )
         columns = tuple(each.field for each in declared)
         words.expect(")")
-    partition_by, properties = tuple[str, ...](), dict[str, str]()
-    while not columns or not words.is_done:
+    partition_by: tuple[str, ...] = ()
+    properties = {_DEFAULTS: "supported"} if any(DEFAULT_KEY in each.metadata for each in columns) else {}
+    while not words.is_done:
         if take_clause(words, "PARTITIONED BY"):
             partition_by = _names(words)
         elif words.take("WITH"):
-            properties = parse_properties(words)
+            properties |= parse_properties(words)
         else:
             break
     query = None
     if words.take("AS"):
         query = words.rest
         if columns:
-            raise words.refused(
-                "a table gets its columns from the query alone; a statement without them is expected"
+            raise words.unsupported(
+                "a table gets its columns from the query alone: leave them out", words.text.index(query)
             )
     words.expect_end()
     clauses = TableClauses(partition_by=partition_by, properties=properties)

@@ -83,7 +83,8 @@ def _holding(data_type: DataType, parents: tuple[str, ...], place: int, field: F
         case MapType() if step == "value":
             return MapType(data_type.key_type, _holding(data_type.value_type, parents, place + 1, field))
     raise SchemaMismatchError(
-        f"[DELTA_ADD_COLUMN_PARENT_NOT_STRUCT] {'.'.join(parents)} is no struct, so {field.name!r} cannot be added to it"
+        f"[DELTA_ADD_COLUMN_PARENT_NOT_STRUCT] {'.'.join(parents)} is no struct, to which {field.name!r}"
+        " could be added"
     )
 
 
@@ -144,7 +145,7 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
                 f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table"
             )
         raise UnsupportedFeatureError(
-            "RENAME TO gives a table of a catalog another name, and a table that is named by its path has none",
+            "RENAME TO gives a table of a catalog another name, and a table by its path has none",
             feature="RENAME TO",
         )
     if there.is_managed:

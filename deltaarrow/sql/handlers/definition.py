@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.catalogs import TableLocation
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import (
     SchemaMismatchError,
     TableNotFoundError,
@@ -69,8 +70,8 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
                 return WriteResult(None)
         if statement.query is None and not statement.columns:
             raise SchemaMismatchError(
-                f"{statement.table.text} needs columns or a query: there is no table at {location.uri} to take"
-                " them from"
+                f"{statement.table.text} needs columns or a query: there is no table at"
+                f" {redacted(location.uri)} to take them from"
             )
         definition = Definition(
             table=table,
@@ -105,10 +106,11 @@ def _there(store: Store) -> Snapshot | None:
 
 def _ensure_described(there: Snapshot, table: NewTable, location: TableLocation) -> None:
     """Raise unless a table that is there is as a statement says, which gives it a name."""
+    place = redacted(location.uri)
     if location.is_managed:
         raise VersionExistsError(
-            f"[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] {location.uri} has a Delta table that nobody has"
-            " given this name: name it with LOCATION, or delete the folder"
+            f"[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] {place} has a Delta table that nobody"
+            " has given this name: name it with LOCATION, or delete the folder"
         )
     columns = [(each.name, each.type, each.nullable) for each in there.schema.fields]
     if (
@@ -116,21 +118,25 @@ def _ensure_described(there: Snapshot, table: NewTable, location: TableLocation)
         and [(each.name, each.type, each.nullable) for each in table.schema.fields] != columns
     ):
         raise SchemaMismatchError(
-            f"[DELTA_CREATE_TABLE_SCHEME_MISMATCH] the table at {location.uri} has other columns:"
+            f"[DELTA_CREATE_TABLE_SCHEME_MISMATCH] the table at {place} has other columns:"
             f" {', '.join(there.schema.names)}; leave the columns out"
         )
     is_laid_out = bool(table.schema.fields or table.partition_by)
     if is_laid_out and resolve_partition_columns(there.schema, table.partition_by) != there.partition_columns:
         raise SchemaMismatchError(
-            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING] the table at {location.uri} is partitioned by"
+            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING] the table at {place} is partitioned by"
             f" {list(there.partition_columns)}"
         )
     wanted = new_table_configuration(table.configuration)
     if wanted and wanted != dict(there.configuration):
         raise SchemaMismatchError(
-            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY] the table at {location.uri} has other properties:"
+            f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY] the table at {place} has other properties:"
             " leave TBLPROPERTIES out"
         )
+
+
+def _columns(schema: Schema) -> list[tuple[str, object, bool]]:
+    return [(each.name, each.type, each.nullable) for each in schema.fields]
 
 
 def _create_table_like(session: "Session", statement: CreateTableLike) -> pa.Table:
@@ -192,8 +198,8 @@ def _drop_table(session: "Session", statement: DropTable) -> pa.Table:
         if statement.if_exists:
             return _NOTHING
         raise TableNotFoundError(
-            f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table; DROP TABLE IF EXISTS"
-            " passes over one that is not there"
+            f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table; DROP TABLE IF"
+            " EXISTS passes over one that is not there"
         )
     if place.namespace is None:
         raise UnsupportedFeatureError(

@@ -4,6 +4,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pyarrow as pa
 
 from deltaarrow.catalogs import NamespaceCatalog, TableLocation, fold
@@ -140,8 +141,8 @@ def _names(session: "Session") -> NamespaceCatalog:
     names = session.connection.catalog.names
     if names is None:
         raise UnsupportedFeatureError(
-            "schemas are kept by a catalog, and the connection has none: give deltaarrow.connect a catalog, or"
-            " attach a folder of tables",
+            "schemas are kept by a catalog, and the connection has none: give deltaarrow.connect a catalog,"
+            " or attach a folder of tables",
             feature="catalogs",
         )
     return names
@@ -200,9 +201,9 @@ def _describe_schema(session: "Session", statement: DescribeSchema) -> pa.Table:
     schema = _schema(statement.schema)
     namespace_of(session, schema)
     rows = [["Catalog Name", _CATALOG], ["Namespace Name", schema]]
-    return _texts(
-        ["info_name", "info_value"], [*rows, *([["Properties", ""]] if statement.is_extended else [])]
-    )
+    if statement.is_extended:
+        rows.append(["Properties", ""])
+    return _texts(["info_name", "info_value"], rows)
 
 
 def _matching(names: Iterable[str], pattern: str | None) -> list[str]:
@@ -273,7 +274,7 @@ def _properties(snapshot: Snapshot) -> dict[str, str]:
     found["delta.minReaderVersion"] = str(protocol.min_reader_version)
     found["delta.minWriterVersion"] = str(protocol.min_writer_version)
     if columns := clustering_columns(snapshot):
-        found["clusteringColumns"] = ",".join(".".join(path) for path in columns)
+        found["clusteringColumns"] = orjson.dumps(columns).decode()
     return found
 
 
@@ -291,7 +292,7 @@ def _show_columns(session: "Session", statement: ShowColumns) -> pa.Table:
 
 def _schema_of(session: "Session", name: TableName) -> StructType:
     view = session.connection.catalog.view(name.parts)
-    if view is not None and view.schema is not None:
+    if view is not None:
         return view.schema
     return session.table(name).schema()
 
@@ -393,15 +394,6 @@ def _layout(snapshot: Snapshot) -> _Rows:
         fields = [snapshot.schema.field(name) for name in snapshot.partition_columns]
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
         rows += _rows(StructType(fields))
-    if columns := clustering_columns(snapshot):
-        rows += [("# Clustering Information", "", ""), ("# col_name", "data_type", "comment")]
-        for path in columns:
-            fields = [snapshot.schema.field(path[0])]
-            for name in path[1:]:
-                inner = fields[-1].type
-                assert isinstance(inner, StructType)
-                fields.append(inner.field(name))
-            rows.append((".".join(path), spark_type_name(fields[-1].type), _comment(fields[-1])))
     return rows
 
 
@@ -422,8 +414,7 @@ def _facts(
     session: "Session", table: TableName, location: TableLocation, snapshot: Snapshot
 ) -> Mapping[str, str]:
     *_, schema, name = _full_name(session, table).split(".") if table.parts[0] != "delta" else table.parts
-    properties = {key: text for key, text in _properties(snapshot).items() if key != "clusteringColumns"}
-    shown = ",".join(f"{key}={text}" for key, text in sorted(properties.items()))
+    shown = ",".join(f"{key}={text}" for key, text in sorted(_properties(snapshot).items()))
     is_place = table.parts[0].lower() == "delta"
     facts = {} if is_place else {"Catalog": _CATALOG, "Namespace": schema, "Database": schema, "Table": name}
     facts |= {"Name": table.text} if is_place else {}

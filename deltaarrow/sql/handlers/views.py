@@ -1,6 +1,5 @@
 """Statements that make and drop views over Delta tables, which last as long as the connection."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -8,6 +7,8 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import View
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
+from deltaarrow.schema import Field
+from deltaarrow.schema.keys import COMMENT_KEY
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.definition import parse_create_view, parse_drop_view
@@ -42,7 +43,7 @@ def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
     if statement.if_not_exists and connection.catalog.view((name,)) is not None:
         return _NOTHING
     if statement.columns:
-        listed = ", ".join(map(quote_identifier, statement.columns))
+        listed = ", ".join(quote_identifier(column) for column, _ in statement.columns)
         query = f"SELECT * FROM (\n{query}\n) AS {quote_identifier(name)}({listed})"
     schema = QueryRows(session, statement.query).schema
     if statement.columns and len(statement.columns) != len(schema.fields):
@@ -52,7 +53,10 @@ def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
             feature="views",
         )
     columns = zip(schema.fields, statement.columns, strict=False)
-    renamed = [replace(field, name=column) for field, column in columns]
+    renamed = [
+        Field(name, field.type, field.nullable, None if comment is None else {COMMENT_KEY: comment})
+        for field, (name, comment) in columns
+    ]
     view = View(name, query, type(schema)(renamed) if renamed else schema)
     try:
         connection.catalog.add_view(view, may_replace=statement.may_replace)
@@ -67,8 +71,8 @@ def _name(shown: str, parts: tuple[str, ...], dialect: str) -> str:
     if len(parts) == 1 or (dialect == "duckdb" and tuple(each.lower() for each in parts[:-1]) in _SCHEMAS):
         return parts[-1]
     raise UnsupportedFeatureError(
-        f"the view {shown} cannot be in a schema: a view lasts as long as its connection, and has a name of one"
-        " part",
+        f"the view {shown} cannot be in a schema: a view lasts as long as its connection, and its name has"
+        " one part",
         feature="views",
     )
 

@@ -40,8 +40,8 @@ from deltaarrow.sql.statements.alteration import (
 __all__ = ["parse_alter_table"]
 
 _FORMS = (
-    "ADD COLUMNS, DROP COLUMNS, RENAME COLUMN, ALTER COLUMN, REPLACE COLUMNS, ADD CONSTRAINT, DROP CONSTRAINT,"
-    " SET TBLPROPERTIES, UNSET TBLPROPERTIES, CLUSTER BY, ADD FEATURE, DROP FEATURE or RENAME TO"
+    "ADD, DROP, RENAME, ALTER or REPLACE COLUMNS, ADD or DROP CONSTRAINT, SET or UNSET TBLPROPERTIES,"
+    " CLUSTER BY, ADD or DROP FEATURE, or RENAME TO"
 )
 
 
@@ -94,15 +94,13 @@ def _altered(words: Words, table: TableName) -> Any:
         return UnsetProperties(table, parse_property_names(words))
     if take_clause(words, "CLUSTER BY"):
         if words.is_at("AUTO"):
-            raise words.refused(
-                "CLUSTER BY AUTO needs Databricks, and Spark refuses it; columns are expected"
-            )
+            raise words.unsupported("CLUSTER BY AUTO needs Databricks: name the columns", words.start)
         return ClusterBy(table, () if words.take("NONE") else parse_column_names(words))
     is_hive = words.is_at("CHANGE")
     if words.take("ALTER") or words.take("CHANGE"):
         words.take("COLUMN")
         return _changed(words, table, is_hive=is_hive)
-    raise words.refused(f"Delta tables have no such ALTER TABLE; {_FORMS} is expected")
+    raise words.refused(f"{_FORMS} is expected")
 
 
 def _feature(words: Words) -> str:
@@ -157,16 +155,17 @@ def _changed(words: Words, table: TableName, *, is_hive: bool) -> ChangeColumns 
         column = words.column()
         if words.take("SYNC", "IDENTITY"):
             if changes:
-                raise words.refused("SYNC IDENTITY stands alone; the end is expected before it")
+                raise words.unsupported("SYNC IDENTITY stands in a statement of its own")
             return SyncIdentity(table, column)
         if column in changes:
-            raise words.refused(f"the column {column} is given twice; another column is expected before this")
+            raise words.unsupported(f"the column {column} is given twice")
         change = _change(words)
         if change is None and is_hive and not changes:
             return ChangeColumns(table, {column: _renamed(words, column)})
         if change is None:
             raise words.refused(
-                "TYPE, COMMENT, FIRST, AFTER, SET or DROP NOT NULL, SET or DROP DEFAULT or SYNC IDENTITY is expected"
+                "TYPE, COMMENT, FIRST, AFTER, SET or DROP NOT NULL, SET or DROP DEFAULT or SYNC IDENTITY is"
+                " expected"
             )
         changes[column] = change
         if not words.take(","):
@@ -201,9 +200,7 @@ def _renamed(words: Words, column: str) -> ColumnChange:
     """Go past the new name, type, comment and position of Hive's CHANGE COLUMN."""
     name = words.identifier("the name of the column")
     if name.lower() != parse_path(column)[-1].lower():
-        raise words.refused(
-            f"CHANGE COLUMN keeps the name of {column}, use RENAME COLUMN; a type is expected"
-        )
+        raise words.unsupported(f"CHANGE COLUMN keeps the name of {column}: use RENAME COLUMN")
     wanted = _wanted_type(words)
     comment = words.string("the comment of a column") if words.take("COMMENT") else None
     return ColumnChange(type=wanted, comment=comment, position=_position(words))

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[-+]?[\w.]+", re.ASCII)
 
 
 def at_clause(words: Words, clause: str) -> bool:
-    """Whether the keywords of a clause stand next. The lexer takes some pairs, as CLUSTER BY, for one word."""
+    """Whether the keywords of a clause stand next; some pairs, such as CLUSTER BY, are read as one word."""
     return words.is_at(*clause.split()) or words.is_at(clause)
 
 
@@ -37,16 +37,14 @@ def parse_properties(words: Words) -> dict[str, str]:
     while True:
         name = _property_name(words)
         if name in found:
-            raise words.refused(f"the property {name} is given twice; another name is expected before this")
+            raise words.unsupported(f"[DUPLICATE_KEY] the property {name} is given twice")
         words.take("=")
         if words.is_at_string:
             found[name] = words.string("the value of a property")
         else:
             value = words.until(",", ")")
             if not _PLAIN.fullmatch(value):
-                raise words.refused(
-                    f"the property {name} has the value {value!r}; a text in quotes is expected"
-                )
+                raise words.unsupported(f"{value!r} is no value of the property {name}: write it in quotes")
             found[name] = value.lower() if value.lower() in ("true", "false") else value
         if not words.take(","):
             words.expect(")")

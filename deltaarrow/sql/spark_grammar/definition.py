@@ -1,6 +1,7 @@
 """Spark's CREATE, REPLACE and DROP of tables and views, and COMMENT ON TABLE."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from deltaarrow.schema import Field
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
-_NOT_DELTA = "of another format than Delta is expected by Spark alone"
 
 
 def parse_create_table(words: Words) -> CreateTable | CreateTableLike | CloneTable:
@@ -68,11 +68,11 @@ def parse_create_table(words: Words) -> CreateTable | CreateTableLike | CloneTab
         words.expect(")")
     clauses, added, query = _Clauses(words).read(_Clauses.all)
     if query is not None and (columns or added):
-        raise words.refused(
-            "a table gets its columns from the query alone; a statement without them is expected"
+        raise words.unsupported(
+            "a table gets its columns from the query alone: leave them out", words.text.index(query)
         )
     if is_external and clauses.location is None and table.parts[0].lower() != "delta":
-        raise words.refused("LOCATION is expected, as an EXTERNAL TABLE is in a folder of its own")
+        raise words.unsupported("an EXTERNAL TABLE is in a folder of its own: give its LOCATION")
     checks |= {f"{each.field.name}_check": each.check for each in columns if each.check is not None}
     return CreateTable(
         table,
@@ -97,7 +97,7 @@ def _checks(words: Words) -> dict[str, str]:
         name = words.identifier("the name of a constraint").lower()
         words.expect("CHECK")
         if name in found:
-            raise words.refused(f"the constraint {name} is given twice; another name is expected before this")
+            raise words.unsupported(f"the constraint {name} is given twice")
         found[name] = words.bracketed("the condition of a constraint")
         words.take("ENFORCED")
         if not words.take(","):
@@ -108,13 +108,8 @@ def _checks(words: Words) -> dict[str, str]:
 def _with_checks(clauses: TableClauses, checks: dict[str, str]) -> TableClauses:
     if not checks:
         return clauses
-    properties = {
-        **clauses.properties,
-        **{f"{CONSTRAINT_PREFIX}{name}": text for name, text in checks.items()},
-    }
-    return TableClauses(
-        clauses.partition_by, clauses.cluster_by, properties, clauses.comment, clauses.location
-    )
+    added = {f"{CONSTRAINT_PREFIX}{name}": text for name, text in checks.items()}
+    return replace(clauses, properties={**clauses.properties, **added})
 
 
 def _clone(words: Words, table: TableName, how: tuple[bool, bool, bool]) -> CloneTable:
@@ -151,11 +146,10 @@ class _Clauses:
             if clause is None and "AS" in allowed and any(words.is_at(each) for each in _QUERIES):
                 clause = "AS"
             if clause is None:
-                raise words.refused(
-                    f"one of {', '.join(each for each in allowed if each in _TAKEN)} is expected"
-                )
+                known = ", ".join(each for each in allowed if each in _TAKEN)
+                raise words.refused(f"one of {known} is expected")
             if clause in self._found:
-                raise words.refused(f"{clause} is given twice; another clause is expected before this")
+                raise words.unsupported(f"[DUPLICATE_CLAUSES] {clause} is given twice")
             self._found[clause] = self._take(clause)
         words.expect_end()
         found = self._found
@@ -174,15 +168,13 @@ class _Clauses:
             case "USING":
                 name = words.identifier("a format")
                 if name.lower() != "delta":
-                    raise words.refused(f"USING {name}: a table {_NOT_DELTA}; USING delta")
+                    raise words.unsupported(f"only Delta tables can be made here, and not of {name}")
                 return name
             case "PARTITIONED BY":
                 return self._partitions()
             case "CLUSTER BY":
                 if words.take("AUTO"):
-                    raise words.refused(
-                        "CLUSTER BY AUTO needs Databricks, and Spark refuses it; columns are expected"
-                    )
+                    raise words.unsupported("CLUSTER BY AUTO needs Databricks: name the columns")
                 return () if words.take("NONE") else parse_column_names(words)
             case "TBLPROPERTIES":
                 return parse_properties(words)
@@ -193,9 +185,7 @@ class _Clauses:
             case "AS":
                 self._query = words.rest
                 return self._query
-        raise words.refused(
-            f"{clause} is not supported for Delta tables; another clause is expected before this"
-        )
+        raise words.unsupported(f"[DELTA_OPERATION_NOT_ALLOWED] Delta tables have no {clause}")
 
     def _partitions(self) -> tuple[str, ...]:
         words, names, added = self._words, list[str](), list[Field]()
@@ -203,9 +193,9 @@ class _Clauses:
         while True:
             name = words.identifier("a partition column")
             if words.is_at("("):
-                raise words.refused(
-                    "[DELTA_OPERATION_NOT_ALLOWED] partitioning by expressions is not supported for Delta"
-                    " tables: add a generated column; a column is expected"
+                raise words.unsupported(
+                    "[DELTA_OPERATION_NOT_ALLOWED] Delta tables are not partitioned by expressions: add a"
+                    " generated column"
                 )
             names.append(name)
             if not (words.is_at(",") or words.is_at(")")):
@@ -263,12 +253,11 @@ def parse_create_view(words: Words) -> CreateView:
     words.expect("VIEW")
     if_not_exists = words.take("IF", "NOT", "EXISTS")
     view = words.table_name()
-    columns = list[str]()
+    columns = list[tuple[str, str | None]]()
     if words.take("("):
         while True:
-            columns.append(words.identifier("a column"))
-            if words.take("COMMENT"):
-                words.string("a comment")
+            name = words.identifier("a column")
+            columns.append((name, words.string("a comment") if words.take("COMMENT") else None))
             if not words.take(","):
                 words.expect(")")
                 break

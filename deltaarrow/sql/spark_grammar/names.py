@@ -132,7 +132,8 @@ def _shown(words: Words) -> Any:
     if words.take("CREATE", "TABLE"):
         return ShowCreateTable(words.table_name())
     raise words.refused(
-        "TABLES, VIEWS, SCHEMAS, CURRENT NAMESPACE, TBLPROPERTIES, COLUMNS, PARTITIONS or CREATE TABLE is expected"
+        "TABLES, VIEWS, SCHEMAS, CURRENT NAMESPACE, TBLPROPERTIES, COLUMNS, PARTITIONS or CREATE TABLE is"
+        " expected"
     )
 
 

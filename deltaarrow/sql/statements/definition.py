@@ -89,13 +89,13 @@ class CommentOnTable:
 class CreateView:
     """``CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] view [(columns)] AS query``.
 
-    `text` is the whole statement, and `columns` are the names of the columns if they are given.
+    `text` is the whole statement, and `columns` are the names and comments of the columns if they are given.
     """
 
     view: TableName
     query: str
     text: str = field(repr=False)
-    columns: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str | None], ...] = ()
     is_temporary: bool = False
     may_replace: bool = False
     if_not_exists: bool = False

@@ -1,0 +1,157 @@
+"""USE, SHOW, DESCRIBE, ATTACH and statements about schemas."""
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
+
+
+@pytest.fixture
+def con(tmp_path):
+    with deltaarrow.connect(catalog=tmp_path / "catalog", dialect="spark") as connection:
+        connection.sql(
+            "CREATE TABLE orders (id BIGINT NOT NULL COMMENT 'key', s STRING, n STRUCT<`a b`: INT>)"
+            " PARTITIONED BY (s) COMMENT 'of the shop'"
+            " TBLPROPERTIES ('k' = 'v', 'delta.columnMapping.mode' = 'name')"
+        )
+        yield connection
+
+
+def column(result, name):
+    return result.column(name).to_pylist()
+
+
+def test_schemas_come_and_go(con):
+    con.sql("CREATE SCHEMA shop COMMENT 'x' WITH DBPROPERTIES (a = 'b'); CREATE DATABASE IF NOT EXISTS shop")
+    with pytest.raises(UnsupportedFeatureError, match="SCHEMA_ALREADY_EXISTS"):
+        con.sql("CREATE NAMESPACE shop")
+    assert column(con.sql("SHOW SCHEMAS"), "namespace") == ["default", "shop"]
+    assert column(con.sql("SHOW DATABASES LIKE 's*'"), "namespace") == ["shop"]
+    con.sql("USE SCHEMA shop; CREATE TABLE a (n INT); CREATE TABLE spark_catalog.shop.b (n INT)")
+    assert con.sql("SHOW CURRENT NAMESPACE").to_pylist() == [
+        {"catalog": "spark_catalog", "namespace": "shop"}
+    ]
+    assert column(con.sql("SHOW TABLES"), "tableName") == ["a", "b"]
+    assert column(con.sql("SHOW TABLES IN default LIKE 'o*|x'"), "tableName") == ["orders"]
+    with pytest.raises(UnsupportedFeatureError, match="SCHEMA_NOT_EMPTY"):
+        con.sql("DROP SCHEMA shop")
+    con.sql("USE default; DROP SCHEMA shop CASCADE; DROP SCHEMA IF EXISTS shop")
+    with pytest.raises(TableNotFoundError, match="SCHEMA_NOT_FOUND"):
+        con.sql("USE shop")
+    with pytest.raises(TableNotFoundError, match="did you mean `default`"):
+        con.sql("SHOW TABLES IN defaul")
+
+
+def test_describe_tells_columns_layout_and_table(con, tmp_path):
+    rows = con.sql("DESCRIBE orders").to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        ("id", "bigint", "key"),
+        ("s", "string", None),
+        ("n", "struct<a b:int>", None),
+        ("# Partition Information", "", ""),
+        ("# col_name", "data_type", "comment"),
+        ("s", "string", None),
+    ]
+    told = {
+        row["col_name"]: row["data_type"] for row in con.sql("DESCRIBE TABLE EXTENDED orders").to_pylist()
+    }
+    assert (told["Table"], told["Type"], told["Comment"]) == ("orders", "MANAGED", "of the shop")
+    assert told["Location"] == f"file:{tmp_path}/catalog/default/orders"
+    assert con.sql("DESC orders id").to_pylist()[1] == {"info_name": "data_type", "info_value": "bigint"}
+    with pytest.raises(DeltaError, match="did you mean `id`"):
+        con.sql("DESCRIBE orders idd")
+    assert column(con.sql("DESCRIBE QUERY SELECT 1 AS a, 'x' AS b"), "data_type") == ["int", "string"]
+
+
+def test_detail_and_history_have_sparks_columns(con, tmp_path):
+    con.sql("INSERT INTO orders VALUES (1, 'x', NULL)")
+    [detail] = con.sql("DESCRIBE DETAIL orders").to_pylist()
+    assert (detail["name"], detail["numFiles"]) == ("spark_catalog.default.orders", 1)
+    assert dict(detail["properties"])["k"] == "v"
+    [detail] = con.sql(f"DESCRIBE DETAIL '{tmp_path}/catalog/default/orders'").to_pylist()
+    assert detail["name"] is None
+    history = con.sql("DESCRIBE HISTORY orders")
+    assert column(history, "operation") == ["WRITE", "CREATE TABLE"]
+    assert history.schema.field("job").type.num_fields == 6
+    assert con.sql("DESC HISTORY orders LIMIT 1").num_rows == 1
+
+
+def test_properties_columns_and_partitions(con):
+    con.sql("INSERT INTO orders VALUES (1, 'x', NULL), (2, NULL, NULL), (3, 'y', NULL)")
+    assert ("k", "v") in [tuple(row.values()) for row in con.sql("SHOW TBLPROPERTIES orders").to_pylist()]
+    assert column(con.sql("SHOW TBLPROPERTIES orders ('k')"), "value") == ["v"]
+    assert "does not have property: nope" in column(con.sql("SHOW TBLPROPERTIES orders (nope)"), "value")[0]
+    assert column(con.sql("SHOW COLUMNS FROM orders IN default"), "col_name") == ["id", "s", "n"]
+    assert column(con.sql("SHOW PARTITIONS orders"), "s") == ["x", "y", None]
+    assert column(con.sql("SHOW PARTITIONS orders PARTITION (s = 'y')"), "s") == ["y"]
+    with pytest.raises(DeltaError, match="NON_PARTITION_COLUMN"):
+        con.sql("SHOW PARTITIONS orders PARTITION (id = 1)")
+    con.sql("CREATE TABLE whole (a INT)")
+    with pytest.raises(UnsupportedFeatureError, match="is not partitioned"):
+        con.sql("SHOW PARTITIONS whole")
+
+
+TABLES = [
+    "(id BIGINT NOT NULL COMMENT 'it\\'s', s VARCHAR(3), l ARRAY<STRUCT<x: CHAR(2) COMMENT 'c'>>, n STRUCT<x: INT NOT NULL>)",
+    "(d DATE, y INT GENERATED ALWAYS AS (year(d))) PARTITIONED BY (y)",
+    "(n BIGINT GENERATED BY DEFAULT AS IDENTITY (START WITH 5 INCREMENT BY -2), m MAP<STRING, DECIMAL(5,2)>)",
+    "(`a b` INT, `c``d` STRUCT<`e.f`: INT>)"
+    " TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'k\\\\' = '\\n')",
+    "(a INT DEFAULT 3, v VARIANT) TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')",
+    "(a INT, b STRUCT<c: INT>) CLUSTER BY (a, b.c) COMMENT 'x'",
+    "(a INT, CONSTRAINT c CHECK (a > 0)) TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')",
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_statement_that_is_shown_makes_the_same_table(con, table):
+    con.sql(f"CREATE TABLE first {table}")
+    [text] = column(con.sql("SHOW CREATE TABLE first"), "createtab_stmt")
+    con.sql(text.replace("CREATE TABLE first", "CREATE TABLE second", 1))
+    [again] = column(con.sql("SHOW CREATE TABLE second"), "createtab_stmt")
+    assert again == text.replace("CREATE TABLE first", "CREATE TABLE second", 1)
+    tables = [DeltaTable(con.catalog.locate((name,)).uri) for name in ("first", "second")]
+    assert len({each.protocol().min_reader_version for each in tables}) == 1
+    assert len({tuple(sorted(each.protocol().writer_features or ())) for each in tables}) == 1
+    assert len({tuple(sorted(each.metadata().configuration.items())) for each in tables}) == 1
+
+
+def test_folders_are_attached_in_duckdbs_dialect(tmp_path):
+    write_deltalake(tmp_path / "lake" / "orders", pa.table({"id": [1, 2]}))
+    with deltaarrow.connect() as con:
+        con.sql(
+            f"ATTACH '{tmp_path}/lake' AS x (TYPE delta); ATTACH IF NOT EXISTS '{tmp_path}/lake' (TYPE delta)"
+        )
+        assert con.sql("SELECT count(*) FROM x.orders").fetchall() == [(2,)]
+        assert column(con.sql("SHOW TABLES FROM lake"), "name") == ["orders"]
+        assert con.sql("DESCRIBE x.orders").fetchall()[0][:2] == ("id", "BIGINT")
+        assert con.sql("SHOW x.orders").fetchall()[0][:2] == ("id", "BIGINT")
+        assert column(con.sql("DESCRIBE HISTORY x.orders"), "version") == [0]
+        con.sql("USE x")
+        assert con.sql("SELECT count(*) FROM orders").fetchall() == [(2,)]
+        assert column(con.sql("SHOW TABLES"), "name") == ["orders"]
+        con.sql("USE memory; CREATE TABLE own (a INTEGER)")
+        assert con.sql("SHOW TABLES").fetchall() == [("own",)]
+        con.sql("DETACH x; DETACH DATABASE lake")
+        with pytest.raises(Exception, match="does not exist"):
+            con.sql("FROM x.orders")
+        with pytest.raises(UnsupportedFeatureError, match="only TYPE delta"):
+            con.sql(f"ATTACH '{tmp_path}/lake' AS x (TYPE delta, PIN_SNAPSHOT)")
+
+
+def test_databases_of_duckdb_are_attached_by_duckdb(tmp_path):
+    with deltaarrow.connect() as con:
+        con.sql(
+            f"ATTACH '{tmp_path}/delta.db' AS other; CREATE TABLE other.t AS SELECT 1 AS delta; DETACH other"
+        )
+    assert (tmp_path / "delta.db").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["SHOW GRANTS", "DESCRIBE", "USE", "SHOW COLUMNS orders", "DESCRIBE HISTORY orders LIMIT x"]
+)
+def test_what_is_no_statement_is_refused(con, text):
+    with pytest.raises(DeltaError, match=r"is expected|is a whole number"):
+        con.sql(text)
