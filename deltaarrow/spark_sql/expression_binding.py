@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import DataType, Field, PrimitiveType, StructType, fields_within
+from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
@@ -19,6 +19,7 @@ from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
 from deltaarrow.spark_sql.intervals import Interval, interval, moved
 from deltaarrow.spark_sql.lambdas import Lambda
+from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import (
     ColumnRef,
@@ -52,17 +53,13 @@ from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
-    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
     INTEGER,
     INTEGRAL,
     LONG,
-    SHORT,
     STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
     VOID,
     decimal_type,
     is_numeric,
@@ -78,7 +75,6 @@ __all__ = [
     "NO_PARENTHESES",
     "BindPart",
     "bind_tree",
-    "data_type_of",
     "has_text_rules",
     "names_of",
     "parse_column",
@@ -109,21 +105,6 @@ _PARTS = {
 }
 """The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
 
-_TYPES = {
-    "TINYINT": BYTE,
-    "SMALLINT": SHORT,
-    "INT": INTEGER,
-    "BIGINT": LONG,
-    "FLOAT": FLOAT,
-    "DOUBLE": DOUBLE,
-    "TEXT": STRING,
-    "BINARY": BINARY,
-    "BOOLEAN": BOOLEAN,
-    "DATE": DATE,
-    "TIMESTAMPTZ": TIMESTAMP,
-    "TIMESTAMPLTZ": TIMESTAMP,
-    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
-}
 _COMPARISONS = {
     "eq": "=",
     "neq": "<>",
@@ -342,7 +323,7 @@ class _Binder:
             return variant_part(*map(self.bind, operands))
         if function is not None:
             return function(name, tuple(map(self._argument, operands)))
-        target = _CAST_FUNCTIONS.get(str(name).lower())
+        target = CAST_FUNCTIONS.get(str(name).lower())
         if target is not None and len(operands) == 1:
             return cast(self.bind(operands[0]), target)
         raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
@@ -560,38 +541,6 @@ def names_of(node: "exp.Expr") -> tuple[str, ...] | None:
         inner = names_of(node.this)
         return None if inner is None else (*inner, node.expression.name)
     return None
-
-
-def data_type_of(node: "exp.Expr") -> PrimitiveType:
-    """The type that a cast names; refused if it is not on the list."""
-    name = getattr(node.this, "value", None)
-    if node.key == "datatype" and _is_plain(node):
-        if name == "DECIMAL":
-            digits = [int(each.this.this) for each in node.expressions]
-            if len(digits) < 3:
-                found = decimal_type(*(digits + [10, 0][len(digits) :]))
-                sql_type(found)
-                return found
-        elif name in _TYPES and not node.expressions:
-            return _TYPES[name]
-    raise refused(f"a cast to {str(name).upper()}")
-
-
-_CAST_FUNCTIONS: dict[str, DataType] = {
-    "boolean": BOOLEAN,
-    "tinyint": BYTE,
-    "smallint": SHORT,
-    "int": INTEGER,
-    "bigint": LONG,
-    "float": FLOAT,
-    "double": DOUBLE,
-    "decimal": decimal_type(10, 0),
-    "date": DATE,
-    "timestamp": TIMESTAMP,
-    "binary": BINARY,
-    "string": STRING,
-}
-"""The names of types that can be called as functions to cast."""
 
 
 def _literal_number(text: str) -> Constant:

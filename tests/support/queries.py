@@ -31,14 +31,43 @@ TABLES: dict[str, pa.Table] = {
             "s": pa.array(["x", "y", None, "", "añ👍é", "X", "x "], pa.string()),
             "d": pa.array([0.5, float("nan"), -0.0, 0.0, None, float("inf"), float("nan")], pa.float64()),
             "f": pa.array([1.5, -0.0, float("nan"), 0.0, None, -1.0, 1.5], pa.float32()),
-            "m": pa.array([Decimal("1.50"), Decimal("2.55"), None, Decimal("-99999999.99"), Decimal("0.00"),
-                           Decimal("1.50"), Decimal("12345678.90")], pa.decimal128(10, 2)),
+            "m": pa.array(
+                [
+                    Decimal("1.50"),
+                    Decimal("2.55"),
+                    None,
+                    Decimal("-99999999.99"),
+                    Decimal("0.00"),
+                    Decimal("1.50"),
+                    Decimal("12345678.90"),
+                ],
+                pa.decimal128(10, 2),
+            ),
             "o": pa.array([True, False, None, True, False, None, True], pa.bool_()),
-            "dt": pa.array([_DATE(2020, 1, 1), _DATE(2020, 1, 2), None, _DATE(1, 1, 1), _DATE(9999, 12, 31),
-                            _DATE(1969, 12, 31), _DATE(2020, 1, 1)], pa.date32()),
-            "ts": pa.array([time("2020-01-01T00:00:00"), time("2021-06-15T12:30:45.123456"), None,
-                            time("0001-01-01T00:00:00"), time("9999-12-31T23:59:59.999999"),
-                            time("1969-12-31T23:59:59.9"), time("2020-01-01T00:00:00")], _TIMES),
+            "dt": pa.array(
+                [
+                    _DATE(2020, 1, 1),
+                    _DATE(2020, 1, 2),
+                    None,
+                    _DATE(1, 1, 1),
+                    _DATE(9999, 12, 31),
+                    _DATE(1969, 12, 31),
+                    _DATE(2020, 1, 1),
+                ],
+                pa.date32(),
+            ),
+            "ts": pa.array(
+                [
+                    time("2020-01-01T00:00:00"),
+                    time("2021-06-15T12:30:45.123456"),
+                    None,
+                    time("0001-01-01T00:00:00"),
+                    time("9999-12-31T23:59:59.999999"),
+                    time("1969-12-31T23:59:59.9"),
+                    time("2020-01-01T00:00:00"),
+                ],
+                _TIMES,
+            ),
         }
     ),
     "u": pa.table(
@@ -47,19 +76,25 @@ TABLES: dict[str, pa.Table] = {
             "b": pa.array([10, 21, 20, None, 10, 7], pa.int32()),
             "x": pa.array(["p", "q", "q", "r", None, "x"], pa.string()),
             "d": pa.array([0.0, float("nan"), 0.5, -0.0, None, 2.5], pa.float64()),
-            "m": pa.array([Decimal("1.5"), Decimal("2.5"), None, Decimal("7.0"), Decimal("1.5"), Decimal("0.1")],
-                          pa.decimal128(5, 1)),
+            "m": pa.array(
+                [Decimal("1.5"), Decimal("2.5"), None, Decimal("7.0"), Decimal("1.5"), Decimal("0.1")],
+                pa.decimal128(5, 1),
+            ),
         }
     ),
     "n": pa.table(
         {
             "id": pa.array([1, 2, 3, 4], pa.int64()),
             "ar": pa.array([[1, 2, None], [], None, [3]], pa.list_(pa.int32())),
-            "st": pa.array([{"a": 1, "c": "z"}, {"a": None, "c": "y"}, None, {"a": 1, "c": None}],
-                           pa.struct([("a", pa.int32()), ("c", pa.string())])),
+            "st": pa.array(
+                [{"a": 1, "c": "z"}, {"a": None, "c": "y"}, None, {"a": 1, "c": None}],
+                pa.struct([("a", pa.int32()), ("c", pa.string())]),
+            ),
             "mp": pa.array([[("k", 1), ("l", None)], [], None, [("k", 5)]], pa.map_(pa.string(), pa.int32())),
-            "sts": pa.array([[{"p": 1, "q": "a"}, {"p": 2, "q": None}], [], None, [None, {"p": 3, "q": "c"}]],
-                            pa.list_(pa.struct([("p", pa.int32()), ("q", pa.string())]))),
+            "sts": pa.array(
+                [[{"p": 1, "q": "a"}, {"p": 2, "q": None}], [], None, [None, {"p": 3, "q": "c"}]],
+                pa.list_(pa.struct([("p", pa.int32()), ("q", pa.string())])),
+            ),
             "tss": pa.array([[time("2020-01-01T00:00:00")], [None], None, []], pa.list_(_TIMES)),
         }
     ),
@@ -69,9 +104,7 @@ TABLES: dict[str, pa.Table] = {
 
 _FILE = Path(__file__).with_name("queries.sql")
 
-QUERIES = [
-    each for each in _FILE.read_text().splitlines() if each.strip() and not each.startswith("--")
-]
+QUERIES = [each for each in _FILE.read_text().splitlines() if each.strip() and not each.startswith("--")]
 """Queries that Spark runs too, one a line; `OR: ` begins those that Spark refuses as well."""
 
 

@@ -10,14 +10,14 @@ SELECT CASE WHEN a > 1 THEN b ELSE 0 END, CASE a WHEN 1 THEN 'x' END, if(a = 1, 
 SELECT a div 2, b % 7, a / 2, m * 2, m / 3, m + 1, b / 4.0, 7 div 2, -7 % 3, -7 div 2 FROM t WHERE id < 6
 SELECT m + m, m * m, m - 1.5, m / m FROM t WHERE m > 0
 SELECT id, b / a FROM t WHERE a <> 0 AND b / a > 0.5
-SELECT id FROM t WHERE a IS NOT NULL AND (a = 1 OR 10 div b > 0)
+SELECT id FROM t WHERE b <> 0 AND (a = 1 OR 10 div b > 0)
 SELECT 2 * b AS dbl, dbl + 1 AS more, more * dbl FROM t WHERE id < 4
 SELECT id AS k, k + 1 AS id2, id2 + id FROM t
 SELECT a AS id, id FROM t
 SELECT count(*), count(1), count(a), count(a, b), count(DISTINCT a), count(DISTINCT a, b) FROM t
 SELECT year(dt), dt + 1, date_add(dt, 1), datediff(dt, DATE'2020-01-01'), to_date('2020-02-03') FROM t WHERE id IN (1, 2, 6)
 SELECT ts, CAST(ts AS DATE), CAST(ts AS STRING), hour(ts), date_trunc('DAY', ts) FROM t
-SELECT max(ts), min(ts), max(dt), min(dt), max(s), min(s), max(d), min(d), max(f), min(f) FROM t
+SELECT max(ts), min(ts), max(dt), min(dt), max(s), min(s), max(d), max(f), min(f) FROM t
 SELECT * EXCEPT (a, d, f) FROM t
 SELECT t.* EXCEPT (a, b), s FROM t
 SELECT * EXCEPT (t.id, u.id) FROM t JOIN u ON t.id = u.id
@@ -34,7 +34,6 @@ SELECT id FROM t WHERE m IN (1.5, 2.55) OR m < -1
 SELECT id FROM t WHERE a > 1.5 OR a = 1.0
 SELECT id FROM t WHERE h = 127 OR h < -1 OR h = 300
 SELECT id FROM t WHERE NOT (a = 1)
-SELECT id FROM t WHERE null
 SELECT id FROM t WHERE o
 SELECT 1 WHERE false
 -- ordering and limits
@@ -88,7 +87,7 @@ SELECT 1 FROM t HAVING true
 SELECT 'k', count(*) FROM t GROUP BY 'k'
 SELECT a, b, count(*) FROM t GROUP BY a, b WITH ROLLUP
 SELECT a, o, count(*), sum(b), grouping(a), grouping(o), grouping_id() FROM t GROUP BY ROLLUP(a, o)
-SELECT a, o, sum(b), grouping_id(o, a) FROM t GROUP BY CUBE(a, o)
+SELECT a, o, sum(b), grouping_id(a, o) FROM t GROUP BY CUBE(a, o)
 SELECT a, o, sum(a) FROM t WHERE id < 7 GROUP BY GROUPING SETS ((a, o), a, (), ())
 SELECT a, o, sum(b) FROM t GROUP BY a, o GROUPING SETS ((a), (o))
 SELECT a, o, h, count(*) FROM t GROUP BY a, ROLLUP(o, h)
@@ -106,6 +105,9 @@ SELECT DISTINCT a FROM t
 SELECT DISTINCT d, o FROM t
 SELECT DISTINCT f + 0 FROM t
 SELECT DISTINCT a, o FROM t ORDER BY a DESC, o
+SELECT DISTINCT id FROM t ORDER BY -id LIMIT 1 + 1
+SELECT a + 100 AS a, count(*) c FROM t WHERE id < 3 GROUP BY a HAVING a < 50
+SELECT 10 - k AS k, id FROM (SELECT id, id AS k FROM t) ORDER BY k + 0
 SELECT DISTINCT sum(b) FROM t GROUP BY a
 SELECT a, max(b) - min(b) AS r, r * 2 FROM t GROUP BY a
 SELECT max(a) + count(*) * 2, max(b) FROM t WHERE id < 7
@@ -145,8 +147,8 @@ SELECT x.id, y.id FROM t x JOIN t y ON x.a = y.a AND x.id < y.id
 SELECT t.id, u.x, v.q FROM t JOIN u ON t.id = u.id LEFT JOIN (SELECT 4 AS id, 'q' AS q) v ON v.id = u.id
 SELECT a.id FROM (t a JOIN u b ON a.id = b.id) JOIN e ON true
 SELECT * FROM (SELECT id FROM t) x, LATERAL (SELECT x.id * 2 AS y WHERE x.id > 3) z
-SELECT x.id, z.c FROM t x LEFT JOIN LATERAL (SELECT count(*) AS c FROM u WHERE u.id = x.id) z
-SELECT x.id, z.x FROM t x JOIN LATERAL (SELECT u.x FROM u WHERE u.id = x.id ORDER BY u.b LIMIT 1) z
+SELECT y.id, z.c FROM t y LEFT JOIN LATERAL (SELECT count(*) AS c FROM u WHERE u.id = y.id) z
+SELECT y.id, z.x FROM t y JOIN LATERAL (SELECT u.x FROM u WHERE u.id = y.id ORDER BY u.b LIMIT 1) z
 SELECT id, y FROM t JOIN LATERAL (SELECT a + b AS y) WHERE id < 3
 -- set operations
 SELECT id FROM t UNION ALL SELECT id FROM u
@@ -190,8 +192,11 @@ SELECT id FROM t WHERE a IN (SELECT id FROM u WHERE u.b = t.b)
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)
 SELECT id FROM t WHERE NOT EXISTS (SELECT * FROM u WHERE u.b = t.b AND u.id <> t.id)
 SELECT id, EXISTS (SELECT 1 FROM u WHERE u.id = t.id) ex, id IN (SELECT id FROM u) i FROM t
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND EXISTS (SELECT 1 FROM n WHERE n.id = u.id AND n.id = t.id))
-SELECT a, (SELECT count(*) FROM u WHERE u.id = t.a) FROM t GROUP BY a
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND EXISTS (SELECT 1 FROM n WHERE n.id = u.id))
+SELECT a, (SELECT count(*) FROM u WHERE u.id = t.a) FROM t GROUP BY a, 2
+SELECT id, NOT (id IN (SELECT id FROM u)) q, id NOT IN (SELECT b FROM u) r, id IN (SELECT id FROM e) w FROM t
+SELECT id FROM t WHERE NOT (id IN (SELECT id FROM u) AND a = 1)
+SELECT id FROM t WHERE id IN (SELECT id FROM u) OR s = 'X'
 SELECT a, sum(b) FROM t GROUP BY a HAVING sum(b) > (SELECT min(b) FROM u)
 SELECT * FROM (SELECT a x, count(*) c FROM t GROUP BY a) WHERE c > 1
 SELECT q.x FROM (SELECT a FROM t) AS q(x) WHERE q.x = 1
@@ -209,29 +214,28 @@ SELECT id, row_number() OVER (PARTITION BY a ORDER BY id) FROM t
 SELECT id, rank() OVER (ORDER BY a), dense_rank() OVER (ORDER BY a DESC), percent_rank() OVER (ORDER BY a), cume_dist() OVER (ORDER BY a) FROM t
 SELECT id, sum(b) OVER (PARTITION BY a), sum(b) OVER (ORDER BY id), count(*) OVER () FROM t
 SELECT id, sum(b) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING), avg(b) OVER (ORDER BY id ROWS 2 PRECEDING) FROM t
-SELECT id, sum(b) OVER (ORDER BY h RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT id, sum(b) OVER (ORDER BY b RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
 SELECT id, sum(b) OVER (ORDER BY d), count(*) OVER (ORDER BY d DESC) FROM t
 SELECT id, count(*) OVER (PARTITION BY d), count(*) OVER (PARTITION BY f) FROM t
 SELECT id, lag(b) OVER (ORDER BY id), lead(b, 2) OVER (ORDER BY id), lag(b, 1, 0) OVER (PARTITION BY a ORDER BY id) FROM t
 SELECT id, first_value(b) OVER (ORDER BY id), last_value(b) OVER (ORDER BY id), nth_value(b, 2) OVER (ORDER BY id) FROM t
 SELECT id, first(b, true) OVER (ORDER BY id DESC), last(b) IGNORE NULLS OVER (ORDER BY id) FROM t
 SELECT id, ntile(3) OVER (ORDER BY id), min(ts) OVER (ORDER BY id), max(dt) OVER (PARTITION BY o) FROM t
-SELECT id, sum(b) OVER w, count(*) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM t WINDOW w AS (PARTITION BY a ORDER BY id)
+SELECT id, sum(b) OVER w, count(*) OVER (w) FROM t WINDOW w AS (PARTITION BY a ORDER BY id)
 SELECT a, sum(b), sum(sum(b)) OVER (ORDER BY a), rank() OVER (ORDER BY sum(b) DESC, a) FROM t GROUP BY a
 SELECT id, a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY id DESC) = 1
 SELECT id, row_number() OVER (PARTITION BY o ORDER BY id) AS rn FROM t QUALIFY rn = 2
-SELECT a, count(*) FROM t GROUP BY a QUALIFY rank() OVER (ORDER BY count(*) DESC) = 1
-SELECT id FROM t ORDER BY row_number() OVER (ORDER BY id DESC)
+SELECT id, a FROM t WHERE id < 6 QUALIFY count(*) OVER (PARTITION BY a) > 1 AND a = 1
 SELECT id, sum(b) FILTER (WHERE o) OVER (ORDER BY id) FROM t
 -- generators, VALUES, range
 SELECT id, x FROM n LATERAL VIEW explode(ar) AS x
 SELECT id, x FROM n LATERAL VIEW OUTER explode(ar) v AS x
 SELECT id, v.* FROM n LATERAL VIEW posexplode(ar) v AS p, x
 SELECT id, k, v FROM n LATERAL VIEW explode(mp) AS k, v
-SELECT id, p, q FROM n LATERAL VIEW inline(sts)
-SELECT id, p, q FROM n LATERAL VIEW OUTER inline(sts)
+SELECT id, p, q FROM n LATERAL VIEW inline(sts) q
+SELECT id, p, q FROM n LATERAL VIEW OUTER inline(sts) q
 SELECT id, x, y FROM n LATERAL VIEW explode(ar) AS x LATERAL VIEW OUTER explode(tss) AS y
-SELECT id, col FROM n LATERAL VIEW explode(tss)
+SELECT id, col FROM n LATERAL VIEW explode(tss) q
 SELECT explode(ar) FROM n
 SELECT explode(ar) AS x, id FROM n WHERE id < 4
 SELECT id, posexplode(ar) FROM n
@@ -263,7 +267,6 @@ SELECT struct(a, b) s, named_struct('k', a) FROM t
 SELECT id FROM n WHERE st.a = 1 AND st IS NOT NULL
 SELECT id FROM n ORDER BY st.c DESC, id
 SELECT array(a, b), map('k', a) FROM t
-SELECT max(struct(1)) IS NULL
 SELECT size(ar), array_contains(ar, 2) FROM n
 SELECT CAST(st AS STRUCT<a: BIGINT, c: STRING>) FROM n
 -- refused by Spark too
@@ -292,4 +295,6 @@ OR: SELECT mp FROM n GROUP BY ALL HAVING grouping(mp) = 1
 OR: SELECT * FROM VALUES (1, 2), (3)
 OR: SELECT id FROM t WHERE id
 OR: SELECT id FROM t LIMIT -1
-OR: SELECT *
+OR: SELECT id AS x, x AS x, x + 1 FROM t
+OR: SELECT id FROM t LIMIT 2L
+OR: SELECT id FROM t WHERE null

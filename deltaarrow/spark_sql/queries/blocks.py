@@ -21,16 +21,17 @@ from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, ca
 from deltaarrow.spark_sql.rendering import rendered
 from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
 
-__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "normalized", "substituted"]
+__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "certain", "normalized", "substituted"]
 
 AS_IS = ""
 """Begins the path of a column that is read in DuckDB's own type."""
 
 _PLAIN_DIGITS = 15
+_CERTAIN = "certain"
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"})
 _SAME_FORM = frozenset(
     (
-        *("and", "or", "not", "in", "is null", "is true", "is false"),
+        *("and", "or", "not", "in", "is null", "is true", "is false", _CERTAIN),
         *("aggregate count", "aggregate min", "aggregate max"),
     )
 )
@@ -104,11 +105,12 @@ class Writer:
         return taken_sql(sql, node.type)
 
     def condition(self, node: Node) -> str:
-        """The SQL of a condition of WHERE, ON, HAVING or QUALIFY.
+        """The SQL of a condition of WHERE, ON, HAVING or QUALIFY, in which NULL is as good as FALSE.
 
         A part that may fail keeps its place after the parts before it, as a CASE. The parts that cannot
         fail are written before it once more, where the choice of files finds them.
         """
+        node = _filtering(node)
         sql = self.native(node)
         if not node.can_fail:
             return sql
@@ -219,6 +221,20 @@ def _unwidened(node: Node) -> Node:
         (inner,) = node.operands
         if isinstance(inner, ColumnRef) and inner.type in INTEGRAL:
             return inner
+    return node
+
+
+def certain(node: Node) -> Node:
+    """A condition with FALSE in place of NULL."""
+    return call(_CERTAIN, (node,), BOOLEAN, "coalesce({0}, FALSE)")
+
+
+def _filtering(node: Node) -> Node:
+    """A condition that is TRUE on the same rows; parts that AND joins may be NULL in place of FALSE."""
+    if isinstance(node, Call) and node.name == _CERTAIN:
+        return node.operands[0]
+    if isinstance(node, Call) and node.name == "and":
+        return Call(node.name, tuple(map(_filtering, node.operands)), node.type, node.sql, node.can_fail)
     return node
 
 

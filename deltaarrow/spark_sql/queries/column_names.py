@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, data_type_of, names_of
+from deltaarrow.schema import PrimitiveType
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, names_of
+from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Node
-from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix
-from deltaarrow.spark_sql.types import type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -134,7 +135,7 @@ class ColumnNames:
             return names[-1]
         if tree.key in ("cast", "trycast") and not is_suffix(tree):
             inner = names_of(tree.this)
-            if inner is not None and tree.key == "cast":
+            if inner is not None:
                 return inner[-1]
         if tree.key == "anonymous" and str(tree.this).lower() in _TYPE_FUNCTIONS:
             inner = names_of(tree.expressions[0]) if len(tree.expressions) == 1 else None
@@ -211,8 +212,7 @@ class ColumnNames:
     def _cast(self, tree: "exp.Expr") -> str:
         if is_suffix(tree):
             return self._suffixed(tree)
-        word = "TRY_CAST" if tree.key == "trycast" else "CAST"
-        return f"{word}({self._text(tree.this)} AS {_type(tree.args['to'])})"
+        return f"CAST({self._text(tree.this)} AS {_type(tree.args['to'])})"
 
     def _suffixed(self, tree: "exp.Expr") -> str:
         """A number with a suffix, such as ``1L``, or a literal such as ``DATE'2020-01-01'``."""
@@ -310,7 +310,7 @@ class ColumnNames:
         return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
     def _subquery(self, tree: "exp.Expr") -> str:
-        return "scalarsubquery()"
+        return f"scalarsubquery({', '.join(tree.meta.get(OUTER_NAMES, ()))})"
 
     def _lambda(self, tree: "exp.Expr") -> str:
         names = {each.name.lower() for each in tree.expressions}
@@ -343,7 +343,7 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "concat": lambda _, tree: "".join(str(each.this) for each in tree.expressions),
     "dot": lambda names, tree: f"{names._text(tree.this)}.{tree.expression.name}",
     "dpipe": lambda names, tree: f"concat({names._text(tree.this)}, {names._text(tree.expression)})",
-    "exists": lambda _, tree: "exists()",
+    "exists": lambda _, tree: f"exists({', '.join(tree.meta.get(OUTER_NAMES, ()))})",
     "extract": lambda names, tree: f"extract({tree.this.name} FROM {names._text(tree.expression)})",
     "filter": ColumnNames._filter,
     "identifier": ColumnNames._identifier,
@@ -356,6 +356,7 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "neg": ColumnNames._negative,
     "not": ColumnNames._not,
     "null": lambda *_: "NULL",
+    "rawstring": lambda _, tree: str(tree.this),
     "paren": lambda names, tree: names._text(tree.this),
     "placeholder": ColumnNames._parameter,
     "regexplike": ColumnNames._matches,
@@ -379,7 +380,9 @@ def _bound(names: ColumnNames, bound: object, side: object) -> str:
 
 def _type(tree: "exp.Expr") -> str:
     found = data_type_of(tree)
-    return _TYPE_NAMES.get(found.type, type_name(found).upper())
+    if not isinstance(found, PrimitiveType):
+        return tree.sql(dialect="spark")
+    return _TYPE_NAMES.get(found.type, found.type.upper())
 
 
 def _plain_number(text: str) -> str:

@@ -14,10 +14,11 @@ from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_aggregate
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, names_of
 from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, Path, call, refused
-from deltaarrow.spark_sql.operators import is_null
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
+from deltaarrow.spark_sql.operators import is_null, negate
+from deltaarrow.spark_sql.queries.blocks import certain
 from deltaarrow.spark_sql.queries.names import Columns, Found
-from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.scope import Fields
 from deltaarrow.spark_sql.types import (
@@ -38,7 +39,10 @@ from deltaarrow.spark_sql.windows import find_window_function
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["GROUPING", "Binding", "constant_of", "is_plain_part", "parameter_values"]
+__all__ = ["AMBIGUOUS", "GROUPING", "Binding", "constant_of", "is_plain_part", "parameter_values"]
+
+AMBIGUOUS = Call("ambiguous", (), VOID, "", can_fail=True)
+"""Stands for two columns of the select list that have one name."""
 
 GROUPING = "aggregate grouping"
 """The name of calls of ``grouping`` and ``grouping_id``, whose operands are keys of the group."""
@@ -58,6 +62,7 @@ class Binding:
         parameters: the values of parameters, by name or by place in the text.
         clause: the name of the clause, for messages.
         first: names that come before the columns, such as the select list's in ORDER BY.
+        before_first: columns that come before such names nevertheless: the keys of GROUP BY in HAVING.
         aliases: names that come after the columns, such as earlier columns of the select list.
         windows: the named windows.
         takes_aggregates: whether aggregates may be called.
@@ -70,6 +75,7 @@ class Binding:
     parameters: Mapping[str | int, Node]
     clause: str
     first: Mapping[str, Node] = field(default_factory=dict)
+    before_first: Sequence[Node] = ()
     aliases: Mapping[str, Node] = field(default_factory=dict)
     windows: "Mapping[str, exp.Expr]" = field(default_factory=dict)
     takes_aggregates: bool = False
@@ -99,6 +105,8 @@ class Binding:
     def shown(self, names: Sequence[str]) -> str:
         """A column as Spark prints it inside an expression: with its struct fields, without the table."""
         found = self._found(names)
+        if self.is_alias(names):
+            return f"lateralAliasReference({names[0]})"
         return ".".join(names if found is None else names[-len(found.fields) :])
 
     def bind_list(self, trees: "Sequence[exp.Expr]") -> list[Node]:
@@ -115,13 +123,20 @@ class Binding:
     # --- names ---
 
     def _found(self, names: Sequence[str]) -> Found | None:
-        if len(names) == 1 and names[0].lower() in self.first and not self._within:
+        is_first = len(names) == 1 and names[0].lower() in self.first and not self._within
+        if is_first and not self.before_first:
             return _named(self.first[names[0].lower()], names[0])
         found = self.columns.find(names)
+        if is_first and (found is None or found.node not in self.before_first):
+            return _named(self.first[names[0].lower()], names[0])
         if found is not None:
             return found
-        alias = self.aliases.get(names[0].lower())
-        if alias is not None and len(names) == 1:
+        if self.is_alias(names):
+            alias = self.aliases[names[0].lower()]
+            if alias == AMBIGUOUS:
+                raise SchemaMismatchError(
+                    f"[AMBIGUOUS_LATERAL_COLUMN_ALIAS] several columns before are called `{names[0]}`"
+                )
             return _named(alias, names[0])
         around = self.columns.outer
         while around is not None:
@@ -130,6 +145,10 @@ class Binding:
                 return found
             around = around.outer
         return None
+
+    def is_alias(self, names: Sequence[str]) -> bool:
+        """Whether a name refers to an earlier column of the select list."""
+        return len(names) == 1 and names[0].lower() in self.aliases and self.columns.find(names) is None
 
     def _part(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
         """What only queries have; see `bind_tree`."""
@@ -245,9 +264,7 @@ class Binding:
         keys = tuple(map(self.order, order.expressions)) if order is not None else ()
         spec = node.args.get("spec")
         frame = _frame(spec) if spec is not None else None
-        has_more = bool(partition or keys or frame)
-        is_whole = (partition and (base.partition or base.order)) or (keys and base.order) or base.frame
-        if alias is not None and has_more and is_whole:
+        if alias is not None and (partition or keys or frame):
             raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
         return Window(tuple(partition) or base.partition, keys or base.order, frame or base.frame)
 
@@ -258,8 +275,10 @@ class Binding:
         wanted = [inside.bind(each) for each in node.expressions]
         if name == "grouping_id" and not wanted:
             wanted = list(self.keys)
-        if (name == "grouping" and len(wanted) != 1) or any(each not in self.keys for each in wanted):
-            raise refused(f"{name} of something other than a key of GROUP BY")
+        if name == "grouping" and (len(wanted) != 1 or wanted[0] not in self.keys):
+            raise refused("grouping of something other than a key of GROUP BY")
+        if name == "grouping_id" and wanted != list(self.keys):
+            raise refused("grouping_id of something other than all keys of GROUP BY")
         data_type: DataType = BYTE if name == "grouping" else LONG
         places = ", ".join(f"{{{place}}}" for place in range(len(wanted)))
         kind = "TINYINT" if name == "grouping" else "BIGINT"
@@ -268,10 +287,28 @@ class Binding:
     # --- other parts ---
 
     def _query(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
-        return self.subquery(node, self.columns, bind)
+        found = self.subquery(node, self.columns, bind)
+        node.meta[OUTER_NAMES] = [
+            each.path[-1]
+            for part in walk(found)
+            if isinstance(part, Call) and part.name.startswith("query ")
+            for each in part.operands
+            if isinstance(each, ColumnRef)
+        ]
+        return found
 
     def _in(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
-        return self.subquery(node, self.columns, bind) if node.args.get("query") is not None else None
+        """``IN (SELECT ...)``: FALSE where other databases give NULL, as Spark turns it into a join."""
+        if node.args.get("query") is None:
+            return None
+        return certain(self.subquery(node, self.columns, bind))
+
+    def _not(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
+        """``NOT IN (SELECT ...)``, which is FALSE too where other databases give NULL."""
+        inner = node.this.unnest()
+        if inner.key != "in" or inner.args.get("query") is None:
+            return None
+        return certain(negate(self.subquery(inner, self.columns, bind)))
 
     def _parameter(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         key: str | int
@@ -302,6 +339,7 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "exists": Binding._query,
     "in": Binding._in,
     "is": Binding._is,
+    "not": Binding._not,
     "placeholder": Binding._parameter,
     "select": Binding._query,
     "star": Binding._star,

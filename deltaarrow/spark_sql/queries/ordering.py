@@ -4,31 +4,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.spark_sql.aggregates import Order
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
-from deltaarrow.spark_sql.queries.blocks import Writer
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
+from deltaarrow.spark_sql.queries.constants import constant_value
+from deltaarrow.spark_sql.queries.context import Around, Context, unique_keys
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns
-from deltaarrow.spark_sql.types import INTEGRAL, VARIANT, type_name
+from deltaarrow.spark_sql.queries.subqueries import bind_subquery
+from deltaarrow.spark_sql.types import INTEGER, VARIANT, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["bound_order", "limits", "ordered_sql"]
+__all__ = ["bound_order", "compile_ordered", "limits", "ordered_sql"]
 
 
-def bound_order(
-    tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: Binding, *, is_distinct: bool
-) -> list[Order]:
+def bound_order(tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: Binding) -> list[Order]:
     """The keys of ORDER BY, over the columns of the output and then those of the relations.
 
     Args:
         tree: the query.
         output: the columns of the select list by name.
         binding: binds expressions over the relations.
-        is_distinct: whether only columns of the output may be used.
     """
     order = tree.args.get("order")
     if order is None:
@@ -49,8 +50,6 @@ def bound_order(
     for each in found:
         if not isinstance(each.node.type, PrimitiveType) or each.node.type == VARIANT:
             raise refused(f"ORDER BY of {type_name(each.node.type)}")
-        if is_distinct and each.node not in names.values():
-            raise refused("ORDER BY of something other than a column of SELECT DISTINCT")
     return found
 
 
@@ -86,8 +85,8 @@ def ordered_sql(writer: Writer, order: Sequence[Order], output: Sequence[Node]) 
     return f" ORDER BY {', '.join(keys)}" if keys else ""
 
 
-def limits(tree: "exp.Expr", binding: Binding) -> str:
-    """The SQL of LIMIT and OFFSET."""
+def limits(tree: "exp.Expr", binding: Binding, now_ms: int) -> str:
+    """The SQL of LIMIT and OFFSET; `now_ms` is the time of the query."""
     sql = ""
     alone = replace(binding, columns=Columns(()), aliases={})
     for name in ("limit", "offset"):
@@ -97,9 +96,38 @@ def limits(tree: "exp.Expr", binding: Binding) -> str:
         if not is_plain_part(node, {"expression"}):
             raise refused(f"{name.upper()} of this form")
         count = alone.bind(node.expression)
-        if not isinstance(count, Constant) or count.type not in INTEGRAL or not isinstance(count.value, int):
-            raise refused(f"{name.upper()} of something other than a whole number")
-        if count.value < 0:
-            raise refused(f"{name.upper()} {count.value}")
-        sql += f" {name.upper()} {count.value}"
+        if count.type != INTEGER:
+            raise refused(f"{name.upper()} of something other than an integer")
+        value = constant_value(count, now_ms, name.upper())
+        if not isinstance(value, int) or value < 0:
+            raise refused(f"{name.upper()} {value}")
+        sql += f" {name.upper()} {value}"
     return sql
+
+
+def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Around) -> Query:
+    """The query with the ORDER BY, LIMIT and OFFSET of `tree`, and with Spark's names at the top."""
+    names = [each.name for each in query.columns]
+    keys = names if around.is_top else unique_keys(names)
+    has_clauses = any(tree.args.get(each) is not None for each in ("order", "limit", "offset"))
+    if not has_clauses and keys == [each.key for each in query.columns]:
+        return query
+    writer = context.writer()
+    source = context.nested(writer, query, ())
+    binding = Binding(
+        Columns(source.columns, around.outer),
+        lambda node, columns, bind: bind_subquery(context, node, columns, around, bind),
+        context.parameters,
+        "ORDER BY",
+        takes_windows=True,
+    )
+    nodes = [each.node for each in source.columns]
+    order = bound_order(tree, list(zip(names, nodes, strict=True)), binding)
+    listed = ", ".join(
+        f"{writer.native(node)} AS {quote_identifier(key)}" for node, key in zip(nodes, keys, strict=True)
+    )
+    sql = f"SELECT {listed} FROM {source.sql}{ordered_sql(writer, order, nodes)}{limits(tree, binding, context.now_ms)}"
+    columns = [
+        OutputColumn(each.name, key, each.field) for each, key in zip(query.columns, keys, strict=True)
+    ]
+    return writer.query(sql, columns)

@@ -14,13 +14,16 @@ from deltaarrow.spark_sql.syntax import EXPRESSION_REFUSES, expression_dialect, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["PARAMETER_PLACE", "QUERY_KEYS", "parse_query", "place_of"]
+__all__ = ["OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query", "place_of"]
 
 QUERY_KEYS = frozenset({"select", "union", "intersect", "except", "subquery", "values"})
 """The keys of nodes that are queries."""
 
 PARAMETER_PLACE = "start"
 """The key of a parameter's place in the text among the metadata of its node."""
+
+OUTER_NAMES = "outer"
+"""The key of the columns of outer queries that a subquery reads, among the metadata of its node."""
 
 _VERSION = re.compile(r"[vV](\d+)", re.ASCII)
 _NAMES = frozenset({"VAR", "IDENTIFIER"})

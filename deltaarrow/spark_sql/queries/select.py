@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.nodes import Constant, Node, refused, walk
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, normalized
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, unique_keys
-from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.expressions import AMBIGUOUS, Binding, is_plain_part
 from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
 from deltaarrow.spark_sql.queries.grouping import (
     GroupKeys,
@@ -25,8 +25,8 @@ from deltaarrow.spark_sql.queries.grouping import (
     grouped,
 )
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
-from deltaarrow.spark_sql.queries.ordering import bound_order, limits, ordered_sql
-from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
+from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
+from deltaarrow.spark_sql.types import BOOLEAN, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -68,6 +68,7 @@ class _Select:
         self.clause = FromClause(context, around, self.writer)
         self.source: Source = self.clause.bind(tree)
         self.windows = {each.name.lower(): each for each in tree.args.get("windows") or []}
+        self.has_generator = False
         self.distinct = tree.args.get("distinct") is not None
         if self.distinct and tree.args["distinct"].args.get("on") is not None:
             raise refused("DISTINCT ON")
@@ -80,12 +81,14 @@ class _Select:
         names = {each.name.lower(): each.node for each in bound if each.node is not None}
         having = self._having(names, keys)
         qualify = self._qualify(names)
-        order = self._order(bound, keys)
+        order = [] if self.distinct else self._order(bound, keys)
         used = [each.node for each in bound if each.node is not None]
         used += [each for each in (having, qualify) if each is not None]
         used += [each.node for each in order]
         rows = self.source.sql
         if keys is not None or having is not None or aggregates_in(used):
+            if self.has_generator:
+                raise refused("a generator beside an aggregate")
             rows, rewritten = grouped(
                 self.context, self.writer, self.source, where, keys or GroupKeys((), None), used
             )
@@ -93,14 +96,14 @@ class _Select:
             qualify = rewritten(qualify) if qualify is not None else None
             order = [replace(each, node=rewritten(each.node)) for each in order]
             where = rewritten(having) if having is not None else None
-        return self._finished(rows, where, bound, qualify, order)
+        query = self._finished(rows, where, bound, qualify, order)
+        return compile_ordered(self.context, self.tree, query, self.around) if self.distinct else query
 
     # --- the select list ---
 
     def _listed(self) -> list[_Item]:
         """The select list with its stars expanded, and with the rows of a generator in FROM."""
         items: list[_Item] = []
-        has_generator = False
         for each in self.tree.expressions:
             alias, names = _alias(each)
             inner = each.this if alias is not None or names else each
@@ -108,11 +111,9 @@ class _Select:
                 items += self._expanded(inner)
                 continue
             if inner.key == "anonymous" and (generator := find_generator(str(inner.this))) is not None:
-                if has_generator:
+                if self.has_generator:
                     raise refused("several generators in one select list")
-                has_generator = True
-                if self.tree.args.get("group") is not None:
-                    raise refused("a generator beside GROUP BY")
+                self.has_generator = True
                 operands = self._binding("the argument of a generator").bind_list(inner.expressions)
                 before = len(self.source.columns)
                 generated = generator(str(inner.this), tuple(operands))
@@ -169,7 +170,9 @@ class _Select:
             found = self._bound_item(each, aliases, keys)
             bound.append(found)
             if each.name and found.node is not None and each.node is None:
-                aliases.setdefault(each.name.lower(), found.node)
+                # Two columns of one name: neither can be used.
+                known = each.name.lower() in aliases
+                aliases[each.name.lower()] = AMBIGUOUS if known else found.node
         return bound
 
     def _bound_item(self, item: _Item, aliases: Mapping[str, Node], keys: GroupKeys | None) -> _Item:
@@ -241,7 +244,8 @@ class _Select:
         if having is None:
             return None
         sets = keys.nodes if keys is not None and keys.sets is not None else None
-        binding = self._binding("HAVING", aliases=names, takes_aggregates=True, keys=sets)
+        before = keys.nodes if keys is not None else ()
+        binding = self._binding("HAVING", first=names, before_first=before, takes_aggregates=True, keys=sets)
         return _condition(binding.bind(having.this), "HAVING")
 
     def _qualify(self, names: Mapping[str, Node]) -> Node | None:
@@ -258,7 +262,7 @@ class _Select:
         sets = keys.nodes if keys is not None and keys.sets is not None else None
         output = [(each.name, _node(each)) for each in bound]
         binding = self._binding("ORDER BY", takes_aggregates=True, takes_windows=True, keys=sets)
-        return bound_order(self.tree, output, binding, is_distinct=self.distinct)
+        return bound_order(self.tree, output, binding)
 
     # --- SQL ---
 
@@ -286,8 +290,9 @@ class _Select:
         sql += f" FROM {rows}" if rows else ""
         sql += f" WHERE {writer.condition(where)}" if where is not None else ""
         sql += f" QUALIFY {writer.condition(qualify)}" if qualify is not None else ""
-        sql += ordered_sql(writer, order, [_node(each) for each in items])
-        sql += limits(self.tree, self._binding("LIMIT"))
+        if not self.distinct:
+            sql += ordered_sql(writer, order, [_node(each) for each in items])
+            sql += limits(self.tree, self._binding("LIMIT"), self.context.now_ms)
         columns = [OutputColumn(each.name, key, _field(each)) for each, key in zip(items, keys, strict=True)]
         return writer.query(sql, columns)
 
@@ -304,9 +309,9 @@ def _field(item: _Item) -> Field:
 
 
 def _condition(node: Node, clause: str) -> Node:
-    if node.type not in (BOOLEAN, VOID):
+    if node.type != BOOLEAN:
         raise refused(f"{type_name(node.type)} as the condition of {clause}")
-    return node if node.type == BOOLEAN else Constant(None, BOOLEAN)
+    return node
 
 
 def _alias(node: "exp.Expr") -> tuple[str | None, list[str]]:

@@ -10,18 +10,15 @@ from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, normalized
-from deltaarrow.spark_sql.queries.context import Around, Context, unique_keys
-from deltaarrow.spark_sql.queries.expressions import Binding
+from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.grouping import ensure_groupable
-from deltaarrow.spark_sql.queries.names import Columns
-from deltaarrow.spark_sql.queries.ordering import bound_order, limits, ordered_sql
-from deltaarrow.spark_sql.queries.subqueries import bind_subquery
+from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.types import has_same_shape, type_name, wider_type
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["compile_ordered", "compile_set_operation"]
+__all__ = ["compile_set_operation"]
 
 _CLAUSES = frozenset(
     ("this", "expression", "distinct", "with_", "order", "limit", "offset", "sort", "distribute", "cluster")
@@ -91,31 +88,3 @@ def _wider(one: DataType, other: DataType, word: str) -> DataType:
         return wider_type(one, other)
     except Exception as error:
         raise refused(f"{word} of {type_name(one)} and {type_name(other)}") from error
-
-
-def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Around) -> Query:
-    """The query with the ORDER BY, LIMIT and OFFSET of `tree`, and with Spark's names at the top."""
-    names = [each.name for each in query.columns]
-    keys = names if around.is_top else unique_keys(names)
-    has_clauses = any(tree.args.get(each) is not None for each in ("order", "limit", "offset"))
-    if not has_clauses and keys == [each.key for each in query.columns]:
-        return query
-    writer = context.writer()
-    source = context.nested(writer, query, ())
-    binding = Binding(
-        Columns(source.columns, around.outer),
-        lambda node, columns, bind: bind_subquery(context, node, columns, around, bind),
-        context.parameters,
-        "ORDER BY",
-        takes_windows=True,
-    )
-    nodes = [each.node for each in source.columns]
-    order = bound_order(tree, list(zip(names, nodes, strict=True)), binding, is_distinct=False)
-    listed = ", ".join(
-        f"{writer.native(node)} AS {quote_identifier(key)}" for node, key in zip(nodes, keys, strict=True)
-    )
-    sql = f"SELECT {listed} FROM {source.sql}{ordered_sql(writer, order, nodes)}{limits(tree, binding)}"
-    columns = [
-        OutputColumn(each.name, key, each.field) for each, key in zip(query.columns, keys, strict=True)
-    ]
-    return writer.query(sql, columns)

@@ -3,11 +3,9 @@
 import datetime
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.evaluation import evaluate
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, refused, walk
+from deltaarrow.spark_sql.nodes import Constant, refused
+from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.expressions import Binding
 from deltaarrow.spark_sql.queries.relations import Travel
 from deltaarrow.spark_sql.types import INTEGRAL, STRING, TIMESTAMP
@@ -36,17 +34,7 @@ def travel_of(version: "exp.Expr", binding: Binding, now_ms: int) -> Travel:
         if not isinstance(number, int) or number < 0:
             raise refused("VERSION AS OF something other than the number of a version")
         return Travel(version=number)
-    return Travel(timestamp=_computed(cast(node, TIMESTAMP), now_ms))
-
-
-def _computed(node: Node, now_ms: int) -> datetime.datetime:
-    """The value of an expression without columns."""
-    value = node.value if isinstance(node, Constant) else None
-    if not isinstance(node, Constant):
-        if any(isinstance(each, ColumnRef) for each in walk(node)):
-            raise refused("TIMESTAMP AS OF something that depends on rows")
-        row = pa.record_batch([pa.nulls(1)], names=["none"])
-        value = evaluate(Expression("TIMESTAMP AS OF", node), row, clock=lambda: now_ms)[0].as_py()
-    if not isinstance(value, datetime.datetime):
+    time = constant_value(cast(node, TIMESTAMP), now_ms, "TIMESTAMP AS OF something")
+    if not isinstance(time, datetime.datetime):
         raise refused("TIMESTAMP AS OF NULL")
-    return value.replace(tzinfo=datetime.UTC)
+    return Travel(timestamp=time)
