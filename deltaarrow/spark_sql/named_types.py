@@ -77,7 +77,7 @@ def data_type_of(node: "exp.Expr") -> DataType:
         elif name == "ARRAY" and len(parts) == 1:
             return ArrayType(data_type_of(parts[0]))
         elif name == "MAP" and len(parts) == 2:
-            return MapType(*map(data_type_of, parts))
+            return MapType(data_type_of(parts[0]), data_type_of(parts[1]))
         elif name == "STRUCT" and parts and all(each.key == "columndef" for each in parts):
             return StructType([Field(each.name, data_type_of(each.args["kind"])) for each in parts])
     raise refused(f"a cast to {str(name).upper()}")

@@ -1,9 +1,10 @@
 """Small tables of odd values, and queries in Spark's dialect over them, run by the compiler and DuckDB."""
 
 import datetime
-from collections.abc import Sequence
+import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, StructType
 from deltaarrow.spark_sql.queries import CompiledQuery, Parameters, Relation, Travel, compile_query
 
-__all__ = ["QUERIES", "TABLES", "Known", "compared", "run_here", "shapes", "time"]
+__all__ = ["QUERIES", "RESULTS", "TABLES", "Known", "compared", "described", "run_here", "time"]
 
 
 def time(text: str) -> datetime.datetime:
@@ -104,6 +105,9 @@ TABLES: dict[str, pa.Table] = {
 
 _FILE = Path(__file__).with_name("queries.sql")
 
+RESULTS = Path(__file__).with_name("queries_of_spark.json")
+"""Spark's results for `QUERIES`."""
+
 QUERIES = [each for each in _FILE.read_text().splitlines() if each.strip() and not each.startswith("--")]
 """Queries that Spark runs too, one a line; `OR: ` begins those that Spark refuses as well."""
 
@@ -163,9 +167,15 @@ def _countable(data_type: pa.DataType) -> pa.DataType:
     return data_type
 
 
-def shapes(fields: Sequence[Field]) -> list[DataType]:
-    """The types of columns without what is said about NULLs."""
-    return [_shape(each.type) for each in fields]
+def described(text: str, rows: pa.Table, schema: StructType | None = None) -> dict[str, Any]:
+    """Names, types and rows of a query's result, as they are recorded."""
+    fields = (Schema.from_arrow(rows.schema) if schema is None else schema).fields
+    is_ordered = "ORDER BY" in text.rpartition(")")[2]
+    return {
+        "names": [each.name for each in fields],
+        "types": [json.loads(_shape(each.type).to_json()) for each in fields],
+        "rows": [list(row) for row in compared(rows, is_ordered=is_ordered)],
+    }
 
 
 def _shape(data_type: DataType) -> DataType:

@@ -270,31 +270,31 @@ SELECT array(a, b), map('k', a) FROM t
 SELECT size(ar), array_contains(ar, 2) FROM n
 SELECT CAST(st AS STRUCT<a: BIGINT, c: STRING>) FROM n
 -- refused by Spark too
-OR: SELECT nope FROM t
-OR: SELECT t.nope FROM t
-OR: SELECT id FROM t, u
-OR: SELECT a FROM t GROUP BY b
-OR: SELECT a, count(*) FROM t
-OR: SELECT count(*) FROM t WHERE count(*) > 1
-OR: SELECT id FROM t UNION SELECT id, b FROM u
-OR: SELECT sum(sum(b)) FROM t
-OR: SELECT row_number() FROM t
-OR: SELECT id FROM t WHERE row_number() OVER (ORDER BY id) = 1
-OR: SELECT (SELECT id, b FROM u)
-OR: SELECT (SELECT id FROM u)
-OR: SELECT id FROM t ORDER BY 4
-OR: SELECT id FROM t GROUP BY 7
-OR: SELECT * FROM t JOIN u USING (nope)
-OR: SELECT z.* FROM t
-OR: SELECT id.x FROM t
-OR: SELECT explode(id) FROM t
-OR: SELECT 1 / 0
-OR: SELECT a + 1 FROM t
-OR: SELECT CAST('x' AS INT)
-OR: SELECT mp FROM n GROUP BY ALL HAVING grouping(mp) = 1
-OR: SELECT * FROM VALUES (1, 2), (3)
-OR: SELECT id FROM t WHERE id
-OR: SELECT id FROM t LIMIT -1
-OR: SELECT id AS x, x AS x, x + 1 FROM t
-OR: SELECT id FROM t LIMIT 2L
-OR: SELECT id FROM t WHERE null
+SELECT nope FROM t
+SELECT t.nope FROM t
+SELECT id FROM t, u
+SELECT a FROM t GROUP BY b
+SELECT a, count(*) FROM t
+SELECT count(*) FROM t WHERE count(*) > 1
+SELECT id FROM t UNION SELECT id, b FROM u
+SELECT sum(sum(b)) FROM t
+SELECT row_number() FROM t
+SELECT id FROM t WHERE row_number() OVER (ORDER BY id) = 1
+SELECT (SELECT id, b FROM u)
+SELECT (SELECT id FROM u)
+SELECT id FROM t ORDER BY 4
+SELECT id FROM t GROUP BY 7
+SELECT * FROM t JOIN u USING (nope)
+SELECT z.* FROM t
+SELECT id.x FROM t
+SELECT explode(id) FROM t
+SELECT 1 / 0
+SELECT a + 1 FROM t
+SELECT CAST('x' AS INT)
+SELECT mp FROM n GROUP BY ALL HAVING grouping(mp) = 1
+SELECT * FROM VALUES (1, 2), (3)
+SELECT id FROM t WHERE id
+SELECT id FROM t LIMIT -1
+SELECT id AS x, x AS x, x + 1 FROM t
+SELECT id FROM t LIMIT 2L
+SELECT id FROM t WHERE null

@@ -18,20 +18,20 @@ from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.native import given_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, escaped, valued, walk
+from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
 from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
 
-__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "certain", "normalized", "substituted"]
+__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "normalized", "substituted"]
 
 AS_IS = ""
 """Begins the path of a column that is read in DuckDB's own type."""
 
 _PLAIN_DIGITS = 15
-_CERTAIN = "certain"
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"})
 _SAME_FORM = frozenset(
     (
-        *("and", "or", "not", "in", "is null", "is true", "is false", _CERTAIN),
+        *("and", "or", "not", "in", "is null", "is true", "is false", CERTAIN),
         *("aggregate count", "aggregate min", "aggregate max"),
     )
 )
@@ -110,7 +110,7 @@ class Writer:
         A part that may fail keeps its place after the parts before it, as a CASE. The parts that cannot
         fail are written before it once more, where the choice of files finds them.
         """
-        node = _filtering(node)
+        node = filtering(node)
         sql = self.native(node)
         if not node.can_fail:
             return sql
@@ -221,20 +221,6 @@ def _unwidened(node: Node) -> Node:
         (inner,) = node.operands
         if isinstance(inner, ColumnRef) and inner.type in INTEGRAL:
             return inner
-    return node
-
-
-def certain(node: Node) -> Node:
-    """A condition with FALSE in place of NULL."""
-    return call(_CERTAIN, (node,), BOOLEAN, "coalesce({0}, FALSE)")
-
-
-def _filtering(node: Node) -> Node:
-    """A condition that is TRUE on the same rows; parts that AND joins may be NULL in place of FALSE."""
-    if isinstance(node, Call) and node.name == _CERTAIN:
-        return node.operands[0]
-    if isinstance(node, Call) and node.name == "and":
-        return Call(node.name, tuple(map(_filtering, node.operands)), node.type, node.sql, node.can_fail)
     return node
 
 

@@ -5,7 +5,7 @@ only where they were written, functions under the name of their class or the ali
 the arguments that have a default.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -120,11 +120,14 @@ class ColumnNames:
     """Names the columns of one select list.
 
     `shown` gives the name of a column as it is printed inside an expression: with its struct fields, and
-    without the table.
+    without the table; `windows` are the named windows.
     """
 
-    def __init__(self, shown: Callable[[tuple[str, ...]], str]) -> None:
+    def __init__(
+        self, shown: Callable[[tuple[str, ...]], str], windows: "Mapping[str, exp.Expr] | None" = None
+    ) -> None:
         self._shown = shown
+        self._windows = windows or {}
 
     def of(self, tree: "exp.Expr", node: Node) -> str:
         """The name of a column that is computed by an expression, whose node is `node`."""
@@ -276,7 +279,7 @@ class ColumnNames:
         name = str(function.this).lower() if function.key == "anonymous" else ""
         parts = []
         if tree.args.get("alias") is not None:
-            return f"{self._text(function)} OVER {tree.args['alias'].name}"
+            tree = self._windows[tree.args["alias"].name.lower()]
         if tree.args.get("partition_by"):
             parts.append(f"PARTITION BY {self._listed(tree.args['partition_by'])}")
         order = tree.args.get("order")

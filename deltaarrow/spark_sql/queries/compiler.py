@@ -11,10 +11,12 @@ from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte
 from deltaarrow.spark_sql.queries.expressions import parameter_values
 from deltaarrow.spark_sql.queries.from_clause import values_query
+from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.queries.parsing import parse_query
+from deltaarrow.spark_sql.queries.places import AtPlaceError, with_caret
 from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
 from deltaarrow.spark_sql.queries.select import compile_select
-from deltaarrow.spark_sql.queries.set_operations import compile_ordered, compile_set_operation
+from deltaarrow.spark_sql.queries.set_operations import compile_set_operation
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -59,6 +61,8 @@ def compile_query(
         tree = parse_query(text)
         context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
         query = _compiled(context, tree, Around(is_top=True))
+    except AtPlaceError as found:
+        raise with_caret(found, text) from found.error
     except RecursionError as error:
         raise refused("deep nesting") from error
     assert not query.outer

@@ -15,10 +15,11 @@ from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_agg
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, names_of
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
-from deltaarrow.spark_sql.operators import is_null, negate
-from deltaarrow.spark_sql.queries.blocks import certain
+from deltaarrow.spark_sql.operators import is_null
+from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.places import placed
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.scope import Fields
 from deltaarrow.spark_sql.types import (
@@ -85,7 +86,8 @@ class Binding:
 
     def bind(self, tree: "exp.Expr") -> Node:
         """The node of an expression."""
-        return bind_tree(tree, self, self._part)
+        with placed(tree):
+            return settled(bind_tree(tree, self, self._part))
 
     def bind_output(self, tree: "exp.Expr") -> Node:
         """The node of an expression whose value is passed on: a column alone may have any type."""
@@ -153,7 +155,10 @@ class Binding:
     def _part(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
         """What only queries have; see `bind_tree`."""
         own = _PARTS.get(node.key)
-        return own(self, node, bind) if own is not None else None
+        if own is None:
+            return None
+        with placed(node):
+            return own(self, node, bind)
 
     def _column(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
         names = names_of(node)
@@ -298,17 +303,7 @@ class Binding:
         return found
 
     def _in(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
-        """``IN (SELECT ...)``: FALSE where other databases give NULL, as Spark turns it into a join."""
-        if node.args.get("query") is None:
-            return None
-        return certain(self.subquery(node, self.columns, bind))
-
-    def _not(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
-        """``NOT IN (SELECT ...)``, which is FALSE too where other databases give NULL."""
-        inner = node.this.unnest()
-        if inner.key != "in" or inner.args.get("query") is None:
-            return None
-        return certain(negate(self.subquery(inner, self.columns, bind)))
+        return self.subquery(node, self.columns, bind) if node.args.get("query") is not None else None
 
     def _parameter(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         key: str | int
@@ -339,7 +334,6 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "exists": Binding._query,
     "in": Binding._in,
     "is": Binding._is,
-    "not": Binding._not,
     "placeholder": Binding._parameter,
     "select": Binding._query,
     "star": Binding._star,

@@ -18,6 +18,7 @@ from deltaarrow.spark_sql.queries.context import Around, Context, Source, column
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
+from deltaarrow.spark_sql.queries.places import placed
 from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
@@ -165,7 +166,8 @@ class FromClause:
         travel = None
         if version is not None:
             travel = travel_of(version, self.binding((), "the version of a table"), self._context.now_ms)
-        relation = self._context.relations.table(names, travel)
+        with placed(node):
+            relation = self._context.relations.table(names, travel)
         return self._renamed(self._placed(relation, names), node)
 
     def _placed(self, relation: Relation, qualifier: tuple[str, ...]) -> Source:

@@ -126,7 +126,8 @@ def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Ar
     listed = ", ".join(
         f"{writer.native(node)} AS {quote_identifier(key)}" for node, key in zip(nodes, keys, strict=True)
     )
-    sql = f"SELECT {listed} FROM {source.sql}{ordered_sql(writer, order, nodes)}{limits(tree, binding, context.now_ms)}"
+    sql = f"SELECT {listed} FROM {source.sql}{ordered_sql(writer, order, nodes)}"
+    sql += limits(tree, binding, context.now_ms)
     columns = [
         OutputColumn(each.name, key, each.field) for each, key in zip(query.columns, keys, strict=True)
     ]

@@ -187,7 +187,9 @@ class _Select:
         )
         node = binding.bind_output(item.tree)
         field = binding.field_of(item.tree)
-        return _Item(item.name or ColumnNames(binding.shown).of(item.tree, node), node, field=field)
+        return _Item(
+            item.name or ColumnNames(binding.shown, self.windows).of(item.tree, node), node, field=field
+        )
 
     # --- clauses ---
 

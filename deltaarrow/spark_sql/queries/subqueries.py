@@ -16,6 +16,7 @@ from deltaarrow.spark_sql.nodes import ColumnRef, Node, call, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
 from deltaarrow.spark_sql.queries.context import Around, Context
+from deltaarrow.spark_sql.queries.membership import MEMBER
 from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.types import BOOLEAN
 
@@ -74,4 +75,4 @@ def _member(context: Context, node: "exp.Expr", query: Query, bind: Callable[["e
     sql = f"({{{places}}} IN ({made.sql}))"
     if value.can_fail:
         sql = f"CASE WHEN {{{places}}} IS NULL THEN NULL ELSE {sql} END"
-    return call("query in", (*made.outer, value), BOOLEAN, sql)
+    return call(MEMBER, (*made.outer, value), BOOLEAN, sql)
