@@ -547,6 +547,8 @@ def _literal_number(text: str) -> Constant:
     if "e" in text.lower():
         return Constant(float(text), DOUBLE)
     value = Decimal(text)
+    if not value:
+        value = value.copy_abs()  # A decimal has no negative zero, so a cast to double has none either.
     if "." not in text:
         whole = int(text)
         for data_type, bits in ((INTEGER, 31), (LONG, 63)):
