@@ -289,13 +289,21 @@ class DeltaConnection:
         return self._catalog.is_mentioned(fold(statement))
 
     def reads_tables(self, query: str) -> bool:
-        """Whether a query reads Delta tables, or views over them; `ValueError` unless it is a query."""
+        """Whether a query reads Delta tables, or views over them; False for what cannot be parsed."""
         return self._rewriter.reads_tables(query)
 
-    def is_delta(self, names: Sequence[str], *, may_be_new: bool = False) -> bool:
-        """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own."""
-        is_ours = may_be_new or (len(names) > 1 and self._catalog.schema_of(names) is not None)
-        is_known = is_ours or self._catalog.locate(names) is not None
+    def is_delta(self, names: Sequence[str], *, in_namespace: bool = False) -> bool:
+        """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own.
+
+        A registered table stays at its version, and is none that statements change.
+
+        Args:
+            names: the parts of the name.
+            in_namespace: whether it has to be in a namespace of Delta tables, which may lack such a table.
+        """
+        is_known = self._catalog.schema_of(names) is not None
+        if len(names) == 1 and not in_namespace:
+            is_known = is_known and self._catalog.locate(names) is not None
         return is_known and not self._rewriter.is_hidden(names)
 
     def attach(

@@ -385,10 +385,10 @@ class Rewriter:
         return self._connection.execute(query).fetchall()[0][0]
 
     def reads_tables(self, query: str) -> bool:
-        """Whether a query reads Delta tables, or views over them; `ValueError` unless it is a query."""
+        """Whether a query reads Delta tables, or views over them; False for what cannot be parsed."""
         statement = _parsed(query)
         if statement is None:
-            return False  # DuckDB says what it makes of it
+            return False
         return any(True for _ in self._viewed(statement)) or any(True for _ in self._uses(statement, ()))
 
     def _viewed(self, statement: Statement) -> Iterator[tuple[Reference, View]]:

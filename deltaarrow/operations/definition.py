@@ -32,8 +32,7 @@ from deltaarrow.operations.replacement import stage_removal_of_all
 from deltaarrow.operations.write import begin_write, find_table, stage_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.schema import Schema, from_arrow_schema, render_path, without_table_metadata
-from deltaarrow.schema.json import JsonObject
+from deltaarrow.schema import JsonObject, Schema, from_arrow_schema, render_path, without_table_metadata
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

@@ -18,7 +18,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName, spark_type_name
 from deltaarrow.spark_sql.text_limits import text_limits
 
-__all__ = ["create_table_text", "quoted"]
+__all__ = ["create_table_text", "quoted", "text_literal"]
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -104,8 +104,8 @@ def _member(field: Field, path: _Path, limits: Mapping[_Path, str]) -> str:
 def text_literal(text: str) -> str:
     r"""A text as a literal of Spark SQL.
 
-    >>> text_literal("it's")
-    "'it\\\\'s'"
+    >>> print(text_literal("it's"))
+    'it\'s'
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"

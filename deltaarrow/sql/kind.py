@@ -29,7 +29,7 @@ class StatementKind:
         duckdb: reads it in DuckDB's dialect; it returns None for a statement that is DuckDB's own.
         subject: goes to the name of the table that a statement in DuckDB's dialect is about. It is DuckDB's
             own, and not read further, unless that is the name of a Delta table.
-        makes_table: whether that table may be a new one, in a namespace of Delta tables.
+        in_namespace: whether that table may be missing, and has its name from a namespace of Delta tables.
     """
 
     name: str
@@ -39,4 +39,4 @@ class StatementKind:
     spark: Grammar | None = None
     duckdb: Grammar | None = None
     subject: Callable[[Words], TableName | None] | None = None
-    makes_table: bool = False
+    in_namespace: bool = False

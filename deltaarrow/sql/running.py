@@ -43,7 +43,7 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
     assert grammar is not None
     if dialect == "duckdb" and kind.subject is not None:
         subject = kind.subject(Words(text, dialect))
-        if subject is None or not session.is_delta(subject, is_new=kind.makes_table):
+        if subject is None or not session.is_delta(subject, in_namespace=kind.in_namespace):
             return text
         with session.running(), bound(session.connection.connection, text, session.parameters) as text:
             session.parameters = ()

@@ -89,15 +89,14 @@ class Session:
         finally:
             self._held = None
 
-    def is_delta(self, name: TableName, *, is_new: bool = False) -> bool:
+    def is_delta(self, name: TableName, *, in_namespace: bool = False) -> bool:
         """Whether a name in a statement of DuckDB's dialect is that of a Delta table, not of DuckDB's own.
 
         Args:
             name: the name.
-            is_new: whether a table that is not there yet counts, in a namespace of Delta tables.
+            in_namespace: whether it has to be in a namespace of Delta tables, which may lack such a table.
         """
-        is_ours = is_new and self.connection.catalog.schema_of(name.parts) is not None
-        return self.connection.is_delta(name.parts, may_be_new=is_ours)
+        return self.connection.is_delta(name.parts, in_namespace=in_namespace)
 
     def location(self, name: TableName) -> TableLocation:
         """Return where the table of a name is. `TableNotFoundError` for an unknown name."""

@@ -243,9 +243,8 @@ def test_of_two_processes_that_make_a_table_one_wins(tmp_path):
 
 
 def test_views_follow_their_tables(con):
-    con.sql(
-        "CREATE TABLE a AS SELECT id FROM range(3) AS r(id); CREATE TEMP VIEW v AS SELECT id FROM a WHERE id > 0"
-    )
+    con.sql("CREATE TABLE a AS SELECT id FROM range(3) AS r(id)")
+    con.sql("CREATE TEMP VIEW v AS SELECT id FROM a WHERE id > 0")
     con.sql("CREATE OR REPLACE TEMPORARY VIEW w (k COMMENT 'key') AS SELECT id + 1 AS id FROM v")
     assert con.sql("SELECT sum(k) FROM w").fetchall() == [(5,)]
     con.sql("INSERT INTO a VALUES (10)")
@@ -296,9 +295,8 @@ def test_duckdb_makes_tables_in_folders_and_by_path(duck, tmp_path):
     schema = DeltaTable(tmp_path / "lake" / "new").schema()
     assert [each.type.type for each in schema.fields[:2]] == ["long", "timestamp"]
     assert schema.field("n").metadata["CURRENT_DEFAULT"] == "7"
-    duck.sql(
-        "CREATE OR REPLACE TABLE lake.new PARTITIONED BY (s) AS SELECT s, sum(id) AS n FROM lake.orders GROUP BY s"
-    )
+    query = "SELECT s, sum(id) AS n FROM lake.orders GROUP BY s"
+    duck.sql(f"CREATE OR REPLACE TABLE lake.new PARTITIONED BY (s) AS {query}")
     assert sorted(duck.sql("FROM lake.new SELECT s, n").fetchall()) == [("x", 1), ("y", 5)]
     assert DeltaTable(tmp_path / "lake" / "new").metadata().partition_columns == ["s"]
     duck.sql(f"CREATE TABLE IF NOT EXISTS delta.'{tmp_path}/t' AS FROM lake.orders WHERE id > ?", params=[1])

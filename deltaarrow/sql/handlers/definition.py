@@ -240,7 +240,7 @@ def _create_kind(name: str, statement: type, handle: Any) -> StatementKind:
         spark=parse_create_table,
         duckdb=parse_duckdb_create_table,
         subject=_created,
-        makes_table=True,
+        in_namespace=True,
     )
 
 
@@ -263,6 +263,7 @@ KINDS = (
         spark=parse_drop_table,
         duckdb=parse_duckdb_drop_table,
         subject=subject_of("DROP", "TABLE"),
+        in_namespace=True,
     ),
     StatementKind(
         "COMMENT ON TABLE",

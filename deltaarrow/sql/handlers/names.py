@@ -12,7 +12,7 @@ from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines import View
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.features import FEATURE_PREFIX
+from deltaarrow.features import FEATURE_PREFIX, properties
 from deltaarrow.operations import clustering_columns
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.schema import Field, PrimitiveType, Schema, StructType
@@ -257,11 +257,11 @@ def _listed(column: str, rows: Iterable[tuple[str | None, str, bool]]) -> pa.Tab
 
 
 def _show_properties(session: "Session", statement: ShowProperties) -> pa.Table:
-    properties = _properties(session.table(statement.table).snapshot)
-    rows = sorted(properties.items())
+    found = _properties(session.table(statement.table).snapshot)
+    rows = sorted(found.items())
     if statement.name is not None:
         missing = f"Table {_full_name(session, statement.table)} does not have property: {statement.name}"
-        rows = [(statement.name, properties.get(statement.name, missing))]
+        rows = [(statement.name, found.get(statement.name, missing))]
     return _texts(["key", "value"], rows)
 
 
@@ -271,8 +271,8 @@ def _properties(snapshot: Snapshot) -> dict[str, str]:
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     found = dict(snapshot.configuration)
     found |= {f"{FEATURE_PREFIX}{name}": "supported" for name in features}
-    found["delta.minReaderVersion"] = str(protocol.min_reader_version)
-    found["delta.minWriterVersion"] = str(protocol.min_writer_version)
+    found[properties.MIN_READER_VERSION.name] = str(protocol.min_reader_version)
+    found[properties.MIN_WRITER_VERSION.name] = str(protocol.min_writer_version)
     if columns := clustering_columns(snapshot):
         found["clusteringColumns"] = orjson.dumps(columns).decode()
     return found
