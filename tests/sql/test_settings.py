@@ -169,3 +169,14 @@ def test_statement_without_a_place_is_refused_by_name(con, text, what):
 def test_explain_without_a_query_is_refused(con):
     with pytest.raises(UnsupportedFeatureError, match="a query is expected, and there is the end"):
         con.sql("EXPLAIN FORMATTED")
+
+
+def test_explain_tells_which_files_are_skipped(con, tmp_path):
+    for number in range(2):
+        data = pa.table({"id": [number], "p": [number]})
+        deltaarrow.write_deltalake(tmp_path / "t", data, mode="append", partition_by=["p"])
+    text = f"SELECT id FROM delta.`{tmp_path}/t` WHERE p = 1"
+    for mode in ("", "EXTENDED ", "FORMATTED "):
+        [row] = con.sql(f"EXPLAIN {mode}{text};").to_pylist()
+        assert "1 left" in row["plan"]
+    assert con.sql("EXPLAIN SELECT 1").to_pylist() == [{"plan": "no Delta table is read"}]
