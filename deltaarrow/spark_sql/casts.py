@@ -15,7 +15,7 @@ from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.forms import java_text
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
-from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -71,6 +71,8 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
         folded = _folded(node.value, node.type, target)
         if folded is not None:
             return Constant(folded, target, folded=True)
+    if node.type == VOID and node.can_fail:
+        return call(name, (node,), target, f"CAST({{0}} AS {escaped(sql_type(target))})")
     if node.type == VOID or (isinstance(node, Constant) and node.value is None):
         sql_type(target)
         return Constant(None, target)

@@ -6,9 +6,9 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
-from deltaarrow.spark_sql.function import Function, same_type
+from deltaarrow.spark_sql.function import Function, as_text, same_type
 from deltaarrow.spark_sql.nested import member
-from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import compare, is_null, negate
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -25,6 +25,8 @@ from deltaarrow.spark_sql.types import (
 )
 
 __all__ = ["FUNCTIONS", "case", "element", "field_of"]
+
+_RAISED = "'[USER_RAISED_EXCEPTION] '"
 
 
 def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
@@ -148,12 +150,28 @@ def _contains(array: Node, value: Node) -> Node:
     return call("array_contains", (array, value), BOOLEAN, sql)
 
 
+def _raised(message: Node) -> Node:
+    """``raise_error``: no value, but an error with this message."""
+    text = call("message", (as_text(message),), STRING, "coalesce({0}, 'null')")
+    return call(f"{UNSTORED}raise_error", (text,), VOID, f"error({_RAISED} || {{0}})", fails=True)
+
+
+def _asserted(condition: Node, message: Node | None = None) -> Node:
+    if condition.type != BOOLEAN:
+        raise refused(f"assert_true of {type_name(condition.type)}")
+    text = message or Constant("the condition of assert_true is not true", STRING)
+    sql = f"CASE WHEN {{0}} THEN NULL ELSE error({_RAISED} || coalesce({{1}}, 'null')) END"
+    return call(f"{UNSTORED}assert_true", (condition, as_text(text)), VOID, sql, fails=True)
+
+
 FUNCTIONS = (
     Function(("coalesce",), "value, ...", (1, None), _coalesce),
     Function(("if", "iff"), "condition, then, else", (3, 3), _if),
     Function(("nvl", "ifnull"), "value, default", (2, 2), _coalesce),
     Function(("nvl2",), "value, if_given, if_null", (3, 3), _if_given),
     Function(("nullif",), "value, other", (2, 2), _if_equal),
+    Function(("assert_true",), "condition[, message]", (1, 2), _asserted, "not where tables store it"),
+    Function(("raise_error",), "message", (1, 1), _raised, "not where tables store it"),
     Function(("isnull",), "value", (1, 1), is_null),
     Function(("isnotnull",), "value", (1, 1), _is_given),
     Function(("greatest",), "value, value, ...", (2, None), _greatest),

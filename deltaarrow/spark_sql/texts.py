@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.function import (
 )
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.patterns import like_pattern, regular_expression
-from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, INTEGRAL, LONG, STRING, VOID, type_name
 
 __all__ = ["FUNCTIONS", "concatenate", "like", "lower", "matches", "substring"]
 
@@ -125,12 +125,13 @@ def _right(operand: Node, length: Node) -> Node:
 
 def _padded(name: str, operand: Node, length: Node, padding: Node | None) -> Node:
     filling = literal_text(padding, f"the padding of {name}") if padding is not None else " "
+    operand = cast(operand, STRING) if operand.type in INTEGRAL else as_text(operand)
     # DuckDB fills with nothing by an error.
     padded = f"{name}({{0}}, greatest({{1}}, 0), {{2}})" if filling else "left({0}, greatest({1}, 0))"
     if isinstance(length, Constant) and isinstance(length.value, int) and length.value <= _MAX_PADDED:
         known = Constant(max(length.value, 0), INTEGER)
-        return call(name, (as_text(operand), known, Constant(filling, STRING)), STRING, padded)
-    nodes = (as_text(operand), as_integer(length), Constant(filling, STRING))
+        return call(name, (operand, known, Constant(filling, STRING)), STRING, padded)
+    nodes = (operand, as_integer(length), Constant(filling, STRING))
     sql = given(limited(padded, f"{{1}} > {100 * _MAX_PADDED}", f"{name} to so long a text"), 2)
     return call(f"{UNSTORED}{name} to a length that is not a literal", nodes, STRING, sql, fails=True)
 

@@ -11,7 +11,7 @@ from deltaarrow.schema import Field
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of
@@ -203,18 +203,19 @@ class FromClause:
 
     def _range(self, operands: Sequence[Node]) -> Source:
         """``range([start,] end[, step[, partitions]])``: longs under the name ``id``."""
-        numbers = [
-            each.value
-            for each in operands
-            if isinstance(each, Constant) and each.type in INTEGRAL and isinstance(each.value, int)
-        ]
-        if len(numbers) != len(operands) or not 1 <= len(numbers) <= 4:
-            raise refused("range with something other than one to four integer literals")
-        start, end, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
-        if step == 0:
-            raise refused("range with the step 0")
+        if not 1 <= len(operands) <= 4:
+            raise refused(f"range with {len(operands)} arguments")
+        start, end = (Constant(0, LONG), operands[0]) if len(operands) == 1 else operands[:2]
+        step = operands[2] if len(operands) > 2 else Constant(1, LONG)
+        if not isinstance(step, Constant) or not step.value:
+            raise refused("range with a step that is no literal, or 0")
+        if any(each.type not in INTEGRAL for each in operands):
+            raise refused("range of something other than integers")
+        if any(isinstance(part, ColumnRef) for each in operands for part in walk(each)):
+            raise refused("range of a column")
+        numbers = ", ".join(self._writer.native(cast(each, LONG)) for each in (start, end, step))
         name = self._alias()
-        sql = f'range({start}::BIGINT, {end}::BIGINT, {step}::BIGINT) AS {quote_identifier(name)}("id")'
+        sql = f'range({numbers}) AS {quote_identifier(name)}("id")'
         field = Field("id", LONG)
         return Source(sql, (SourceColumn("id", ColumnRef((name, "id"), LONG), field, ("range",)),))
 
