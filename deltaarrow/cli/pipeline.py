@@ -45,7 +45,7 @@ def run(
     ] = None,
     engine: Annotated[
         Literal["spark", "duckdb"],
-        typer.Option(help="What runs the statements; duckdb runs no queries alone."),
+        typer.Option(help="What runs the statements; duckdb needs no Spark."),
     ] = "spark",
     first: Annotated[
         str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")

@@ -77,7 +77,7 @@ class Catalog:
         self._views: dict[str, View] = {}
         self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
-        self._held: Snapshot | None = None
+        self._held: dict[str, Snapshot] = {}
 
     def cursor(self) -> Self:
         """Return the same names for another cursor, with a current namespace of its own."""
@@ -251,11 +251,12 @@ class Catalog:
     @contextlib.contextmanager
     def holding(self, table: Snapshot) -> Iterator[None]:
         """Let the names of a table mean this version instead of the newest."""
-        self._held = table
+        before = dict(self._held)
+        self._held[table.store.uri] = table
         try:
             yield
         finally:
-            self._held = None
+            self._held = before
 
     def _newest(self, schema: str | None, location: TableLocation) -> Snapshot:
         key = schema, location.uri
@@ -265,8 +266,9 @@ class Catalog:
                 table = Snapshot.load(open_store(location.uri, location.storage_options))
             else:
                 table = known.update()
-            if self._held is not None and self._held.store.uri == table.store.uri:
-                return self._held
+            held = self._held.get(table.store.uri)
+            if held is not None:
+                return held
             self._keep(key, table)
         return table
 

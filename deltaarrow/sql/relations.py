@@ -9,6 +9,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
+from deltaarrow.sql.following import Following, followed
 from deltaarrow.sql.unknown_names import unknown_table
 
 __all__ = ["NamedRelations"]
@@ -28,10 +29,16 @@ _FEEDS = ("table_changes", "table_changes_by_path")
 
 
 class NamedRelations:
-    """The tables that a connection knows by name: Delta tables first, then DuckDB's own tables and views."""
+    """The tables that a connection knows by name: Delta tables first, then DuckDB's own tables and views.
 
-    def __init__(self, connection: DeltaConnection) -> None:
+    Args:
+        connection: knows the names.
+        following: the changes that the MERGE takes in whose query this is.
+    """
+
+    def __init__(self, connection: DeltaConnection, following: Following | None = None) -> None:
         self._connection = connection
+        self._following = following
 
     def table(self, names: tuple[str, ...], travel: Travel | None) -> Relation:
         """Return the relation of a name, at a version if one is given.
@@ -70,7 +77,9 @@ class NamedRelations:
         """Return the relation of a feed of changes; None for another function."""
         if name.lower() not in _FEEDS:
             return None
-        written = f"{name.lower()}({', '.join(map(_literal, arguments))})"
+        written = followed(self._following, name, arguments)
+        if written is None:
+            written = f"{name.lower()}({', '.join(map(_literal, arguments))})"
         return Relation(written, self._columns(written))
 
     def _columns(self, source: str) -> Schema:

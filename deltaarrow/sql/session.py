@@ -10,8 +10,9 @@ from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
+from deltaarrow.sql.following import Following
 from deltaarrow.sql.relations import NamedRelations
-from deltaarrow.sql.settings import Settings
+from deltaarrow.sql.settings import APPLICATION, Settings
 from deltaarrow.sql.unknown_names import unknown_table
 from deltaarrow.table import DeltaTable
 
@@ -29,6 +30,7 @@ class Session:
         parameters: those of the statement that is run.
         dialect: that of the statement that is run.
         settings: what SET has set.
+        following: the changes that the MERGE takes in that is run.
         opened: streams of the statement that is run. Until they are closed, DuckDB runs nothing else.
         progress: told how much of a long statement is done, and of how much.
     """
@@ -38,6 +40,7 @@ class Session:
         self.parameters: Parameters = ()
         self.dialect: Dialect = "duckdb"
         self.settings = Settings()
+        self.following: Following | None = None
         self.opened: list[pa.RecordBatchReader] = []
         self.progress: Callable[[int, int], None] | None = None
         self._held: DeltaTable | None = None
@@ -54,8 +57,10 @@ class Session:
 
         Raises `UnsupportedFeatureError` for what has no certain meaning in DuckDB.
         """
+        if self.following is not None:
+            text = self.following.query(text)
         with placed_in(text):
-            return compile_query(text, NamedRelations(self.connection), self.parameters)
+            return compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -88,6 +93,16 @@ class Session:
                 yield
         finally:
             self._held = None
+
+    @contextlib.contextmanager
+    def merging_into(self, table: DeltaTable) -> Iterator[Following]:
+        """Let a MERGE follow changes while it runs; names of the table mean this version of it."""
+        with self.at(table), contextlib.ExitStack() as held:
+            self.following = Following(self.settings[APPLICATION], table, self.connection.catalog, held)
+            try:
+                yield self.following
+            finally:
+                self.following = None
 
     def is_delta(self, name: TableName, *, in_namespace: bool = False) -> bool:
         """Whether a name in a statement of DuckDB's dialect is that of a Delta table, not of DuckDB's own.

@@ -1,13 +1,18 @@
-"""Statements on one node: what a MERGE may say, which changes it reads, and what is refused by name."""
+"""Statements on one node: what a MERGE reports, which changes it follows, and what is refused by name."""
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    ConcurrentAppendException,
+    DeltaError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.pipeline import OneNodeEngine
-from deltaarrow.schema import Field
+from deltaarrow.table.merger import TableMerger
 
 SET = "SET spark.databricks.delta.write.txnAppId = sums"
 
@@ -40,38 +45,27 @@ def merge(target, query, clauses, *, engine=None, on="t.id = s.id"):
 
 
 ALL = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-CLAUSES = {
-    ALL: [(1, 10), (2, 20), (9, 9)],
-    "WHEN MATCHED THEN DELETE": [(9, 9)],
-    "WHEN MATCHED AND s.n > 10 THEN DELETE WHEN NOT MATCHED BY TARGET AND s.n > 10 THEN INSERT *": [
-        (1, 1),
-        (2, 20),
-        (9, 9),
-    ],
-    "WHEN MATCHED AND t.n < s.n THEN UPDATE SET t.n = CASE WHEN s.n = 10 THEN t.n + s.n END, id = 5": [
-        (5, 11),
-        (9, 9),
-    ],
-    "WHEN NOT MATCHED THEN INSERT (n, id) VALUES (greatest(s.n, 3), s.id)": [(1, 1), (2, 20), (9, 9)],
-    "WHEN NOT MATCHED BY SOURCE AND t.n = 9 THEN DELETE": [(1, 1)],
-    "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = -1": [(1, 1), (9, -1)],
-    "when matched then update set n = /* of both */ s.n + t.n": [(1, 11), (9, 9)],
-}
 
 
-@pytest.mark.parametrize("clauses", CLAUSES)
-def test_clauses_mean_what_they_do_in_spark(source, target, clauses):
-    report = merge(target, f"SELECT * FROM delta.`{source}`", clauses)
-    assert rows(target) == CLAUSES[clauses]
+def test_report_on_a_merge_has_its_metrics(source, target):
+    report = merge(target, f"SELECT * FROM delta.`{source}`", ALL)
+    assert rows(target) == [(1, 10), (2, 20), (9, 9)]
     assert (report.table, report.changes) == (str(target), {})
     assert report.metrics["num_source_rows"] == 2
 
 
-def test_query_is_of_duckdb_and_reads_the_target_at_the_version_that_is_merged_into(source, target):
+def test_query_reads_the_target_at_the_version_that_is_merged_into(source, target):
     joined = f"delta.`{source}` AS s JOIN delta.`{target}` AS t USING (id)"
-    query = f"SELECT id, (s.n + t.n)::BIGINT AS n FROM {joined}"
-    merge(target, query, ALL)
+    merge(target, f"SELECT id, (s.n + t.n)::BIGINT AS n FROM {joined}", ALL)
     assert rows(target) == [(1, 11), (9, 9)]
+
+
+def test_query_alone_is_run_to_its_end(source):
+    engine = OneNodeEngine()
+    assert engine.run(f"SELECT * FROM delta.`{source}`") is None
+    with pytest.raises(duckdb.Error, match="too many"):
+        engine.run(f"SELECT assert_true(n < 20, 'too many') FROM delta.`{source}`")
+    assert engine.run("SELECT 1") is None
 
 
 FEED = "SELECT id, n FROM table_changes_by_path('{}'{}) WHERE _change_type IN ('insert', 'update_postimage')"
@@ -136,32 +130,18 @@ def test_changes_since_the_last_merge_begin_with_all_rows(source, target):
     }
 
 
-INTO = "MERGE INTO delta.`{t}` t "
-MATCHED = " s ON t.id = s.id WHEN MATCHED THEN "
-NOT_MATCHED = " s ON t.id = s.id WHEN NOT MATCHED THEN "
+INTO = "MERGE INTO delta.`{t}` t USING "
+ON = " s ON t.id = s.id WHEN MATCHED THEN DELETE"
 REFUSED = {
-    "SELECT * FROM delta.`{t}`": "a statement that one node runs, such as MERGE or OPTIMIZE, is expected",
+    "CALL something()": "a statement or a query is expected",
     "SET spark.sql.shuffle = 8": "spark.sql.shuffle means nothing here; did you mean spark.sql.shuffle",
-    f"MERGE INTO orders USING (SELECT 1 AS id){MATCHED}DELETE": "name the table by its path",
-    "MERGE WITH SCHEMA EVOLUTION INTO delta.`{t}` AS t": "USING is expected",
-    f"{INTO}USING (SELECT 1 AS id) s ON t.id = s.id": "WHEN is expected, and there is the end",
-    f"{INTO}USING (SELECT 1 AS id){MATCHED}INSERT *": "UPDATE is expected, and there is 'INSERT'",
-    f"{INTO}USING (SELECT 1 AS id){NOT_MATCHED}DELETE": "INSERT is expected",
-    f"{INTO}USING (SELECT 1 AS id){MATCHED}DELETE t": "WHEN is expected",
-    f"{INTO}USING (SELECT 1 AS id){MATCHED}UPDATE SET n": "= is expected",
-    f"{INTO}USING (SELECT 1 AS id){MATCHED}UPDATE SET n = ": "an expression is expected",
-    f"{INTO}USING (SELECT 1 AS id){MATCHED}UPDATE SET n = 1, n = 2": "none twice",
-    f"{INTO}USING (SELECT 1 AS id) s ON TRUE WHEN NOT MATCHED BY SOURCE THEN UPDATE SET *": "= is expected",
-    f"{INTO}USING (SELECT 1 AS id){NOT_MATCHED}INSERT (id, n) VALUES (1)": "as many values as columns",
-    INTO + "USING (FROM table_changes_by_path('{s}'))" + MATCHED + "DELETE": "put SET spark.*txnAppId = name",
-    INTO + "USING (FROM table_changes_by_path('{s}', 1 + 1))" + MATCHED + "DELETE": ", is expected",
-    INTO + "USING (FROM table_changes_by_path('{s}', n))" + MATCHED + "DELETE": "a text or a whole number",
-    INTO + "USING (FROM table_changes_by_path('{s}', 1, 2, 3))" + MATCHED + "DELETE": "takes the path",
-    INTO + "USING (SELECT 1 AS id WHERE is_incremental())" + MATCHED + "DELETE": "the query does not read",
-    INTO
-    + "USING (FROM table_changes_by_path('{s}'), table_changes_by_path('{t}'))"
-    + MATCHED
-    + "DELETE": "the changes of one table, and not of 2",
+    f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}')){ON}": "put SET spark.*txnAppId = name",
+    f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}', 1 + 1)){ON}": "an argument that is not a literal",
+    f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}', 1, 2, 3)){ON}": "a first and possibly a last",
+    f"{INTO}(SELECT 1 AS id WHERE is_incremental()){ON}": "the query does not read",
+    f"{INTO}(SELECT 1 AS id WHERE is_incremental(1)){ON}": "IS_INCREMENTAL is not supported",
+    "SELECT is_incremental()": "IS_INCREMENTAL is not supported",
+    "SELECT * FROM table_changes_by_path('{s}')": "a first and possibly a last version follow",
 }
 
 
@@ -173,14 +153,32 @@ def test_what_is_not_supported_is_refused_by_name(source, target, statement):
     assert DeltaTable(target).version() == before
 
 
-def test_source_is_a_table_and_evolves_the_schema(source, target):
-    DeltaTable(source).alter.add_columns([Field("more", "string")])
+def test_changes_of_two_tables_are_refused(source, target):
     engine = OneNodeEngine()
-    into = f"INTO delta.`{target}` t USING delta.`{source}` s ON t.id = s.id"
-    engine.run(f"MERGE {into} WHEN MATCHED THEN DELETE")
-    assert rows(target) == [(9, 9)]
-    engine.run(f"MERGE WITH SCHEMA EVOLUTION {into} WHEN NOT MATCHED THEN INSERT *")
-    assert rows(target) == [(1, 10, None), (2, 20, None), (9, 9, None)]
+    engine.run(SET)
+    feeds = (f"SELECT id, n FROM table_changes_by_path('{table}')" for table in (source, target))
+    with pytest.raises(UnsupportedFeatureError, match="the changes of one table, and not of 2"):
+        merge(target, " UNION ALL ".join(feeds), ALL, engine=engine)
+    feed = f"SELECT id, n FROM table_changes_by_path('{source}')"
+    assert merge(target, feed, ALL, engine=engine).changes == {str(source): (0, 0)}
+
+
+def test_statement_that_fails_leaves_the_connection_usable(source, target, monkeypatch):
+    failed = []
+
+    def fail(merger):
+        failed.append(merger)
+        raise ConcurrentAppendException("someone else was first")
+
+    engine = OneNodeEngine()
+    with monkeypatch.context() as patched:
+        patched.setattr(TableMerger, "execute", fail)
+        for _ in range(2):
+            with pytest.raises(ConcurrentAppendException):
+                merge(target, f"SELECT * FROM delta.`{source}`", ALL, engine=engine)
+    assert (
+        merge(target, f"SELECT * FROM delta.`{source}`", ALL, engine=engine).metrics["num_source_rows"] == 2
+    )
 
 
 def test_tables_and_columns_that_are_not_there(source, target):
@@ -194,6 +192,6 @@ def test_tables_and_columns_that_are_not_there(source, target):
 
 def test_query_reads_no_variable_of_python(source, target):
     numbers_of_python = numbers((1, 2))
-    with pytest.raises(duckdb.CatalogException, match="numbers_of_python"):
+    with pytest.raises(TableNotFoundError, match="numbers_of_python"):
         merge(target, "SELECT * FROM numbers_of_python", ALL)
     assert numbers_of_python.num_rows == 1

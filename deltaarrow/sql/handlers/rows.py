@@ -12,6 +12,7 @@ from deltaarrow.sql.duckdb_grammar.rows import find_subject
 from deltaarrow.sql.insertion import InsertedRows
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
+from deltaarrow.sql.results import with_metrics
 from deltaarrow.sql.settings import AUTO_MERGE, OPTIMIZE_WRITE, OVERWRITE_MODE
 from deltaarrow.sql.spark_grammar.rows import (
     parse_delete,
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from deltaarrow.schema import Field
     from deltaarrow.sql.session import Session
 
-__all__ = ["KINDS", "merge_into"]
+__all__ = ["KINDS"]
 
 _NO_ALIAS = "__auto_generated_subquery_name"
 """The name of a query that has none, as in Spark."""
+
+_COUNTS = tuple(f"num_target_rows_{each}" for each in ("updated", "deleted", "inserted"))
+"""The metrics of a MERGE that its result has."""
 
 
 def _insert(session: "Session", statement: Insert) -> pa.Table:
@@ -113,27 +117,30 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
         return _merged(merge_found(session, table, statement))
     if session.settings[AUTO_MERGE]:
         statement = replace(statement, evolves=True)
-    with session.at(table):
+    with session.merging_into(table) as following:
         if statement.source_table is not None:
             source: Any = session.table(statement.source_table)
             reads_table = False
         else:
             rows = QueryRows(session, statement.source)
+            following.ensure_followed()
+            if following.is_idle:
+                nothing = dict.fromkeys(_COUNTS, 0)
+                return with_metrics(_merged(nothing), {"changes": following.versions})
             source, reads_table = rows.reader(), rows.reads(table.snapshot)
-        metrics = merge_into(
-            table, statement, source, session.settings.commit_properties(), reads_table=reads_table
-        )
-    return _merged(metrics)
+        properties = following.progress(session.settings.commit_properties())
+        metrics = _merge_into(table, statement, source, properties, reads_table=reads_table)
+    return with_metrics(_merged(metrics), {**metrics, "changes": following.versions})
 
 
 def _merged(metrics: dict[str, Any]) -> pa.Table:
-    counts = [metrics[f"num_target_rows_{each}"] for each in ("updated", "deleted", "inserted")]
+    counts = [metrics[name] for name in _COUNTS]
     return _affected(
         sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
     )
 
 
-def merge_into(
+def _merge_into(
     table: DeltaTable,
     statement: Merge,
     source: Any,
