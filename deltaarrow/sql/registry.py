@@ -2,12 +2,13 @@
 
 from deltaarrow.engines import Dialect
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.handlers import alteration, definition, maintenance, names, rows, settings, views
+from deltaarrow.sql.handlers import alteration, copying, definition, maintenance, names, rows, settings, views
 from deltaarrow.sql.kind import StatementKind
 
 __all__ = ["KINDS", "find_kind", "first_words", "kind_of"]
 
 KINDS: tuple[StatementKind, ...] = (
+    *copying.KINDS,
     *maintenance.KINDS,
     *rows.KINDS,
     *settings.KINDS,

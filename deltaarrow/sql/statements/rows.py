@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from deltaarrow.operations.dml import MergeClause
 from deltaarrow.spark_sql import TableName
 
-__all__ = ["Delete", "Insert", "Merge", "Truncate", "Update"]
+__all__ = ["CopyTo", "Delete", "Insert", "Merge", "Truncate", "Update"]
 
 
 @dataclass(frozen=True)
@@ -89,3 +89,22 @@ class Truncate:
     """``TRUNCATE [TABLE] table``."""
 
     table: TableName
+
+
+@dataclass(frozen=True)
+class CopyTo:
+    """``COPY (query) TO table (FORMAT delta, ...)``.
+
+    Attributes:
+        query: what finds the rows.
+        table: the table, which is created if there is none.
+        mode: as for `deltaarrow.write_deltalake`.
+        partition_by: the partition columns of a new table.
+        schema_mode: as for `deltaarrow.write_deltalake`.
+    """
+
+    query: str
+    table: TableName
+    mode: str = "error"
+    partition_by: tuple[str, ...] | None = None
+    schema_mode: str | None = None
