@@ -27,7 +27,7 @@ from typing import Any, Self
 from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, fold
 from deltaarrow.engines.duckdb_travel import CHANGES
 from deltaarrow.engines.source import TableSource, snapshot_of
-from deltaarrow.errors import TableNotFoundError
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.schema import StructType
@@ -78,6 +78,8 @@ class Catalog:
         self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
         self._held: dict[str, Snapshot] = {}
+        self.changed: str | None = None
+        """The URI of a table with changes of this cursor that are not committed, and so cannot be read."""
 
     def cursor(self) -> Self:
         """Return the same names for another cursor, with a current namespace of its own."""
@@ -266,6 +268,11 @@ class Catalog:
                 table = Snapshot.load(open_store(location.uri, location.storage_options))
             else:
                 table = known.update()
+            if self.changed == table.store.uri:
+                raise UnsupportedFeatureError(
+                    f"the transaction has changed {self.changed}, and its changes can be read after COMMIT",
+                    feature="transaction",
+                )
             held = self._held.get(table.store.uri)
             if held is not None:
                 return held

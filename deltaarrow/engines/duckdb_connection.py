@@ -349,20 +349,15 @@ class DeltaConnection:
 
     def rollback(self) -> Self:
         """Undo the changes of a transaction."""
-        self._rewriter.forget()
-        self.connection.rollback()
-        return self
+        return self.execute("ROLLBACK", dialect="duckdb")
 
     def begin(self) -> Self:
         """Begin a transaction."""
-        self.connection.begin()
-        return self
+        return self.execute("BEGIN TRANSACTION", dialect="duckdb")
 
     def commit(self) -> Self:
         """Commit a transaction."""
-        with self._rewriter.errors():
-            self.connection.commit()
-        return self
+        return self.execute("COMMIT", dialect="duckdb")
 
     def close(self) -> None:
         """Close the connection, not its cursors."""

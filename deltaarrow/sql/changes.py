@@ -112,7 +112,12 @@ def _changed(
         hook_properties=session.settings.hook_properties(),
         only_adds=statement.only_inserts,
     )
-    with rows:
-        metrics = change_found_rows(operation, statement, rows)
-    table.follow_commit()
+    if session.transaction is None:
+        with rows:
+            metrics = change_found_rows(operation, statement, rows)
+        table.follow_commit()
+        return metrics
+    with session.transaction.changing(table, name), rows:
+        metrics = change_found_rows(replace(operation, is_held=True, begin_again=None), statement, rows)
+        session.transaction.staged = operation.transaction
     return metrics

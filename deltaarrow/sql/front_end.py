@@ -26,6 +26,7 @@ _HAS_OURS = re.compile(
 )
 """Finds what may be a statement that DuckDB does not have, so that DuckDB cannot split the text."""
 
+_OF_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
 _SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
 """What follows the SET or RESET of one of Spark's settings."""
 
@@ -92,6 +93,8 @@ class FrontEnd:
 def _may_be_ours(connection: DeltaConnection, statement: str, first: "re.Match[str]") -> bool:
     """Whether a statement in DuckDB's dialect may be about Delta tables and change something."""
     word = first[1].upper()
+    if word in _OF_TRANSACTIONS:
+        return True
     if word in ("SET", "RESET"):
         return _SETTING.match(statement, first.end()) is not None
     return word in _OURS or (word not in _QUERIES and connection.names_tables(statement))

@@ -30,6 +30,7 @@ class StatementKind:
         subject: goes to the name of the table that a statement in DuckDB's dialect is about. It is DuckDB's
             own, and not read further, unless that is the name of a Delta table.
         in_namespace: whether that table may be missing, and has its name from a namespace of Delta tables.
+        in_transaction: whether it may stand between BEGIN and COMMIT.
     """
 
     name: str
@@ -40,3 +41,4 @@ class StatementKind:
     duckdb: Grammar | None = None
     subject: Callable[[Words], TableName | None] | None = None
     in_namespace: bool = False
+    in_transaction: bool = False

@@ -2,7 +2,17 @@
 
 from deltaarrow.engines import Dialect
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.handlers import alteration, copying, definition, maintenance, names, rows, settings, views
+from deltaarrow.sql.handlers import (
+    alteration,
+    copying,
+    definition,
+    maintenance,
+    names,
+    rows,
+    settings,
+    transactions,
+    views,
+)
 from deltaarrow.sql.kind import StatementKind
 
 __all__ = ["KINDS", "find_kind", "first_words", "kind_of"]
@@ -16,6 +26,7 @@ KINDS: tuple[StatementKind, ...] = (
     *alteration.KINDS,
     *views.KINDS,
     *names.KINDS,
+    *transactions.KINDS,
 )
 
 _BY_STATEMENT = {kind.statement: kind for kind in KINDS}

@@ -53,4 +53,9 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
 
 
 def _handled(session: Session, statement: object, text: str) -> "pa.Table | str":
-    return text if statement is None else kind_of(statement).handle(session, statement)
+    if statement is None:
+        return text
+    kind = kind_of(statement)
+    if session.transaction is not None and not (kind.in_transaction and session.dialect == "duckdb"):
+        session.transaction.refuse(kind.name)
+    return kind.handle(session, statement)

@@ -13,6 +13,7 @@ from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import APPLICATION, Settings
+from deltaarrow.sql.transaction import TableTransaction
 from deltaarrow.sql.unknown_names import unknown_table
 from deltaarrow.table import DeltaTable
 
@@ -31,6 +32,7 @@ class Session:
         dialect: that of the statement that is run.
         settings: what SET has set.
         following: the changes that the MERGE takes in that is run.
+        transaction: the one that BEGIN has begun; None outside.
         opened: streams of the statement that is run. Until they are closed, DuckDB runs nothing else.
         progress: told how much of a long statement is done, and of how much.
     """
@@ -43,6 +45,7 @@ class Session:
         self.following: Following | None = None
         self.opened: list[pa.RecordBatchReader] = []
         self.progress: Callable[[int, int], None] | None = None
+        self.transaction: TableTransaction | None = None
         self._held: DeltaTable | None = None
 
     def query(self, text: str) -> str:

@@ -48,7 +48,13 @@ def test_options(con, tmp_path):
     assert DeltaTable(place).metadata().partition_columns == ["p"]
     con.sql(f"COPY lake.orders (id) TO '{place}' (FORMAT delta, MODE 'append')")
     con.sql("COPY (SELECT 7 AS id, 'z' AS p, true AS ok) TO lake.new (MODE append, SCHEMA_MODE merge)")
-    assert rows(place) == [(1, None, None), (1, "a", None), (2, None, None), (2, "b", None), (7, "z", True)]
+    assert rows(place) == [
+        (1, "a", None),
+        (1, None, None),
+        (2, "b", None),
+        (2, None, None),
+        (7, "z", True),
+    ]
     con.sql(
         "COPY (SELECT ? AS id, ? AS p, NULL::BOOLEAN AS ok) TO lake.new (MODE overwrite)", params=[8, "'"]
     )

@@ -63,6 +63,7 @@ class RowOperation:
         writer_properties: Parquet settings of the written files.
         memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
             process if None.
+        is_held: whether the transaction stays open when the operation is committed, for other changes.
         is_replay: whether the table already has this operation of an application, so nothing is done.
         begin_again: begins the same operation on another version; None if it cannot be run again.
         begun: when the operation began, on the clock of `time.perf_counter`.
@@ -72,6 +73,7 @@ class RowOperation:
     target: WriteTarget
     writer_properties: WriterProperties | None = None
     memory_limit: str | None = None
+    is_held: bool = False
     is_replay: bool = False
     begin_again: "Callable[[Snapshot], RowOperation] | None" = None
     begun: float = field(default_factory=time.perf_counter)
@@ -289,8 +291,9 @@ class RowOperation:
             return {name: str(value) for name, value in said.items()}
 
         self.transaction.metrics_of = metrics_of
-        with self.transaction:
-            pass
+        if not self.is_held:
+            with self.transaction:
+                pass
         # Otherwise Arrow keeps this memory, while the next statement allocates as much again in DuckDB.
         pa.default_memory_pool().release_unused()
 

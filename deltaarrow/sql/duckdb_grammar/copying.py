@@ -46,8 +46,8 @@ def parse_copy(words: Words) -> CopyTo | None:
     partition_by = options.pop("PARTITION_BY", None)
     if options:
         raise words.refused(
-            f"{next(iter(options))} is no option of the format delta, which has FORMAT, MODE, PARTITION_BY and"
-            " SCHEMA_MODE: the end is expected"
+            f"{next(iter(options))} is no option of the format delta, which has FORMAT, MODE, PARTITION_BY"
+            " and SCHEMA_MODE: the end is expected"
         )
     words.expect_end()
     columns = None if partition_by is None else _columns(partition_by)

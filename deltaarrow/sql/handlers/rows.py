@@ -68,6 +68,8 @@ def _written(
         options["options"] = {"optimizeWrite": optimizes}
     if evolves:
         options["schema_mode"] = "merge"
+    if session.transaction is not None:
+        return _staged(session, table, rows, properties, options)
     if not rows.reads_table:
         return write_deltalake(
             table, rows.reader(), commit_properties=properties, post_commithook_properties=hooks, **options
@@ -76,6 +78,30 @@ def _written(
     with table.transaction("WRITE", commit_properties=own, post_commithook_properties=hooks) as transaction:
         transaction.read_files()
         return write_deltalake(transaction, rows.reader(), commit_properties=properties, **options).num_rows
+
+
+def _staged(
+    session: "Session",
+    table: DeltaTable,
+    rows: InsertedRows,
+    properties: CommitProperties | None,
+    options: dict[str, Any],
+) -> int:
+    """Write the rows in the transaction of the session, and return their number."""
+    transaction = session.transaction
+    assert transaction is not None
+    with transaction.changing(table, "INSERT"):
+        if transaction.staged is None:
+            own = None if properties is None else replace(properties, app_transactions=None)
+            hooks = session.settings.hook_properties()
+            transaction.staged = table.transaction(
+                "WRITE", commit_properties=own, post_commithook_properties=hooks
+            )
+        if rows.reads_table:
+            transaction.staged.read_files()
+        return write_deltalake(
+            transaction.staged, rows.reader(), commit_properties=properties, **options
+        ).num_rows
 
 
 def _equals(column: "Field", text: str) -> str:
@@ -184,16 +210,44 @@ def _affected(rows: int, **others: int) -> pa.Table:
 
 KINDS = (
     StatementKind(
-        "INSERT", (("INSERT",),), Insert, _insert, parse_insert, duckdb_grammar.parse_insert, find_subject
+        "INSERT",
+        (("INSERT",),),
+        Insert,
+        _insert,
+        parse_insert,
+        duckdb_grammar.parse_insert,
+        find_subject,
+        in_transaction=True,
     ),
     StatementKind(
-        "DELETE", (("DELETE",),), Delete, _delete, parse_delete, duckdb_grammar.parse_delete, find_subject
+        "DELETE",
+        (("DELETE",),),
+        Delete,
+        _delete,
+        parse_delete,
+        duckdb_grammar.parse_delete,
+        find_subject,
+        in_transaction=True,
     ),
     StatementKind(
-        "UPDATE", (("UPDATE",),), Update, _update, parse_update, duckdb_grammar.parse_update, find_subject
+        "UPDATE",
+        (("UPDATE",),),
+        Update,
+        _update,
+        parse_update,
+        duckdb_grammar.parse_update,
+        find_subject,
+        in_transaction=True,
     ),
     StatementKind(
-        "MERGE", (("MERGE",),), Merge, _merge, parse_merge, duckdb_grammar.parse_merge, find_subject
+        "MERGE",
+        (("MERGE",),),
+        Merge,
+        _merge,
+        parse_merge,
+        duckdb_grammar.parse_merge,
+        find_subject,
+        in_transaction=True,
     ),
     StatementKind(
         "TRUNCATE TABLE",

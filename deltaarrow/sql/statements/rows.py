@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from deltaarrow.operations.dml import MergeClause
 from deltaarrow.spark_sql import TableName
 
-__all__ = ["CopyTo", "Delete", "Insert", "Merge", "Truncate", "Update"]
+__all__ = ["Begin", "Commit", "CopyTo", "Delete", "Insert", "Merge", "Rollback", "Truncate", "Update"]
 
 
 @dataclass(frozen=True)
@@ -108,3 +108,24 @@ class CopyTo:
     mode: str = "error"
     partition_by: tuple[str, ...] | None = None
     schema_mode: str | None = None
+
+
+@dataclass(frozen=True)
+class Begin:
+    """``BEGIN``: begins a transaction; `text` is the statement, which DuckDB runs as well."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """``COMMIT``: ends a transaction; `text` is the statement, which DuckDB runs as well."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """``ROLLBACK``: gives up a transaction; `text` is the statement, which DuckDB runs as well."""
+
+    text: str

@@ -1,0 +1,70 @@
+"""BEGIN, COMMIT and ROLLBACK, in DuckDB's dialect."""
+
+from typing import TYPE_CHECKING
+
+from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.statements.rows import Begin, Commit, Rollback
+from deltaarrow.sql.transaction import TableTransaction
+
+if TYPE_CHECKING:
+    from deltaarrow.sql.session import Session
+
+__all__ = ["KINDS"]
+
+
+def _begin(session: "Session", statement: Begin) -> str:
+    # DuckDB refuses to begin a second one.
+    session.transaction = session.transaction or TableTransaction(session)
+    return statement.text
+
+
+def _commit(session: "Session", statement: Commit) -> str:
+    if session.transaction is not None:
+        try:
+            session.transaction.commit()
+        except BaseException:
+            _rolled_back(session)
+            raise
+    return statement.text
+
+
+def _rollback(session: "Session", statement: Rollback) -> str:
+    if session.transaction is not None:
+        session.transaction.rollback()
+    return statement.text
+
+
+def _rolled_back(session: "Session") -> None:
+    """Give up DuckDB's transaction too."""
+    if session.transaction is not None:
+        session.transaction.rollback()
+    session.connection.planned("ROLLBACK")  # It forgets temporary objects.
+    session.connection.connection.rollback()
+
+
+KINDS = (
+    StatementKind(
+        "BEGIN",
+        (("BEGIN",), ("START", "TRANSACTION")),
+        Begin,
+        _begin,
+        duckdb=lambda words: Begin(words.text),
+        in_transaction=True,
+    ),
+    StatementKind(
+        "COMMIT",
+        (("COMMIT",), ("END",)),
+        Commit,
+        _commit,
+        duckdb=lambda words: Commit(words.text),
+        in_transaction=True,
+    ),
+    StatementKind(
+        "ROLLBACK",
+        (("ROLLBACK",), ("ABORT",)),
+        Rollback,
+        _rollback,
+        duckdb=lambda words: Rollback(words.text),
+        in_transaction=True,
+    ),
+)
