@@ -9,20 +9,25 @@ conditions.
 The SQL of a query is a format string. Its places are the columns of outer queries that it reads.
 """
 
+import datetime
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
-from deltaarrow.schema import DataType, Field
+from deltaarrow.errors import DeltaError
+from deltaarrow.schema import DataType, Field, PrimitiveType
+from deltaarrow.spark_sql.aggregates import is_aggregate, is_window
 from deltaarrow.spark_sql.native import given_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, escaped, valued, walk
+from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
 from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
 
-__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "normalized", "substituted"]
+__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "is_query", "normalized", "substituted"]
 
 AS_IS = ""
 """Begins the path of a column that is read in DuckDB's own type."""
@@ -62,6 +67,7 @@ class Writer:
     def __init__(self, now_ms: int) -> None:
         self.own: set[str] = set()
         """The aliases of the relations in FROM, of this SELECT and of those that it is made of."""
+        self._now_ms = now_ms
         self._now = f"make_timestamp({now_ms * 1000})"
         self._outer: dict[Path, int] = {}
         self._references: list[ColumnRef] = []
@@ -93,6 +99,8 @@ class Writer:
         if isinstance(node, Call):
             if node.name in _COMPARISONS and (compared := self._compared(node)) is not None:
                 return compared
+            if node.name in ("like", "startswith") and (matched := self._prefixed(node)) is not None:
+                return matched
             if node.name == "in" and (listed := self._listed(node)) is not None:
                 return listed
             if node.name in _SAME_FORM and not node.can_fail:
@@ -114,7 +122,8 @@ class Writer:
         sql = self.native(node)
         if not node.can_fail:
             return sql
-        plain = [self.native(each) for each in _parts(node) if not each.can_fail and not _is_query(each)]
+        certain = (each for each in _parts(node) if not each.can_fail)
+        plain = [self.native(each) for each in certain if not any(map(is_query, walk(each)))]
         return " AND ".join([*plain, sql])
 
     def computed(self, node: Node) -> str:
@@ -131,13 +140,41 @@ class Writer:
     def _compared(self, node: Call) -> str | None:
         """A comparison of columns and literals of one type."""
         left, right = map(_unwidened, node.operands)
+        if isinstance(left, ColumnRef):
+            right = self._known(right)
+        elif isinstance(right, ColumnRef):
+            left = self._known(left)
         if isinstance(left, Constant) and isinstance(right, Constant):
             return None
         sides = [self._simple(each) for each in (left, right)]
         is_same = left.type == right.type or {left.type, right.type} <= {*INTEGRAL}
-        if None in sides or not is_same or "CASE" in node.sql:
+        if None in sides or not is_same:
             return None
         return f"({sides[0]} {node.name} {sides[1]})"
+
+    def _known(self, node: Node) -> Node:
+        """The value of an expression without columns, so that it is plain what a column is compared with."""
+        if not isinstance(node, Call) or not isinstance(node.type, PrimitiveType):
+            return node
+        if any(isinstance(each, ColumnRef) or _reads_rows(each) for each in walk(node)):
+            return node
+        try:
+            value = constant_value(node, self._now_ms, "a comparison")
+        except DeltaError:
+            return node  # It raises on the rows that reach it.
+        if isinstance(value, datetime.datetime):
+            value = value.replace(tzinfo=None)
+        return Constant(value, node.type, folded=True)
+
+    def _prefixed(self, node: Call) -> str | None:
+        """``LIKE`` without escapes, and a prefix as ``LIKE``."""
+        operand, pattern = node.operands
+        if not isinstance(operand, ColumnRef) or not isinstance(pattern, Constant):
+            return None
+        text, is_prefix = pattern.value, node.name == "startswith"
+        if not isinstance(text, str) or "\\" in text or (is_prefix and re.search("[%_]", text)):
+            return None
+        return f"({self.column(operand)} LIKE {quote_literal(f'{text}%' if is_prefix else text)})"
 
     def _listed(self, node: Call) -> str | None:
         operand, *members = node.operands
@@ -180,15 +217,15 @@ def normalized(node: Node) -> Node:
     return rebuilt(node, _with_one_zero)
 
 
-def substituted(node: Node, known: "dict[Node, Node]") -> Node:
+def substituted(node: Node, known: "dict[Node, Node]", *, with_constants: bool = False) -> Node:
     """The node with some of its parts replaced, the outermost first."""
-    if node in known and not isinstance(node, Constant):
+    if node in known and (with_constants or not isinstance(node, Constant)):
         return known[node]
     if isinstance(node, ColumnRef):
         return _part_of_known(node, known)
     if not isinstance(node, Call) or not node.operands:
         return node
-    operands = tuple(substituted(each, known) for each in node.operands)
+    operands = tuple(substituted(each, known, with_constants=with_constants) for each in node.operands)
     return Call(node.name, operands, node.type, node.sql, node.can_fail)
 
 
@@ -232,5 +269,10 @@ def _parts(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _is_query(node: Node) -> bool:
-    return any(isinstance(each, Call) and each.name.startswith("query") for each in walk(node))
+def _reads_rows(node: Node) -> bool:
+    return is_query(node) or is_window(node) or is_aggregate(node)
+
+
+def is_query(node: Node) -> bool:
+    """Whether a node is a subquery."""
+    return isinstance(node, Call) and node.name.startswith("query ")

@@ -5,7 +5,7 @@ These are names of several relations, aggregates, windows, subqueries, parameter
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, n
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
+from deltaarrow.spark_sql.queries.blocks import is_query
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
@@ -40,10 +41,21 @@ from deltaarrow.spark_sql.windows import find_window_function
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["AMBIGUOUS", "GROUPING", "Binding", "constant_of", "is_plain_part", "parameter_values"]
+__all__ = [
+    "AMBIGUOUS",
+    "GROUPING",
+    "WINDOW_KEY",
+    "Binding",
+    "constant_of",
+    "is_plain_part",
+    "parameter_values",
+]
 
 AMBIGUOUS = Call("ambiguous", (), VOID, "", can_fail=True)
 """Stands for two columns of the select list that have one name."""
+
+WINDOW_KEY = "window key"
+"""The name of calls that are the keys of a window: DuckDB takes none that may raise an error."""
 
 GROUPING = "aggregate grouping"
 """The name of calls of ``grouping`` and ``grouping_id``, whose operands are keys of the group."""
@@ -271,7 +283,11 @@ class Binding:
         frame = _frame(spec) if spec is not None else None
         if alias is not None and (partition or keys or frame):
             raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
-        return Window(tuple(partition) or base.partition, keys or base.order, frame or base.frame)
+        return Window(
+            tuple(map(_key, partition)) or base.partition,
+            tuple(replace(each, node=_key(each.node)) for each in keys) or base.order,
+            frame or base.frame,
+        )
 
     def _grouping(self, name: str, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         if self.keys is None:
@@ -296,7 +312,7 @@ class Binding:
         node.meta[OUTER_NAMES] = [
             each.path[-1]
             for part in walk(found)
-            if isinstance(part, Call) and part.name.startswith("query ")
+            if isinstance(part, Call) and is_query(part)
             for each in part.operands
             if isinstance(each, ColumnRef)
         ]
@@ -323,6 +339,9 @@ class Binding:
         found = self._found(names)
         return None if found is None else is_null(found.node)
 
+    def _variant(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
+        raise refused("a part of a variant, such as v:a.b,")
+
     def _star(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         raise refused("* inside an expression")
 
@@ -334,6 +353,7 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "exists": Binding._query,
     "in": Binding._in,
     "is": Binding._is,
+    "jsonextract": Binding._variant,
     "placeholder": Binding._parameter,
     "select": Binding._query,
     "star": Binding._star,
@@ -341,6 +361,11 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "window": Binding._window,
     **dict.fromkeys(_OVER_ROWS, Binding._rows),
 }
+
+
+def _key(node: Node) -> Node:
+    """A key of a window, marked: it may have to be computed in a SELECT below."""
+    return call(WINDOW_KEY, (node,), node.type, "{0}")
 
 
 def is_plain_part(node: "exp.Expr", known: set[str]) -> bool:
@@ -383,10 +408,12 @@ def parameter_values(tree: "exp.Expr", parameters: Parameters | None) -> dict[st
     """The constants of a query's parameters, by name or by place in the text."""
     if isinstance(parameters, Mapping):
         return {str(name).lower(): constant_of(value) for name, value in parameters.items()}
+    if not parameters:
+        return {}
     places = sorted(
         each.meta[PARAMETER_PLACE] for each in tree.walk() if PARAMETER_PLACE in each.meta and not each.args
     )
-    given = list(parameters or ())
+    given = list(parameters)
     if len(given) > len(places):
         raise SchemaMismatchError(
             f"the query has {len(places)} parameters, and there are {len(given)} values"

@@ -22,7 +22,7 @@ from deltaarrow.spark_sql.types import VARIANT, type_name
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["GroupKeys", "aggregates_in", "ensure_groupable", "group_keys", "grouped"]
+__all__ = ["GroupKeys", "aggregates_in", "ensure_groupable", "group_keys", "grouped", "projected"]
 
 _MOST_SETS = 4096
 
@@ -154,18 +154,19 @@ def grouped(
             tail = " GROUP BY " + ", ".join(str(place) for place in range(1, len(keys.nodes) + 1))
         computed = {each: each for each in aggregates}
     else:
-        below, columns, rows = _projected(context, writer, keys.nodes, aggregates, rows)
+        plain = [each for each in aggregates if not _is_grouping(each)]
+        made = [normalized(each) for each in keys.nodes]
+        refs, columns, rows = projected(context, writer, made, plain, rows)
+        below: dict[Node, Node] = dict(zip(keys.nodes, refs, strict=True))
         for place, key in enumerate(keys.nodes):
             name = quote_identifier(f"k{place}")
             selected.append(f"{writer.column(below[key])} AS {name}")
             known[key] = ColumnRef((alias, f"k{place}"), key.type)
         names = [writer.column(below[key]) for key in keys.nodes]
         listed = (f"({', '.join(names[place] for place in each)})" for each in keys.sets)
-        tail = f" GROUP BY GROUPING SETS ({', '.join(listed)})"
-        computed = {
-            each: substituted(each, dict(below) if _is_grouping(each) else dict(columns))
-            for each in aggregates
-        }
+        # Without rows Spark has no groups, not even that of the empty set.
+        tail = f" GROUP BY GROUPING SETS ({', '.join(listed)}) HAVING count(*) > 0"
+        computed = {each: substituted(each, below if _is_grouping(each) else columns) for each in aggregates}
     for place, (aggregate, node) in enumerate(computed.items()):
         selected.append(f"{_aggregated(writer, node)} AS {quote_identifier(f'a{place}')}")
         known[aggregate] = ColumnRef((alias, f"a{place}"), aggregate.type)
@@ -176,7 +177,7 @@ def grouped(
     hidden = {name for each in source.columns for name in _aliases(each.node)}
 
     def rewritten(node: Node) -> Node:
-        found = substituted(node, known)
+        found = substituted(node, known, with_constants=keys.sets is not None)
         for each in walk(found):
             if isinstance(each, ColumnRef):
                 path = each.path[1:] if each.path[0] == AS_IS else each.path
@@ -206,25 +207,25 @@ def _aliases(node: Node) -> set[str]:
     return {each.path[0] for each in walk(node) if isinstance(each, ColumnRef)}
 
 
-def _projected(
-    context: Context, writer: Writer, keys: Sequence[Node], aggregates: Sequence[Node], rows: str
-) -> tuple[dict[Node, ColumnRef], dict[Node, ColumnRef], str]:
-    """Keys, and apart from them the columns that aggregates read: a set without a key makes only it NULL."""
+def projected(
+    context: Context, writer: Writer, keys: Sequence[Node], others: Sequence[Node], rows: str
+) -> tuple[list[ColumnRef], dict[Node, Node], str]:
+    """A SELECT below: some computed values, and apart from them the columns that other expressions read.
+
+    Returns the columns of the values, the new column of each old one, and the FROM clause.
+    """
     alias = context.alias()
-    below: dict[Node, ColumnRef] = {}
-    columns: dict[Node, ColumnRef] = {}
-    selected = []
-    for place, key in enumerate(keys):
-        below[key] = ColumnRef((alias, f"k{place}"), key.type)
-        selected.append(f"{writer.native(normalized(key))} AS {quote_identifier(f'k{place}')}")
-    for aggregate in aggregates:
-        for each in walk(aggregate) if not _is_grouping(aggregate) else ():
-            if isinstance(each, ColumnRef) and each not in columns:
-                if each.path[0] == AS_IS:
-                    raise refused("a subquery in an aggregate over grouping sets")
-                name = f"c{len(columns)}"
-                columns[each] = ColumnRef((alias, name), each.type)
-                selected.append(f"{writer.column(each)} AS {quote_identifier(name)}")
+    selected = [f"{writer.native(key)} AS {quote_identifier(f'k{place}')}" for place, key in enumerate(keys)]
+    made = [ColumnRef((alias, f"k{place}"), key.type) for place, key in enumerate(keys)]
+    columns: dict[Node, Node] = {}
+    for each in (part for node in others for part in walk(node)):
+        if not isinstance(each, ColumnRef):
+            continue
+        column = ColumnRef(each.path[1:], each.type) if each.path[0] == AS_IS else each
+        if column.path[0] in writer.own and column not in columns:
+            name = f"c{len(columns)}"
+            columns[column] = ColumnRef((alias, name), column.type)
+            selected.append(f"{writer.column(column)} AS {quote_identifier(name)}")
     sql = f" FROM (SELECT {', '.join(selected) or '1'}{rows}) AS {quote_identifier(alias)}"
     writer.own.add(alias)
-    return below, columns, sql
+    return made, columns, sql

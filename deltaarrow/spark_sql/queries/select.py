@@ -11,11 +11,11 @@ from deltaarrow.spark_sql.aggregates import Order, is_window
 from deltaarrow.spark_sql.conditionals import field_of
 from deltaarrow.spark_sql.expression_binding import names_of
 from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.nodes import Constant, Node, refused, walk
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, normalized
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, refused, walk
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_is, normalized, substituted
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, unique_keys
-from deltaarrow.spark_sql.queries.expressions import AMBIGUOUS, Binding, is_plain_part
+from deltaarrow.spark_sql.queries.expressions import AMBIGUOUS, WINDOW_KEY, Binding, is_plain_part
 from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
 from deltaarrow.spark_sql.queries.grouping import (
     GroupKeys,
@@ -23,10 +23,11 @@ from deltaarrow.spark_sql.queries.grouping import (
     ensure_groupable,
     group_keys,
     grouped,
+    projected,
 )
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
-from deltaarrow.spark_sql.types import BOOLEAN, type_name
+from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -57,6 +58,9 @@ def compile_select(context: Context, tree: "exp.Expr", around: Around) -> Query:
     if unknown:
         raise refused(f"{min(unknown).strip('_').upper()} in a SELECT")
     return _Select(context, tree, around).compiled()
+
+
+_NOTHING = Constant(None, VOID)
 
 
 class _Select:
@@ -96,6 +100,7 @@ class _Select:
             qualify = rewritten(qualify) if qualify is not None else None
             order = [replace(each, node=rewritten(each.node)) for each in order]
             where = rewritten(having) if having is not None else None
+        bound, qualify, order, rows, where = self._with_window_keys(bound, qualify, order, rows, where)
         query = self._finished(rows, where, bound, qualify, order)
         return compile_ordered(self.context, self.tree, query, self.around) if self.distinct else query
 
@@ -267,6 +272,42 @@ class _Select:
         return bound_order(self.tree, output, binding)
 
     # --- SQL ---
+
+    def _with_window_keys(
+        self,
+        items: list[_Item],
+        qualify: Node | None,
+        order: list[Order],
+        rows: str,
+        where: Node | None,
+    ) -> tuple[list[_Item], Node | None, list[Order], str, Node | None]:
+        """The parts of the SELECT, with the keys of windows computed in a SELECT below."""
+        nodes = [*map(_node, items), *(each.node for each in order), *([] if qualify is None else [qualify])]
+        calls = (each for node in nodes for each in walk(node) if isinstance(each, Call))
+        marked = dict.fromkeys(each for each in calls if each.name == WINDOW_KEY)
+        if not marked:
+            return items, qualify, order, rows, where
+        inner = {each: each.operands[0] for each in marked}
+        known: dict[Node, Node] = {
+            each: as_is(node) if isinstance(node, ColumnRef) else node
+            for each, node in inner.items()
+            if isinstance(node, ColumnRef | Constant)
+        }
+        computed = [each for each in marked if each not in known]
+        if computed:
+            below = f" FROM {rows}" if rows else ""
+            below += f" WHERE {self.writer.condition(where)}" if where is not None else ""
+            kept = [substituted(node, dict.fromkeys(computed, _NOTHING)) for node in nodes]
+            made, columns, rows = projected(
+                self.context, self.writer, [inner[each] for each in computed], kept, below
+            )
+            known = {each: substituted(node, columns) for each, node in known.items()}
+            known |= columns
+            known |= {each: as_is(column) for each, column in zip(computed, made, strict=True)}
+            rows, where = rows.removeprefix(" FROM "), None
+        items = [replace(each, node=substituted(_node(each), known)) for each in items]
+        order = [replace(each, node=substituted(each.node, known)) for each in order]
+        return items, None if qualify is None else substituted(qualify, known), order, rows, where
 
     def _finished(
         self,
