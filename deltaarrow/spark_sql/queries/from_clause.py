@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, is_query
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
@@ -244,6 +244,8 @@ class FromClause:
         if condition is None and word in ("INNER", "CROSS"):
             return Source(f"{left.sql} CROSS JOIN {lateral}{right.sql}", columns)
         on = "TRUE" if condition is None else self._writer.condition(condition)
+        if word == "FULL" and condition is not None and any(map(is_query, walk(condition))):
+            raise refused("a subquery in the condition of a FULL JOIN")
         word = "INNER" if word == "CROSS" else word
         return Source(f"{left.sql} {word} JOIN {lateral}{right.sql} ON {on}", columns)
 

@@ -157,7 +157,7 @@ def grouped(
         plain = [each for each in aggregates if not _is_grouping(each)]
         made = [normalized(each) for each in keys.nodes]
         refs, columns, rows = projected(context, writer, made, plain, rows)
-        below: dict[Node, Node] = dict(zip(keys.nodes, refs, strict=True))
+        below = dict(zip(keys.nodes, refs, strict=True))
         for place, key in enumerate(keys.nodes):
             name = quote_identifier(f"k{place}")
             selected.append(f"{writer.column(below[key])} AS {name}")
@@ -166,7 +166,9 @@ def grouped(
         listed = (f"({', '.join(names[place] for place in each)})" for each in keys.sets)
         # Without rows Spark has no groups, not even that of the empty set.
         tail = f" GROUP BY GROUPING SETS ({', '.join(listed)}) HAVING count(*) > 0"
-        computed = {each: substituted(each, below if _is_grouping(each) else columns) for each in aggregates}
+        computed = {
+            each: substituted(each, {**below} if _is_grouping(each) else columns) for each in aggregates
+        }
     for place, (aggregate, node) in enumerate(computed.items()):
         selected.append(f"{_aggregated(writer, node)} AS {quote_identifier(f'a{place}')}")
         known[aggregate] = ColumnRef((alias, f"a{place}"), aggregate.type)
