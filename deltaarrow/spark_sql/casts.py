@@ -2,8 +2,8 @@
 
 Casts from float and double to text and to decimals depend on how a Java runtime prints such numbers. They
 print as Java 19 and later do, and are refused in expressions that tables store. Each type reads text in one
-grammar; other notations that Spark accepts raise like ill-formed text. Dates and timestamps must be within
-the years 1 to 9999.
+grammar; a few other notations that Spark accepts raise like ill-formed text. Dates and timestamps must be
+within the years 1 to 9999.
 """
 
 import datetime
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.forms import java_text
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.forms import java_text, let
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.types import (
@@ -43,13 +43,19 @@ _DATE_TEXT = re.compile(r"\s*(\d{4}(?:-\d{1,2}){0,2})\s*|\s*(\d{4}-\d{1,2}-\d{1,
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?inf(?:inity)?|nan", re.ASCII | re.IGNORECASE)
+_FAR_ZONE = re.compile(r"[+-](?:1[89]|[2-9]\d):\d\d\s*$", re.ASCII)
 _TRUTHS = dict.fromkeys(("t", "true", "y", "yes", "1"), True) | dict.fromkeys(
     ("f", "false", "n", "no", "0"), False
 )
 _BLANKS = "[ \\t\\r\\n]*"
 _TRIMMED = "trim({0}, chr(32) || chr(9) || chr(13) || chr(10))"
 _YEAR = "(?:[0-9]{{3}}[1-9]|[0-9]{{2}}[1-9]0|[0-9][1-9]00|[1-9]000)"
-_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\\.[0-9]{{1,6}})?)?"
+_ONE_OR_TWO = "[0-9]{{1,2}}"
+_DATE_PARTS = f"{_BLANKS}(?P<y>{_YEAR})(?:-(?P<m>{_ONE_OR_TWO})(?:-(?P<d>{_ONE_OR_TWO}))?)?"
+_DATE = (
+    "make_date(CAST(g.y AS INTEGER), CAST(coalesce(nullif(g.m, ''), '1') AS INTEGER),"
+    " CAST(coalesce(nullif(g.d, ''), '1') AS INTEGER))"
+)
 _INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
 _DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{{{1,2}}}})?{_BLANKS}"
 _DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
@@ -86,6 +92,8 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
         if len(node.type.fields) != len(target.fields):
             raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
         return with_members(node, node.type.fields, target, cast)
+    if target == STRING and isinstance(node.type, ArrayType | MapType | StructType):
+        return _nested_text(node)
     make = _CASTS.get((_kind(node.type), _kind(target)))
     found = make(node.type, target) if make else None
     if found is None:
@@ -199,12 +207,58 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     return None
 
 
+def _date_from_string(source: DataType, target: DataType) -> _Sql:
+    whole = f"{_YEAR}-{_ONE_OR_TWO}-{_ONE_OR_TWO}(?:[ T].*)?|{_YEAR}(?:-{_ONE_OR_TWO})?"
+    parts = f"regexp_extract({{0}}, '{_DATE_PARTS}', ['y', 'm', 'd'])"
+    return _text(f"{_BLANKS}(?:{whole}){_BLANKS}", let(_DATE, g=parts))(source, target)
+
+
 def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
-    zone = "Z?" if target == TIMESTAMP else ""
-    pattern = f"{_BLANKS}{_YEAR}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}(?:[ T]{_TIME}{zone})?{_BLANKS}"
-    return _text(pattern, f"CAST(replace(replace({_TRIMMED}, 'T', ' '), 'Z', '') AS TIMESTAMP)")(
-        source, target
+    zone = f" *(?P<z>Z|UTC|[+-]{_ONE_OR_TWO}:[0-5][0-9])?" if target == TIMESTAMP else "(?P<z>)"
+    seconds = f"(?::(?P<s>{_ONE_OR_TWO})(?:\\.(?P<f>[0-9]{{{{0,9}}}}))?)?"
+    pattern = f"{_DATE_PARTS}(?:[ T](?P<h>{_ONE_OR_TWO}):(?P<i>{_ONE_OR_TWO}){seconds}{zone})?{_BLANKS}"
+    hour, minute, second = (
+        f"CAST(coalesce(nullif(g.{name}, ''), '0') AS BIGINT)" for name in ("h", "i", "s")
     )
+    part = "CAST(rpad(left(g.f, 6), 6, '0') AS BIGINT)"
+    zone_part = "CAST(split_part({}, ':', {}) AS BIGINT)"
+    hours, minutes = zone_part.format("substring(g.z, 2)", 1), zone_part.format("g.z", 2)
+    sign = "CASE WHEN left(g.z, 1) = '-' THEN -1 ELSE 1 END"
+    offset = f"{sign} * ({hours} * 60 + {minutes}) * 60000000"
+    offset = f"CASE WHEN left(g.z, 1) IN ('+', '-') THEN {offset} ELSE 0 END"
+    invalid = "error('the text ' || {0} || ' is not a valid {type}')"
+    clock = f"(({hour} * 60 + {minute}) * 60 + {second}) * 1000000 + {part}"
+    moment = let(
+        f"CASE WHEN year(t) BETWEEN 1 AND 9999 THEN t ELSE {invalid} END",
+        t=f"make_timestamp(epoch_us(CAST({_DATE} AS TIMESTAMP)) + {clock} - {offset})",
+    )
+    wrong = f"{hour} > 23 OR {minute} > 59 OR {second} > 59 OR abs({offset}) > 64800000000"
+    parts = f"regexp_extract({{0}}, '{pattern}', ['y', 'm', 'd', 'h', 'i', 's', 'f', 'z'])"
+    return _text(pattern, let(f"CASE WHEN {wrong} THEN {invalid} ELSE {moment} END", g=parts))(source, target)
+
+
+def _nested_text(node: Node) -> Node:
+    """An array, a map or a struct as text."""
+    if isinstance(node.type, ArrayType):
+        texts = with_elements(node, ArrayType(STRING), cast)
+        kind, ends = "array", "[]"
+        listed = "list_transform({0}, lambda x: coalesce(x, 'null'))"
+    elif isinstance(node.type, MapType):
+        texts = with_entries(node, MapType(STRING, STRING), cast)
+        entry = "x.key || ' -> ' || coalesce(x.value, 'null')"
+        kind, ends = "map", "{}"
+        listed = f"list_transform(map_entries({{0}}), lambda x: {entry})"
+    else:
+        assert isinstance(node.type, StructType)
+        fields = [Field(f"c{place}", STRING) for place, _ in enumerate(node.type.fields)]
+        texts = with_members(node, node.type.fields, StructType(fields), cast)
+        kind, ends = "struct", "{}"
+        members = (f"coalesce(struct_extract({{0}}, '{each.name}'), 'null')" for each in fields)
+        listed = f"[{', '.join(members)}]"
+    first, last = (escaped(f"'{end}'") for end in ends)
+    joined = f"{first} || coalesce(array_to_string({listed}, ', '), '') || {last}"
+    name = f"{UNSTORED}a cast from {kind} to string"
+    return call(name, (texts,), STRING, f"CASE WHEN {{0}} IS NOT NULL THEN {joined} END")
 
 
 _CASTS: dict[tuple[str, str], _Cast] = {
@@ -248,10 +302,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("string", "integral"): _text(_INTEGER_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
     ("string", "decimal"): _text(_DECIMAL_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
     ("string", "floating"): _text(_DOUBLE_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
-    ("string", "date"): _text(
-        f"{_BLANKS}{_YEAR}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}(?:[ T].*)?{_BLANKS}",
-        "CAST(substring(ltrim({0}, chr(32) || chr(9) || chr(13) || chr(10)), 1, 10) AS DATE)",
-    ),
+    ("string", "date"): _date_from_string,
     ("string", "timestamp"): _timestamp_from_string,
     ("string", "timestamp_ntz"): _timestamp_from_string,
     ("string", "boolean"): _raising(
@@ -313,7 +364,9 @@ def _folded_text(text: str, target: DataType) -> object:
             return None if found is None else parse_date(found[1] or found[2])
         if target in TIMESTAMPS:
             time = parse_timestamp(text)
-            return None if time.tzinfo is not None and target != TIMESTAMP else time.replace(tzinfo=None)
+            if time.tzinfo is not None and (target != TIMESTAMP or _FAR_ZONE.search(text)):
+                return None
+            return time.replace(tzinfo=None)
         if target == BINARY:
             return text.encode()
         bare = text.strip(" \t\r\n")

@@ -49,6 +49,7 @@ from deltaarrow.spark_sql.registry import find_function
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
+from deltaarrow.spark_sql.text_parts import is_ilike, trimmed
 from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -101,6 +102,7 @@ _PARTS = {
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},
     "regexplike": {"this", "expression", "negate"},
+    "trim": {"this", "expression", "position"},
     "trycast": {"this", "to", "safe"},
 }
 """The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
@@ -312,6 +314,9 @@ class _Binder:
         name = node.this
         function = find_function(name) if isinstance(name, str) else None
         operands = node.expressions
+        if str(name).lower() == "position" and len(operands) == 1 and operands[0].args.get("field"):
+            # ``position(part IN text)``.
+            operands = [operands[0].this, operands[0].args["field"]]
         by_unit = BY_UNIT.get(str(name).lower())
         if by_unit is not None and len(operands) == 3:
             unit = names_of(operands[0]) or ("",)
@@ -454,6 +459,16 @@ class _Binder:
             raise refused("an array slice")
         return element(self.bind(node.this), self.bind(node.expressions[0]))
 
+    def _trim(self, node: "exp.Expr") -> Node:
+        """``TRIM(BOTH characters FROM text)``."""
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "trim")
+        text, characters = self.bind(node.this), node.expression
+        if not characters:
+            function = find_function(name)
+            assert function is not None
+            return function(name, (text,))
+        return trimmed(name)(self.bind(characters), text)
+
     def _extract(self, node: "exp.Expr") -> Node:
         return extracted(node.this.name, self.bind(node.expression))
 
@@ -480,6 +495,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "extract": _Binder._extract,
     "hexstring": lambda _, node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
     "identifier": _Binder._variable,
+    "ilike": lambda binder, node: is_ilike(*binder._both(node)),
     "in": _Binder._in,
     "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
     "is": _Binder._is,
@@ -493,6 +509,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "paren": lambda binder, node: binder.bind(node.this),
     "rawstring": lambda _, node: Constant(node.this, STRING),
     "regexplike": _Binder._matches,
+    "trim": _Binder._trim,
     "sub": lambda binder, node: binder._add(node, "-"),
     "trycast": _Binder._cast,
     **dict.fromkeys(_COMPARISONS, _Binder._compare),

@@ -202,6 +202,7 @@ def expression_dialect() -> Any:
             FUNCTION_PARSERS = {  # noqa: RUF012
                 "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),
                 "TRY_CAST": lambda parser: _tried(Spark.Parser.FUNCTION_PARSERS["TRY_CAST"](parser)),
+                "TRIM": Spark.Parser.FUNCTION_PARSERS["TRIM"],
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012

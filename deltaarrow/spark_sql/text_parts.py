@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.patterns import is_plain_separator
 from deltaarrow.spark_sql.texts import concatenate, like, lower, substring
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, STRING, VOID
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "is_ilike", "trimmed"]
 
 _MOST_REPEATED = 10_000
 _MOST_CHARACTERS = 100_000_000
@@ -79,7 +79,9 @@ def _chosen(place: Node, *values: Node) -> Node:
     return call("elt", nodes, STRING, given(sql), fails=True)
 
 
-def _trimmed(name: str) -> Callable[..., Node]:
+def trimmed(name: str) -> Callable[..., Node]:
+    """How a call of ``trim``, ``ltrim`` or ``rtrim`` with the characters to remove is bound."""
+
     def bind(characters: Node, operand: Node) -> Node:
         nodes = (as_text(characters), as_text(operand))
         # DuckDB takes an empty set of characters for blanks.
@@ -90,7 +92,7 @@ def _trimmed(name: str) -> Callable[..., Node]:
 
 
 def _both_trimmed(operand: Node, characters: Node | None = None) -> Node:
-    return _trimmed("trim")(characters or Constant(" ", STRING), operand)
+    return trimmed("trim")(characters or Constant(" ", STRING), operand)
 
 
 def _repeated(operand: Node, count: Node) -> Node:
@@ -168,7 +170,8 @@ def _to_map(operand: Node, pair: Node | None = None, key: Node | None = None) ->
     return call("str_to_map", nodes, MapType(STRING, STRING), f"map_from_entries({entries})", fails=True)
 
 
-def _is_ilike(operand: Node, pattern: Node) -> Node:
+def is_ilike(operand: Node, pattern: Node) -> Node:
+    """``ILIKE`` with a literal pattern."""
     text = literal_text(pattern, "an ILIKE pattern")
     if not text.isascii():
         raise refused("ILIKE with letters outside ASCII")
@@ -205,7 +208,7 @@ FUNCTIONS = (
     Function(("initcap",), "text", (1, 1), _initial, "of ASCII"),
     Function(("levenshtein",), "text, text[, threshold]", (2, 3), _distance, "of ASCII"),
     Function(("str_to_map",), "text[, pairs, keys]", (1, 3), _to_map, "separators plain literals"),
-    Function(("ilike",), "text, pattern", (2, 2), _is_ilike, "a literal pattern of ASCII"),
+    Function(("ilike",), "text, pattern", (2, 2), is_ilike, "a literal pattern of ASCII"),
     Function(("equal_null",), "value, value", (2, 2), _equal_null),
     Function(("luhn_check",), "text", (1, 1), _is_luhn),
 )

@@ -1,6 +1,6 @@
 """Functions over text; they count code points, as Spark does."""
 
-from deltaarrow.schema import ArrayType
+from deltaarrow.schema import ArrayType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, limited
 from deltaarrow.spark_sql.function import (
@@ -37,6 +37,8 @@ def concatenate(*operands: Node) -> Node:
         return call("concat", operands, BINARY, " || ".join(f"{{{i}}}" for i in range(len(operands))))
     if any(node.type == BINARY for node in operands):
         raise refused("concat of text and binary")
+    if any(not isinstance(node.type, PrimitiveType) for node in operands):
+        raise refused("concat of nested values")
     nodes = tuple(cast(node, STRING) for node in operands)
     return call("concat", nodes, STRING, "(" + " || ".join(f"{{{i}}}" for i in range(len(nodes))) + ")")
 

@@ -1,0 +1,253 @@
+"""Functions that read and write JSON. Tables cannot store expressions with them.
+
+Spark's parser takes more than JSON: single quotes, texts behind the value, and other numbers. A text that it
+may read in such a way raises as unsupported; a text that cannot be JSON at all is NULL.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from deltaarrow.compute import quote_literal
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.spark_sql.forms import given, java_text, let
+from deltaarrow.spark_sql.function import Function, as_text, literal_text
+from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
+from deltaarrow.spark_sql.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    INTEGRAL,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    decimal_of,
+    sql_type,
+    type_name,
+)
+
+__all__ = ["FUNCTIONS"]
+
+_STEP = re.compile(r"\.([A-Za-z0-9_ -]+)|\['([A-Za-z0-9_ .-]+)'\]|\[(\d{1,6})\]")
+_NOT_JSON = "regexp_matches({0}, '^[ \\t\\r\\n]*(?:[^ \\t\\r\\n{{\\[\"''0-9tfnNI+/#-]|$)')"
+_ODD = "NOT json_valid({0}) OR regexp_matches({0}, ',[ \\t\\r\\n]*[\\]}}]|(?i:nan|inf)|/[/*]')"
+_UNSURE = "error('unsupported: such a JSON text')"
+_NUMBERS = "('BIGINT', 'UBIGINT')"
+_FIELD = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_]\w*))\s*:?\s+([A-Za-z]+)\s*")
+_FIELD_TYPES = {
+    "tinyint": BYTE,
+    "byte": BYTE,
+    "smallint": SHORT,
+    "short": SHORT,
+    "int": INTEGER,
+    "integer": INTEGER,
+    "bigint": LONG,
+    "long": LONG,
+    "double": DOUBLE,
+    "string": STRING,
+    "boolean": BOOLEAN,
+}
+
+
+def _checked(sql: str) -> str:
+    """SQL over a JSON text ``{0}`` that is certain to be one."""
+    return _over_document(
+        f"CASE WHEN {{0}} IS NULL OR {_NOT_JSON} THEN NULL WHEN {_ODD} THEN {_UNSURE} ELSE {sql} END"
+    )
+
+
+def _over_document(sql: str) -> str:
+    """SQL in which ``doc`` stands for the text; NULL for one that would make DuckDB raise."""
+    return let(sql, doc="CASE WHEN json_valid({0}) THEN {0} END")
+
+
+def _shown(path: str) -> str:
+    """The value at a path as Spark shows it."""
+    double = java_text("CAST(v AS DOUBLE)", "DOUBLE")
+    number = f"CASE WHEN regexp_matches(v, '[.eE]') THEN {double} ELSE {_UNSURE} END"
+    nested = f"CASE WHEN regexp_matches(v, '\\\\|[0-9][.eE]|-0|[0-9]{{{{18}}}}') THEN {_UNSURE} ELSE v END"
+    whole = "CASE WHEN v = '-0' THEN '0' ELSE v END"
+    sql = (
+        f"CASE t WHEN 'NULL' THEN NULL WHEN 'VARCHAR' THEN json_extract_string(doc, {path})"
+        f" WHEN 'BOOLEAN' THEN v WHEN 'BIGINT' THEN {whole} WHEN 'UBIGINT' THEN {whole}"
+        f" WHEN 'DOUBLE' THEN {number} WHEN 'OBJECT' THEN {nested} WHEN 'ARRAY' THEN {nested} END"
+    )
+    return let(sql, t=f"json_type(doc, {path})", v=f"CAST(json_extract(doc, {path}) AS VARCHAR)")
+
+
+def _part(operand: Node, path: Node) -> Node:
+    text = literal_text(path, "the path of get_json_object")
+    place, steps, arrays = 1, "$", []
+    while text.startswith("$") and place < len(text):
+        found = _STEP.match(text, place)
+        if found is None:
+            raise refused(f"the path {text!r} in JSON")
+        if found[3] is None:
+            # Spark looks into every element of an array for a name.
+            arrays.append(f"json_type(doc, {escaped(quote_literal(steps))}) = 'ARRAY'")
+            steps += f'."{found[1] or found[2]}"'
+        else:
+            steps += f"[{int(found[3])}]"
+        place = found.end()
+    if not text.startswith("$"):
+        raise refused(f"the path {text!r} in JSON")
+    shown = _shown(escaped(quote_literal(steps)))
+    if arrays:
+        shown = f"CASE WHEN {' OR '.join(arrays)} THEN {_UNSURE} ELSE {shown} END"
+    return call(f"{UNSTORED}get_json_object", (as_text(operand),), STRING, _checked(shown), fails=True)
+
+
+def _array_length(operand: Node) -> Node:
+    sql = "CASE WHEN json_type(doc) = 'ARRAY' THEN CAST(json_array_length(doc) AS INTEGER) END"
+    return call(f"{UNSTORED}json_array_length", (as_text(operand),), INTEGER, _checked(sql), fails=True)
+
+
+def _keys(operand: Node) -> Node:
+    sql = "CASE WHEN json_type(doc) = 'OBJECT' THEN json_keys(doc) END"
+    return call(
+        f"{UNSTORED}json_object_keys", (as_text(operand),), ArrayType(STRING), _checked(sql), fails=True
+    )
+
+
+def _read(operand: Node, schema: Node) -> Node:
+    """``from_json`` to a struct of simple fields: a value of another type is NULL."""
+    text = literal_text(schema, "the schema of from_json")
+    fields, place = [], 0
+    while place < len(text):
+        found = _FIELD.match(text, place)
+        kind = _FIELD_TYPES.get(found[3].lower()) if found else None
+        if found is None or kind is None or (found.end() < len(text) and text[found.end()] != ","):
+            raise refused(f"from_json to {text!r}")
+        fields.append(Field(found[1] or found[2], kind))
+        place = found.end() + 1
+    if not fields or len({each.name.lower() for each in fields}) < len(fields):
+        raise refused(f"from_json to {text!r}")
+    data_type = StructType(fields)
+    members = ", ".join(_member(each) for each in fields)
+    members_type = escaped(sql_type(data_type))
+    made = f"CAST(row({members}) AS {members_type})"
+    nothing = f"CAST(row({', '.join(['NULL'] * len(fields))}) AS {members_type})"
+    twice = "len(json_keys(doc)) <> len(list_distinct(json_keys(doc)))"
+    blank = "regexp_full_match({0}, '[ \\t\\r\\n]*')"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL OR {blank} THEN NULL WHEN {_NOT_JSON} THEN {nothing} WHEN {_ODD} OR"
+        f" json_type(doc) NOT IN ('OBJECT', 'NULL') OR {twice} THEN {_UNSURE} ELSE {made} END"
+    )
+    return call(f"{UNSTORED}from_json", (as_text(operand),), data_type, _over_document(sql), fails=True)
+
+
+def _member(field: Field) -> str:
+    path = escaped(quote_literal(f'$."{field.name}"'))
+    value = f"json_extract_string(doc, {path})"
+    kind = f"json_type(doc, {path})"
+    if field.type == STRING:
+        return _shown(path)
+    if field.type == BOOLEAN:
+        return f"CASE WHEN {kind} = 'BOOLEAN' THEN CAST({value} AS BOOLEAN) END"
+    if field.type == DOUBLE:
+        odd = f"WHEN {kind} = 'VARCHAR' AND regexp_matches({value}, '(?i)inf|nan') THEN {_UNSURE}"
+        return f"CASE {odd} WHEN {kind} IN ('DOUBLE', 'BIGINT', 'UBIGINT') THEN CAST({value} AS DOUBLE) END"
+    assert field.type in INTEGRAL
+    return f"CASE WHEN {kind} IN {_NUMBERS} THEN TRY_CAST({value} AS {sql_type(field.type)}) END"
+
+
+def _written(operand: Node) -> Node:
+    if not isinstance(operand.type, ArrayType | MapType | StructType):
+        raise refused(f"to_json of {type_name(operand.type)}")
+    return call(f"{UNSTORED}to_json", (operand,), STRING, given(_json("{0}", operand.type, 0)), fails=True)
+
+
+def _json(sql: str, data_type: DataType, depth: int) -> str:
+    """SQL of the JSON of a value, NULL for NULL."""
+    name = f"j{depth}"
+    if isinstance(data_type, ArrayType):
+        element = _json(name, data_type.element_type, depth + 1)
+        listed = f"list_transform({sql}, lambda {name}: coalesce({element}, 'null'))"
+        return (
+            f"CASE WHEN {sql} IS NOT NULL THEN '[' || coalesce(array_to_string({listed}, ','), '') || ']' END"
+        )
+    if isinstance(data_type, MapType):
+        key = _json(f"{name}.key", data_type.key_type, depth + 1)
+        if data_type.key_type in INTEGRAL:
+            key = f"('\"' || {key} || '\"')"
+        elif data_type.key_type != STRING:
+            raise refused(f"to_json of {type_name(data_type)}")
+        value = f"coalesce({_json(f'{name}.value', data_type.value_type, depth + 1)}, 'null')"
+        listed = f"list_transform(map_entries({sql}), lambda {name}: {key} || ':' || {value})"
+        made = _braces(f"coalesce(array_to_string({listed}, ','), '')")
+        return f"CASE WHEN {sql} IS NOT NULL THEN {made} END"
+    if isinstance(data_type, StructType):
+        members = [
+            f"({escaped(quote_literal(_quoted_name(each.name)))} || ':' ||"
+            f" {_json(f'struct_extract({name}, {escaped(quote_literal(each.name))})', each.type, depth + 1)})"
+            for each in data_type.fields
+        ]
+        made = _braces(f"concat_ws(',', {', '.join(members)})" if members else "''")
+        return let(f"CASE WHEN {name} IS NOT NULL THEN {made} END", **{name: sql})
+    write = _SIMPLE.get(data_type)
+    digits = decimal_of(data_type)
+    if digits is not None and digits[1] <= 6:
+        whole = f"DECIMAL({min(digits[0] + 1, 38)},{digits[1]})"
+        return f"CAST(CAST({sql} AS {whole}) AS VARCHAR)"
+    if write is None:
+        raise refused(f"to_json of {type_name(data_type)}")
+    return write(sql)
+
+
+def _braces(sql: str) -> str:
+    return f"('{{{{' || {sql} || '}}}}')"
+
+
+def _quoted_name(name: str) -> str:
+    if not name.isprintable() or '"' in name or "\\" in name:
+        raise refused(f"to_json of a field named {name!r}")
+    return f'"{name}"'
+
+
+def _quoted(sql: str) -> str:
+    text = "q"
+    for character, shown in (
+        *(("'\\'", "'\\\\'"), ("'\"'", "'\\\"'"), ("chr(10)", "'\\n'"), ("chr(13)", "'\\r'")),
+        *(("chr(9)", "'\\t'"), ("chr(8)", "'\\b'"), ("chr(12)", "'\\f'")),
+    ):
+        text = f"replace({text}, {character}, {shown})"
+    odd = "error('unsupported: to_json of a control character')"
+    sure = f"CASE WHEN regexp_matches(q, '[\\x01-\\x07\\x0b\\x0e-\\x1f]') THEN {odd} ELSE {text} END"
+    return f"""('"' || {let(sure, q=sql)} || '"')"""
+
+
+def _floating(kind: str) -> Callable[[str], str]:
+    return lambda sql: let(
+        """CASE WHEN isfinite(y) THEN z WHEN y IS NOT NULL THEN '"' || z || '"' END""",
+        y=sql,
+        z=java_text("y", kind),
+    )
+
+
+_SIMPLE: Mapping[DataType, Callable[[str], str]] = {
+    **dict.fromkeys(INTEGRAL, lambda sql: f"CAST({sql} AS VARCHAR)"),
+    BOOLEAN: lambda sql: f"CAST({sql} AS VARCHAR)",
+    FLOAT: _floating("FLOAT"),
+    DOUBLE: _floating("DOUBLE"),
+    STRING: _quoted,
+    VOID: lambda sql: "NULL::VARCHAR",
+    BINARY: lambda sql: f"""('"' || to_base64({sql}) || '"')""",
+    DATE: lambda sql: f"""('"' || CAST({sql} AS VARCHAR) || '"')""",
+    TIMESTAMP: lambda sql: f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%gZ"')""",
+    TIMESTAMP_NTZ: lambda sql: f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%g"')""",
+}
+
+FUNCTIONS = (
+    Function(("get_json_object",), "text, path", (2, 2), _part, "a literal path of names and places"),
+    Function(("json_array_length",), "text", (1, 1), _array_length),
+    Function(("json_object_keys",), "text", (1, 1), _keys),
+    Function(("from_json",), "text, schema", (2, 2), _read, "a literal struct of integers, doubles, texts"),
+    Function(("to_json",), "struct, array or map", (1, 1), _written),
+)
+"""The functions of this chapter."""
