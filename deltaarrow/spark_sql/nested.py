@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, escaped
+from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Node, call, escaped
 from deltaarrow.spark_sql.types import sql_type
 
 __all__ = [
@@ -119,7 +119,7 @@ def _part(struct: Node, field: Field) -> Node:
 
 def _variable(data_type: DataType) -> str:
     """A variable name that no enclosing lambda uses, because those have outer types."""
-    return f"e{_depth(data_type)}"
+    return f"{OWN_NAME}e{_depth(data_type)}"
 
 
 def _depth(data_type: DataType) -> int:

@@ -8,6 +8,8 @@ The name of a call begins with `UNSTORED` if its value may differ from Spark's i
 without a bound: such calls are for users' texts, and refused in expressions that tables store.
 """
 
+import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,6 +19,7 @@ from deltaarrow.schema import DataType
 
 __all__ = [
     "NOW",
+    "OWN_NAME",
     "UNSTORED",
     "Call",
     "ColumnRef",
@@ -78,6 +81,14 @@ Node: TypeAlias = ColumnRef | Constant | Call
 
 NOW = "{now}"
 UNSTORED = "~"
+OWN_NAME = "let__"
+"""Begins the variables in the SQL of a `Call`; rendering refuses columns whose names begin so."""
+
+_HEAD = re.compile(r"\blambda (\w+)(?:, (\w+))?:")
+_SHARED = re.compile(rf"lambda_\w+|{OWN_NAME}\w+")
+"""Variables that the SQL of operands has too."""
+_WORD = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_]\w*|.", re.DOTALL)
+_BEHIND = re.compile(r" :=|\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +118,22 @@ def call(
     name: str, operands: tuple[Node, ...], data_type: DataType, sql: str, *, fails: bool = False
 ) -> Call:
     """A `Call` that can fail if `fails` is set or if an operand can fail."""
-    return Call(name, operands, data_type, sql, fails or any(each.can_fail for each in operands))
+    can_fail = fails or any(each.can_fail for each in operands)
+    return Call(name, operands, data_type, _with_own_names(sql) if "lambda " in sql else sql, can_fail)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _with_own_names(sql: str) -> str:
+    """The SQL with variables of lambdas that no column is called."""
+    names = {name for heads in _HEAD.findall(sql) for name in heads if name and not _SHARED.fullmatch(name)}
+    parts: list[str] = []
+    before = ""
+    for found in _WORD.finditer(sql):
+        word = found[0]
+        is_member = before == "." or _BEHIND.match(sql, found.end()) is not None
+        parts.append(OWN_NAME + word if word in names and not is_member else word)
+        before = word
+    return "".join(parts)
 
 
 def escaped(sql: str) -> str:

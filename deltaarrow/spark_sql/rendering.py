@@ -1,16 +1,18 @@
 """DuckDB SQL of an expression: columns under given names, quoted values, and no other user text."""
 
 import datetime
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, Path, refused
+from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Expression, Node, Path, refused
 from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 
 __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
 
 _MAX_SQL = 400_000
+_OWN_NAME = re.compile(rf"\b(?:{OWN_NAME}|lambda_\d)", re.IGNORECASE)
 
 
 def to_sandbox_sql(
@@ -49,7 +51,10 @@ def to_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int |
 def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
     """The SQL of a node, given the SQL of its columns and of the current time."""
     if isinstance(node, ColumnRef):
-        return columns[node.path]
+        sql = columns[node.path]
+        if _OWN_NAME.search(sql):
+            raise refused(f"a column with the name {'.'.join(node.path)}")
+        return sql
     if isinstance(node, Constant):
         return _literal(node)
     assert isinstance(node, Call)
