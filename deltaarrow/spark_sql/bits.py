@@ -34,7 +34,7 @@ def bitwise(left: Node, right: Node, sign: str) -> Node:
 def complement(operand: Node) -> Node:
     """``~``."""
     _ensure_integral(operand, "~")
-    return call("~ ", (operand,), operand.type, f"CAST(-1 - {{0}} AS {sql_type(operand.type)})")
+    return call("bitwise not", (operand,), operand.type, f"CAST(-1 - {{0}} AS {sql_type(operand.type)})")
 
 
 def _shifted(name: str, sql: str) -> Callable[[Node, Node], Node]:

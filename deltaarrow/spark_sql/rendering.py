@@ -12,7 +12,8 @@ from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
 
 _MAX_SQL = 400_000
-_OWN_NAME = re.compile(rf"\b(?:{OWN_NAME}|lambda_\d)", re.IGNORECASE)
+_OWN_NAME = re.compile(rf'"(?:{OWN_NAME}|lambda_\d)', re.IGNORECASE)
+"""A column that a variable in our SQL may be called like."""
 
 
 def to_sandbox_sql(
