@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, names_of
 from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
-from deltaarrow.spark_sql.syntax import is_suffix
+from deltaarrow.spark_sql.syntax import is_suffix, is_try
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -39,6 +39,8 @@ _OPERATORS = {
     "bitwiseand": "&",
     "bitwiseor": "|",
     "bitwisexor": "^",
+    "bitwiseleftshift": "<<",
+    "bitwiserightshift": ">>",
 }
 _NEGATED = {"neq": "=", "nullsafeneq": "<=>"}
 _UPPER = frozenset(
@@ -70,22 +72,34 @@ _UPPER = frozenset(
             "log2",
             "percent_rank",
         ),
-        *("power", "radians", "rank", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+        *("e", "pi", "power", "radians", "rank", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
     )
 )
 """Functions whose names Spark prints in upper case."""
 
 _OTHER_NAMES = {"array_agg": "collect_list", "dateadd": "date_add"}
 _DEFAULTS = {
+    "from_unixtime": ("yyyy-MM-dd HH:mm:ss",),
     "lag": ("1", "NULL"),
     "lead": ("1", "NULL"),
     "locate": ("", "1"),
+    "lpad": ("", " "),
+    "months_between": ("", "true"),
+    "overlay": ("", "", "-1"),
+    "percentile": ("", "1"),
     "position": ("", "1"),
+    "regexp_extract": ("", "1"),
+    "regexp_instr": ("", "0"),
+    "regexp_replace": ("", "", "1"),
     "round": ("0",),
+    "rpad": ("", " "),
+    "sort_array": ("true",),
     "bround": ("0",),
     "split": ("", "-1"),
+    "str_to_map": (",", ":"),
     "substr": ("", "2147483647"),
     "substring": ("", "2147483647"),
+    "unix_timestamp": ("yyyy-MM-dd HH:mm:ss",),
 }
 """Arguments from the second on that Spark prints where they are left out; empty for required ones."""
 
@@ -164,7 +178,9 @@ class ColumnNames:
                 return f"{names[0].lower()}()"
             return self._shown(names)
         if tree.key in _OPERATORS:
-            return f"({self._text(tree.this)} {_OPERATORS[tree.key]} {self._text(tree.expression)})"
+            text = f"{self._text(tree.this)} {_OPERATORS[tree.key]} {self._text(tree.expression)}"
+            has_interval = tree.key in ("add", "sub") and tree.expression.key == "interval"
+            return text if has_interval else f"({text})"
         if tree.key in _NEGATED:
             return f"(NOT ({self._text(tree.this)} {_NEGATED[tree.key]} {self._text(tree.expression)}))"
         own = _TEXTS.get(tree.key)
@@ -215,7 +231,8 @@ class ColumnNames:
     def _cast(self, tree: "exp.Expr") -> str:
         if is_suffix(tree):
             return self._suffixed(tree)
-        return f"CAST({self._text(tree.this)} AS {_type(tree.args['to'])})"
+        word = "TRY_CAST" if is_try(tree) else "CAST"
+        return f"{word}({self._text(tree.this)} AS {_type(tree.args['to'])})"
 
     def _suffixed(self, tree: "exp.Expr") -> str:
         """A number with a suffix, such as ``1L``, or a literal such as ``DATE'2020-01-01'``."""
@@ -235,7 +252,8 @@ class ColumnNames:
     def _negative(self, tree: "exp.Expr") -> str:
         inner = tree.this
         if (inner.key == "literal" and not inner.is_string) or is_suffix(inner):
-            return f"-{self._text(inner)}"
+            text = self._text(inner)
+            return text if text == "0.0" else f"-{text}"
         return f"(- {self._text(inner)})"
 
     def _element(self, tree: "exp.Expr") -> str:
@@ -256,10 +274,20 @@ class ColumnNames:
             given = given[:1]
         if name == "count" and given == ["*"]:
             given = ["1"]
-        if name == "log" and len(given) == 1:
-            return f"LOG(E(), {given[0]})"
+        if name == "log":
+            return f"LOG({', '.join(given if len(given) == 2 else ['E()', *given])})"
         if name in _TYPE_FUNCTIONS and len(given) == 1:
-            return f"CAST({given[0]} AS {name.upper()})"
+            return given[0]
+        if name == "positive" and len(given) == 1:
+            return f"(+ {given[0]})"
+        if name in ("ltrim", "rtrim") and len(given) == 2:
+            return f"TRIM({'LEADING' if name == 'ltrim' else 'TRAILING'} {given[0]} FROM {given[1]})"
+        if name == "datepart" and len(given) == 2:
+            return f"datepart({given[0]} FROM {given[1]})"
+        if name in ("aggregate", "reduce") and len(given) == 3:
+            given.append("lambdafunction(namedlambdavariable(), namedlambdavariable())")
+        if name == "convert_timezone" and len(given) == 2:
+            given = ["current_timezone()", *given]
         if name == "struct":
             given = [
                 f"{self._text(each.this)} AS {each.alias}" if each.key == "alias" else text
