@@ -35,6 +35,8 @@ SELECT id FROM t WHERE a > 1.5 OR a = 1.0
 SELECT id FROM t WHERE h = 127 OR h < -1 OR h = 300
 SELECT id FROM t WHERE NOT (a = 1)
 SELECT id FROM t WHERE o
+SELECT try_cast(s AS INT), a << 1, log(2.0D, 8.0D), ts + INTERVAL 1 DAY, substr(s, 2), round(d), array_agg(a) OVER (ORDER BY id) FROM t WHERE id < 3
+SELECT transform(ar, x -> x + 1), filter(ar, x -> x > 1), exists(ar, x -> x = 1), aggregate(ar, 0, (acc, x) -> acc + x) FROM n
 SELECT 1 WHERE false
 -- ordering and limits
 SELECT id, a FROM t ORDER BY a, id
@@ -257,6 +259,16 @@ SELECT id FROM range(1, 10, 4)
 SELECT sum(r.id) FROM range(5) r
 SELECT id FROM range(5, 0, -2)
 TABLE t
+-- PIVOT and UNPIVOT
+SELECT * FROM (SELECT a, b, o FROM t) PIVOT (sum(b) FOR a IN (1, 2))
+SELECT * FROM (SELECT a, b, o FROM t) PIVOT (sum(b) AS s, count(b) FOR a IN (1 AS one, 2 AS two, NULL AS n))
+SELECT * FROM (SELECT a, b FROM t) PIVOT (count(*) FOR a IN (1, 99))
+SELECT * FROM (SELECT s, b, id FROM t) PIVOT (max(b) FOR s IN ('x', 'y' AS q)) AS p WHERE p.x > 1
+SELECT id, x FROM (SELECT id, s, b FROM t) PIVOT (max(b) FOR s IN ('x')) ORDER BY id
+SELECT * FROM (SELECT id, d, o FROM t) PIVOT (count(id) FOR o IN (true AS t, false AS f))
+SELECT * FROM (SELECT id, a, b FROM t) UNPIVOT (v FOR n IN (a, b))
+SELECT * FROM (SELECT id, a, b FROM t) UNPIVOT INCLUDE NULLS (v FOR n IN (a AS aa, b AS `b b`)) AS u
+SELECT id, n, v FROM (SELECT id, a, h FROM t) UNPIVOT (v FOR n IN (a, h)) WHERE v > 1 ORDER BY id, n
 -- nested values
 SELECT st.a, st.c, n.st.a + 1, n.st FROM n
 SELECT st.* FROM n

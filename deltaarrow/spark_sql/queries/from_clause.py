@@ -18,6 +18,7 @@ from deltaarrow.spark_sql.queries.context import Around, Context, Source, column
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
+from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
 from deltaarrow.spark_sql.queries.places import placed
 from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
@@ -101,7 +102,7 @@ class FromClause:
     def _relation(self, node: "exp.Expr", left: Source | None) -> Source:
         """A relation with its alias; `left` are the relations before it, for LATERAL."""
         if node.args.get("pivots"):
-            raise refused("UNPIVOT" if node.args["pivots"][0].args.get("unpivot") else "PIVOT")
+            return self._pivoted(node)
         if node.args.get("sample") is not None:
             raise refused("TABLESAMPLE")
         match node.key:
@@ -124,6 +125,24 @@ class FromClause:
             case _:
                 raise refused(f"{node.key.upper()} in FROM")
         for each in node.args.get("joins") or []:
+            source = self._joined(source, each)
+        return source
+
+    def _pivoted(self, node: "exp.Expr") -> Source:
+        """A relation with PIVOT or UNPIVOT behind it."""
+        plain = node.copy()
+        pivots = plain.args.pop("pivots")
+        joins = plain.args.pop("joins", None) or []
+        source = self._relation(plain, None)
+        for each in pivots:
+            binding = self.binding(source.columns, "PIVOT")
+            with placed(node):
+                if each.args.get("unpivot"):
+                    source = unpivoted(source, each, binding, self.generated)
+                else:
+                    source = pivoted(self._context, self._writer, source, each, binding)
+            source = self._renamed(source, each)
+        for each in joins:
             source = self._joined(source, each)
         return source
 

@@ -160,8 +160,9 @@ def test_another_time_zone_is_refused():
     [
         ("SELECT foo(id) FROM t", "the function FOO"),
         ("SELECT * FROM t TABLESAMPLE (10 ROWS)", "SAMPLE"),
-        ("SELECT * FROM t PIVOT (sum(b) FOR a IN (1, 2))", "PIVOT"),
-        ("SELECT * FROM t UNPIVOT (v FOR n IN (a, b))", "UNPIVOT"),
+        ("SELECT * FROM t PIVOT (sum(b) FOR (a, h) IN ((1, 2) AS x))", "several columns"),
+        ("SELECT * FROM t PIVOT (sum(b) FOR dt IN (DATE'2020-01-01'))", "add AS name"),
+        ("SELECT * FROM t UNPIVOT ((v, w) FOR n IN ((a, b)))", "UNPIVOT of several columns"),
         ("WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q", "WITH RECURSIVE"),
         ("SELECT (id, b) IN (SELECT id, b FROM u) FROM t", "several columns"),
         ("SELECT s:a.b FROM t", "a part of a variant"),

@@ -1,0 +1,135 @@
+"""PIVOT and UNPIVOT of a relation in FROM.
+
+PIVOT groups by the columns that it does not name. For each value it filters the rows of the aggregates; a
+value without rows gives NULL for every aggregate, even for ``count``. UNPIVOT makes a row of each of some
+columns.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from deltaarrow.compute import quote_literal
+from deltaarrow.schema import Field, StructType
+from deltaarrow.spark_sql.aggregates import find_aggregate
+from deltaarrow.spark_sql.expression_binding import names_of
+from deltaarrow.spark_sql.function import same_type
+from deltaarrow.spark_sql.generators import Generated
+from deltaarrow.spark_sql.nested import array_of, struct_of
+from deltaarrow.spark_sql.nodes import Constant, Node, call, escaped, refused, walk
+from deltaarrow.spark_sql.queries.blocks import Writer
+from deltaarrow.spark_sql.queries.column_names import ColumnNames
+from deltaarrow.spark_sql.queries.context import Context, Source
+from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.grouping import GroupKeys, ensure_groupable, grouped
+from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.types import INTEGRAL, STRING
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["pivoted", "unpivoted"]
+
+_DERIVED = {
+    *("this", "expressions", "fields", "unpivot", "include_nulls", "alias", "columns"),
+    *("default_on_null", "identify_pivot_strings", "prefixed_pivot_columns", "pivot_column_naming"),
+    "value_columns_first",
+}
+"""What a node of sqlglot says of a pivot; it also derives names of columns, which are not Spark's."""
+
+
+def pivoted(context: Context, writer: Writer, source: Source, pivot: "exp.Expr", binding: Binding) -> Source:
+    """``PIVOT (aggregate [AS name], ... FOR column IN (value [AS name], ...))``."""
+    from sqlglot import exp
+
+    wanted = _wanted(pivot)
+    if wanted.this.key != "column":
+        raise refused("PIVOT FOR several columns")
+    calls = [(each.this if each.key == "alias" else each, each.alias) for each in pivot.expressions]
+    for tree, _ in calls:
+        if tree.key != "anonymous" or find_aggregate(str(tree.this)) is None:
+            raise refused("PIVOT of something other than aggregates")
+    taking = replace(binding, takes_aggregates=True)
+    chosen = binding.bind_output(wanted.this)
+    read = {chosen, *(part for tree, _ in calls for part in walk(taking.bind(tree)))}
+    kept = [each for each in Columns(source.columns).shown if each.node not in read]
+    for each in kept:
+        ensure_groupable(each.field.type, "PIVOT")
+    names = ColumnNames(binding.shown)
+    made: list[tuple[str, Node]] = []
+    for each in wanted.expressions:
+        value = each.this if each.key == "pivotalias" else each
+        shown = each.args["alias"].name if each.key == "pivotalias" else _shown(binding.bind(value))
+        is_value = exp.NullSafeEQ(this=wanted.this.copy(), expression=value.copy())
+        where = exp.Where(this=is_value)
+        counted = taking.bind(
+            exp.Filter(this=exp.Anonymous(this="count", expressions=[exp.Star()]), expression=where)
+        )
+        for tree, alias in calls:
+            node = taking.bind(exp.Filter(this=tree.copy(), expression=where.copy()))
+            only = call("pivoted", (counted, node), node.type, "CASE WHEN {0} > 0 THEN {1} END")
+            more = f"_{alias or names.of(tree, node)}" if len(calls) > 1 else ""
+            made.append((f"{shown}{more}", only))
+    keys = [each.node for each in kept]
+    sql, rewritten = grouped(
+        context, writer, source, None, GroupKeys(tuple(keys), None), [node for _, node in made]
+    )
+    columns = [replace(each, node=rewritten(each.node)) for each in kept]
+    columns += [SourceColumn(name, rewritten(node), Field(name, node.type)) for name, node in made]
+    return Source(sql, tuple(columns))
+
+
+def unpivoted(
+    source: Source,
+    pivot: "exp.Expr",
+    binding: Binding,
+    generated: Callable[[Source, Generated, tuple[str, ...]], Source],
+) -> Source:
+    """``UNPIVOT [INCLUDE NULLS] (value FOR name IN (column [AS text], ...))``."""
+    wanted = _wanted(pivot)
+    if wanted.this.key != "identifier" or any(each.key != "identifier" for each in pivot.expressions):
+        raise refused("UNPIVOT of several columns at once")
+    (value,) = (each.name for each in pivot.expressions)
+    found: list[tuple[str, Node]] = []
+    for each in wanted.expressions:
+        tree = each.this if each.key == "pivotalias" else each
+        names = names_of(tree)
+        if names is None:
+            raise refused("UNPIVOT of something other than columns")
+        text = each.args["alias"].name if each.key == "pivotalias" else names[-1]
+        found.append((text, binding.bind_output(tree)))
+    nodes, common = same_type(tuple(node for _, node in found))
+    fields = StructType([Field(wanted.this.name, STRING), Field(value, common)])
+    texts = [Constant(text, STRING) for text, _ in found]
+    made = [struct_of(each, fields) for each in zip(texts, nodes, strict=True)]
+    rows = array_of(made, fields)
+    if not pivot.args.get("include_nulls"):
+        member = escaped(quote_literal(value))
+        kept = f"list_filter({{0}}, lambda made: struct_extract(made, {member}) IS NOT NULL)"
+        rows = call("unpivoted", (rows,), rows.type, kept)
+    taken = {node for _, node in found}
+    before = len(source.columns)
+    more = generated(source, Generated(rows, fields, is_outer=False), ())
+    rest = [each for each in source.columns if each.node not in taken]
+    return Source(more.sql, (*rest, *more.columns[before:]))
+
+
+def _wanted(pivot: "exp.Expr") -> "exp.Expr":
+    """The part ``FOR ... IN (...)``."""
+    fields: Sequence[exp.Expr] = pivot.args.get("fields") or []
+    if not is_plain_part(pivot, _DERIVED) or len(fields) != 1 or fields[0].key != "in":
+        raise refused("UNPIVOT of this form" if pivot.args.get("unpivot") else "PIVOT of this form")
+    if not fields[0].expressions or not pivot.expressions:
+        raise refused("a pivot of this form")
+    return fields[0]
+
+
+def _shown(value: Node) -> str:
+    """The name of a pivot's column that is made for a value."""
+    if isinstance(value, Constant) and not isinstance(value.value, bool):
+        if value.value is None:
+            return "null"
+        if value.type in INTEGRAL or value.type == STRING or isinstance(value.value, Decimal):
+            return f"{value.value}"
+    raise refused("PIVOT for a value without a name that is not a text or a number: add AS name")
