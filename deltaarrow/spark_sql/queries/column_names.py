@@ -45,34 +45,10 @@ _OPERATORS = {
 _NEGATED = {"neq": "=", "nullsafeneq": "<=>"}
 _UPPER = frozenset(
     (
-        *(
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atan2",
-            "atanh",
-            "cbrt",
-            "ceil",
-            "cos",
-            "cosh",
-            "cot",
-            "csc",
-        ),
-        *(
-            "degrees",
-            "dense_rank",
-            "exp",
-            "expm1",
-            "floor",
-            "hypot",
-            "log10",
-            "log1p",
-            "log2",
-            "percent_rank",
-        ),
-        *("e", "pi", "power", "radians", "rank", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh"),
+        *("cot", "csc", "degrees", "dense_rank", "e", "exp", "expm1", "floor", "hypot", "log10"),
+        *("log1p", "log2", "percent_rank", "pi", "power", "radians", "rank", "sec", "signum", "sin"),
+        *("sinh", "sqrt", "tan", "tanh"),
     )
 )
 """Functions whose names Spark prints in upper case."""
@@ -111,19 +87,8 @@ _TYPE_NAMES = {
 }
 _TYPE_FUNCTIONS = frozenset(
     (
-        *(
-            "boolean",
-            "tinyint",
-            "smallint",
-            "int",
-            "bigint",
-            "float",
-            "double",
-            "decimal",
-            "date",
-            "timestamp",
-        ),
-        *("binary", "string"),
+        *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
+        *("timestamp", "binary", "string"),
     )
 )
 _RANKS = frozenset({"row_number", "rank", "dense_rank", "ntile", "percent_rank"})

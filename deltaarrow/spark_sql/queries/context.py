@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.spark_sql.nodes import ColumnRef, Node
+from deltaarrow.spark_sql.nodes import OWN_NAME, ColumnRef, Node, refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.relations import Relations
@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.queries.relations import Relations
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "unique_keys"]
+__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "ensure_no_variable", "unique_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,18 @@ def columns_of(
     alias: str, columns: Sequence[OutputColumn], qualifier: tuple[str, ...]
 ) -> tuple[SourceColumn, ...]:
     """The columns of a query under an alias."""
+    for each in columns:
+        ensure_no_variable(each.key)
     return tuple(
         SourceColumn(each.name, ColumnRef((alias, each.key), each.field.type), each.field, qualifier)
         for each in columns
     )
+
+
+def ensure_no_variable(name: str) -> None:
+    """Refuse a column that DuckDB would take for a variable of a lambda in our SQL."""
+    if name.lower().startswith((OWN_NAME, "lambda_")):
+        raise refused(f"a column with the name {name}")
 
 
 def unique_keys(names: Sequence[str]) -> list[str]:

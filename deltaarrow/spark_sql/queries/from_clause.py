@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.generators import Generated, find_generator
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, is_query
-from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of
+from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
@@ -192,6 +192,8 @@ class FromClause:
     def _placed(self, relation: Relation, qualifier: tuple[str, ...]) -> Source:
         """A relation under a fresh alias."""
         name = self._alias()
+        for each in relation.schema.fields:
+            ensure_no_variable(each.name)
         columns = [
             SourceColumn(each.name, ColumnRef((name, each.name), each.type), each, qualifier)
             for each in relation.schema.fields

@@ -12,7 +12,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.native import given
 from deltaarrow.spark_sql.nested import rebuilt
-from deltaarrow.spark_sql.nodes import ColumnRef, Node, call, refused
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
 from deltaarrow.spark_sql.queries.context import Around, Context
@@ -37,7 +37,7 @@ def bind_subquery(
     tree = {"exists": lambda: node.this, "in": lambda: node.args["query"]}.get(node.key, lambda: node)()
     query = context.query(tree, around.inside(columns))
     if node.key == "exists":
-        return call("query exists", query.outer, BOOLEAN, f"EXISTS ({query.sql})")
+        return Call("query exists", query.outer, BOOLEAN, f"EXISTS ({query.sql})", can_fail=False)
     if node.key == "in":
         return _member(context, node, query, bind)
     if len(query.columns) != 1:
@@ -46,7 +46,7 @@ def bind_subquery(
             f" subquery has one column, not {len(query.columns)}"
         )
     data_type = query.columns[0].field.type
-    return rebuilt(call("query scalar", query.outer, data_type, f"({query.sql})"), given)
+    return rebuilt(Call("query scalar", query.outer, data_type, f"({query.sql})", can_fail=False), given)
 
 
 def _member(context: Context, node: "exp.Expr", query: Query, bind: Callable[["exp.Expr"], Node]) -> Node:
@@ -75,4 +75,4 @@ def _member(context: Context, node: "exp.Expr", query: Query, bind: Callable[["e
     sql = f"({{{places}}} IN ({made.sql}))"
     if value.can_fail:
         sql = f"CASE WHEN {{{places}}} IS NULL THEN NULL ELSE {sql} END"
-    return call(MEMBER, (*made.outer, value), BOOLEAN, sql)
+    return Call(MEMBER, (*made.outer, value), BOOLEAN, sql, value.can_fail)

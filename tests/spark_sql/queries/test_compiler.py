@@ -174,6 +174,7 @@ def test_another_time_zone_is_refused():
         ("INSERT INTO t SELECT 1", "INSERT"),
         ("DROP TABLE t", "DROP"),
         ("SELECT 1; SELECT 2", ";"),
+        ("SELECT x FROM (SELECT 1 AS x, 2 AS let__e1)", "a column with the name let__e1"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(text, named):
