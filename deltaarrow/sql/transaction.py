@@ -15,21 +15,24 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.transaction import OptimisticTransaction
 
 if TYPE_CHECKING:
-    from deltaarrow.sql.session import Session
+    from deltaarrow.engines import Catalog
     from deltaarrow.table import DeltaTable
 
 __all__ = ["TableTransaction"]
 
 
 class TableTransaction:
-    """A transaction of a session, from BEGIN on.
+    """A transaction of a session, from BEGIN to its one `commit` or `rollback`.
+
+    Args:
+        catalog: is told which table cannot be read.
 
     Attributes:
         staged: what is staged for a table; None before the first change.
     """
 
-    def __init__(self, session: "Session") -> None:
-        self._session = session
+    def __init__(self, catalog: "Catalog") -> None:
+        self._catalog = catalog
         self.staged: OptimisticTransaction | None = None
         self._statements: list[str] = []
         self._has_failed = False
@@ -59,7 +62,7 @@ class TableTransaction:
             self._fail()
             raise
         self._statements.append(statement)
-        self._session.connection.catalog.changed = None if self.staged is None else self.staged.store.uri
+        self._catalog.changed = None if self.staged is None else self.staged.store.uri
 
     def commit(self) -> None:
         """Commit what is staged."""
@@ -89,12 +92,11 @@ class TableTransaction:
         self._has_failed = True
         if self.staged is not None:
             self.staged.abort()
-        self._session.connection.catalog.changed = None
+        self._catalog.changed = None
 
     def _end(self) -> None:
         self.staged = None
-        self._session.transaction = None
-        self._session.connection.catalog.changed = None
+        self._catalog.changed = None
 
     def _ensure_usable(self) -> None:
         if self._has_failed:

@@ -14,32 +14,28 @@ __all__ = ["KINDS"]
 
 def _begin(session: "Session", statement: Begin) -> str:
     # DuckDB refuses to begin a second one.
-    session.transaction = session.transaction or TableTransaction(session)
+    session.transaction = session.transaction or TableTransaction(session.connection.catalog)
     return statement.text
 
 
 def _commit(session: "Session", statement: Commit) -> str:
-    if session.transaction is not None:
+    transaction, session.transaction = session.transaction, None
+    if transaction is not None:
         try:
-            session.transaction.commit()
+            transaction.commit()
         except BaseException:
-            _rolled_back(session)
+            transaction.rollback()
+            session.connection.planned("ROLLBACK")  # It forgets temporary objects.
+            session.connection.connection.rollback()
             raise
     return statement.text
 
 
 def _rollback(session: "Session", statement: Rollback) -> str:
-    if session.transaction is not None:
-        session.transaction.rollback()
+    transaction, session.transaction = session.transaction, None
+    if transaction is not None:
+        transaction.rollback()
     return statement.text
-
-
-def _rolled_back(session: "Session") -> None:
-    """Give up DuckDB's transaction too."""
-    if session.transaction is not None:
-        session.transaction.rollback()
-    session.connection.planned("ROLLBACK")  # It forgets temporary objects.
-    session.connection.connection.rollback()
 
 
 KINDS = (
