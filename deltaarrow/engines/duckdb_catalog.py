@@ -27,7 +27,7 @@ from typing import Any, Self
 from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, fold
 from deltaarrow.engines.duckdb_travel import CHANGES
 from deltaarrow.engines.source import TableSource, snapshot_of
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.schema import StructType
@@ -40,6 +40,8 @@ PLACES = "delta"
 """The SQL schema whose tables are named by path or URI."""
 
 _MOST_TABLES = 256
+_SPARK_CATALOG = "spark_catalog"
+"""What Spark calls its one catalog."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ class Catalog:
         """The catalog's schema, case-folded, that a name in a statement is in; None for any other."""
         if len(names) == 1:
             return None if self.is_pinned(names) else self.current
+        if len(names) == 3 and fold(names[0]) == _SPARK_CATALOG:
+            names = names[1:]
         schema = fold(names[0]) if len(names) == 2 else None
         return schema if schema in self.schemas else None
 
@@ -231,7 +235,10 @@ class Catalog:
         with self._lock:
             table = self._opened.get(key)
             if table is None:
-                table = Snapshot.load(known.store, version, known=known)
+                try:
+                    table = Snapshot.load(known.store, version, known=known)
+                except VersionNotFoundError as error:
+                    raise VersionNotFoundError(f"[DELTA_VERSION_NOT_FOUND] {error}") from error
             self._keep(key, table)
         return table
 

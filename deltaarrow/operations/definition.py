@@ -81,17 +81,27 @@ def define_table(
     definition: Definition,
     rows: pa.RecordBatchReader | None = None,
     *,
+    snapshot: Snapshot | None = None,
     commit_properties: CommitProperties | None = None,
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> WriteResult:
     """Create or replace the table in a store, and commit once.
 
+    Args:
+        store: the place of the table.
+        definition: what the table is to be.
+        rows: its rows, which decide on its columns.
+        snapshot: the version that is replaced, if the rows come from it; the newest one if None.
+        commit_properties: what else goes into the commit.
+        hook_properties: what runs after the commit.
+        clock: the time of the commit.
+
     Raises `VersionExistsError` for a table that may not be replaced, `TableNotFoundError` if there is none to
     replace, `UnsupportedFeatureError` for a table that this release cannot overwrite, and what
     `deltaarrow.write_deltalake` raises. Nothing is left then.
     """
-    snapshot = find_table(store)
+    snapshot = find_table(store) if snapshot is None else snapshot
     if snapshot is None and not definition.may_create:
         raise TableNotFoundError(f"there is no table at {redacted(store.uri)} that could be replaced")
     if snapshot is not None and not definition.may_replace:

@@ -10,6 +10,7 @@ import pytest
 import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import (
+    ConcurrentAppendException,
     ConstraintViolationError,
     DeltaError,
     SchemaMismatchError,
@@ -17,6 +18,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
+from deltaarrow.sql.handlers import definition
 
 
 @pytest.fixture
@@ -81,6 +83,27 @@ def test_rows_of_a_query_make_a_table_in_one_commit(con, tmp_path):
     con.sql("CREATE OR REPLACE TABLE b AS SELECT count(*) AS n FROM b")
     assert con.sql("SELECT * FROM b").fetchall() == [(3,)]
     assert con.sql("SELECT count(*) FROM b VERSION AS OF 0").fetchall() == [(3,)]
+
+
+def test_replacing_query_reads_the_version_that_is_replaced(con, tmp_path, monkeypatch):
+    con.sql("CREATE TABLE a AS SELECT 1 AS n")
+    place = tmp_path / "catalog" / "default" / "a"
+    real = definition.define_table
+
+    def late(store, *arguments, **options):
+        write_deltalake(place, pa.table({"n": pa.array([2], pa.int32())}), mode="append")
+        return real(store, *arguments, **options)
+
+    monkeypatch.setattr(definition, "define_table", late)
+    with pytest.raises(ConcurrentAppendException):
+        con.sql("CREATE OR REPLACE TABLE a AS SELECT sum(n) AS n FROM a")
+    assert sorted(con.sql("SELECT n FROM a").fetchall()) == [(1,), (2,)]
+
+
+def test_columns_of_nothing_have_no_type(con):
+    con.sql("CREATE TABLE a AS SELECT NULL AS nothing, 1 AS n FROM range(3)")
+    assert con.sql("DESCRIBE spark_catalog.default.a").column("data_type").to_pylist() == ["void", "int"]
+    assert con.sql("SELECT * FROM spark_catalog.default.a").fetchall() == [(None, 1)] * 3
 
 
 def test_statement_that_fails_leaves_neither_table_nor_name(con, tmp_path):

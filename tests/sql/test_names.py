@@ -142,6 +142,17 @@ def test_folders_are_attached_in_duckdbs_dialect(tmp_path):
             con.sql(f"ATTACH '{tmp_path}/lake' AS x (TYPE delta, PIN_SNAPSHOT)")
 
 
+def test_folder_of_one_table_is_attached_as_the_table(tmp_path):
+    write_deltalake(tmp_path / "orders", pa.table({"id": [1, 2]}))
+    with deltaarrow.connect() as con:
+        con.sql(f"ATTACH '{tmp_path}/orders' AS o (TYPE delta)")
+        write_deltalake(tmp_path / "orders", pa.table({"id": [3]}), mode="append")
+        assert con.sql("SELECT max(id) FROM o").fetchall() == [(3,)]
+        con.sql("DETACH o")
+        with pytest.raises(Exception, match="does not exist"):
+            con.sql("FROM o")
+
+
 def test_databases_of_duckdb_are_attached_by_duckdb(tmp_path):
     with deltaarrow.connect() as con:
         con.sql(

@@ -7,7 +7,6 @@ from tests.support.sql_scripts import FOLDERS, OneNode, matches, paths, read_ste
 LEFT = {
     "statements/create_table": "DEFAULT in some rows of VALUES alone",
     "statements/queries": "-0.0 and PIVOT",
-    "statements/time_travel": "Spark's class of an error",
     "errors/names": "Spark's classes of errors",
     "errors/rows": "Spark's classes of errors",
 }

@@ -1,5 +1,7 @@
 """Statements that create, clone and drop tables."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +16,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import Definition, NewTable, WriteResult, define_table, drop_table, like_table
-from deltaarrow.schema import Schema, resolve_partition_columns
+from deltaarrow.schema import PrimitiveType, Schema, resolve_partition_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
@@ -34,6 +36,7 @@ from deltaarrow.sql.statements.definition import (
     TableClauses,
 )
 from deltaarrow.storage import Store, open_store
+from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS"]
 
 _NOTHING = pa.table({})
+_VOID = PrimitiveType("void")
 _CLONE_COLUMNS = {
     "source_table_size": "sourceTableSize",
     "source_num_of_files": "sourceNumOfFiles",
@@ -79,14 +83,16 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
             may_replace=statement.may_replace,
             is_managed=location.is_managed and place.namespace is not None,
         )
-        rows = None if statement.query is None else QueryRows(session, statement.query).reader()
-        return define_table(
-            store,
-            definition,
-            rows,
-            commit_properties=session.settings.commit_properties(is_write=False),
-            hook_properties=session.settings.hook_properties(),
-        )
+        replaced = _replaced(location) if statement.may_replace else None
+        with contextlib.nullcontext() if replaced is None else session.at(replaced):
+            return define_table(
+                store,
+                definition,
+                None if statement.query is None else _rows(session, statement.query),
+                snapshot=None if replaced is None else replaced.snapshot,
+                commit_properties=session.settings.commit_properties(is_write=False),
+                hook_properties=session.settings.hook_properties(),
+            )
 
     place.make(
         build,
@@ -95,6 +101,36 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
         if_not_exists=statement.if_not_exists,
     )
     return _NOTHING
+
+
+def _replaced(location: TableLocation) -> DeltaTable | None:
+    """The table that is to be replaced, whose query reads the same version; None if there is none."""
+    options = None if location.storage_options is None else dict(location.storage_options)
+    try:
+        return DeltaTable(location.uri, storage_options=options)
+    except TableNotFoundError:
+        return None
+
+
+def _rows(session: "Session", text: str) -> pa.RecordBatchReader:
+    """The rows of a query, with columns of nothing for NULLs without a type, as Spark has them."""
+    query = QueryRows(session, text)
+    reader = query.reader()
+    if session.dialect == "duckdb":
+        return reader
+    places = [place for place, field in enumerate(query.schema.fields) if field.type == _VOID]
+    schema = reader.schema
+    for place in places:
+        schema = schema.set(place, pa.field(schema.names[place], pa.null()))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            arrays = list(batch.columns)
+            for place in places:
+                arrays[place] = pa.nulls(batch.num_rows)
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches()) if places else reader
 
 
 def _there(store: Store) -> Snapshot | None:

@@ -8,6 +8,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.catalogs import NamespaceCatalog, TableLocation, fold
+from deltaarrow.compute import quote_identifier
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines import View
@@ -54,6 +55,7 @@ from deltaarrow.sql.statements.names import (
     ShowViews,
     Use,
 )
+from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -472,6 +474,12 @@ def _attach(session: "Session", statement: Attach) -> pa.Table:
         raise UnsupportedFeatureError(
             f"there is a schema {name} already: DETACH it, or use ATTACH OR REPLACE", feature="ATTACH"
         )
+    if DeltaTable.is_deltatable(statement.folder, dict(connection.catalog.storage_options or {}) or None):
+        table = TableName(("delta", statement.folder))
+        query = f"SELECT * FROM delta.{quote_identifier(statement.folder)}"
+        view = View(name, query, session.table(table).schema())
+        connection.catalog.add_view(view, may_replace=statement.may_replace)
+        return _NOTHING
     connection.attach(statement.folder, name)
     return _NOTHING
 
@@ -481,7 +489,7 @@ def _detach(session: "Session", statement: Detach) -> "pa.Table | str":
     try:
         session.connection.detach(fold(statement.name))
     except KeyError:
-        return statement.text
+        return _NOTHING if catalog.drop_view(statement.name) else statement.text
     if catalog.current == fold(statement.name):
         catalog.current = None
     return _NOTHING

@@ -152,7 +152,7 @@ class DescribeSchema:
 
 @dataclass(frozen=True)
 class Attach:
-    """``ATTACH 'folder' AS name (TYPE delta)``."""
+    """``ATTACH 'folder' AS name (TYPE delta)``; the folder of one table gives the table this name."""
 
     folder: str
     name: str | None = None
