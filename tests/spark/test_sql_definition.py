@@ -29,7 +29,6 @@ SHOW TBLPROPERTIES orders ('a');
 SHOW TBLPROPERTIES orders ('nope');
 SHOW COLUMNS IN orders;
 SHOW PARTITIONS orders;
-CREATE TABLE alike LIKE orders;
 CREATE TABLE elsewhere LIKE orders USING delta LOCATION '{folder}/elsewhere' TBLPROPERTIES ('e'='f');
 CREATE TABLE nested (a INT, b STRUCT<x:INT COMMENT 'cx', y: ARRAY<STRING>>, c MAP<STRING,DECIMAL(5,2)>,
   ts TIMESTAMP_NTZ, vc VARCHAR(10), ch CHAR(3), n STRUCT<q: INT NOT NULL, w: ARRAY<VARCHAR(3)>>) USING delta;
@@ -55,7 +54,6 @@ CREATE OR REPLACE TABLE made USING delta TBLPROPERTIES ('delta.enableChangeDataF
   AS SELECT 1L AS z;
 CREATE OR REPLACE TABLE made (z BIGINT) USING delta;
 CREATE OR REPLACE TABLE fresh USING delta AS SELECT 1 AS a;
-CREATE OR REPLACE TABLE fresh2 (a INT) USING delta;
 REPLACE TABLE nothere (a INT) USING delta;
 CREATE TABLE nobody USING delta AS SELECT NULL AS n, 1 AS m;
 DESCRIBE nobody;
@@ -65,29 +63,17 @@ ALTER TABLE parts ADD COLUMNS (a INT COMMENT 'x' FIRST, b STRUCT<x:INT> AFTER id
 ALTER TABLE parts ADD COLUMN b.y STRING;
 ALTER TABLE parts ADD COLUMN (c INT DEFAULT 3);
 ALTER TABLE parts ADD COLUMN c INT NOT NULL;
-ALTER TABLE parts ALTER COLUMN a COMMENT 'n';
 ALTER TABLE parts CHANGE COLUMN a a INT COMMENT 'n2' AFTER id;
 ALTER TABLE parts CHANGE a a2 INT;
-ALTER TABLE parts ALTER COLUMN a FIRST;
 ALTER TABLE parts ALTER COLUMN a TYPE BIGINT;
 ALTER TABLE parts SET TBLPROPERTIES ('delta.enableTypeWidening'='true', 'delta.columnMapping.mode'='name',
   'delta.feature.allowColumnDefaults'='supported');
 ALTER TABLE parts ALTER COLUMN a TYPE BIGINT;
-ALTER TABLE parts ALTER COLUMN a SET DEFAULT 5;
-ALTER TABLE parts ALTER COLUMN a DROP DEFAULT;
-ALTER TABLE parts ADD CONSTRAINT pos CHECK (a > 0);
 ALTER TABLE parts DROP CONSTRAINT pos;
-ALTER TABLE parts DROP CONSTRAINT pos;
-ALTER TABLE fresh2 DROP CONSTRAINT IF EXISTS pos;
-ALTER TABLE parts RENAME COLUMN a TO aa;
-ALTER TABLE parts DROP COLUMN aa;
 ALTER TABLE parts DROP COLUMNS (b.x, id);
 ALTER TABLE parts UNSET TBLPROPERTIES ('nope');
 ALTER TABLE parts CLUSTER BY (b);
-ALTER TABLE clustered CLUSTER BY (b.c);
 ALTER TABLE clustered CLUSTER BY NONE;
-ALTER TABLE clustered SET TBLPROPERTIES ('delta.feature.deletionVectors'='supported');
-COMMENT ON TABLE clustered IS 'new';
 COMMENT ON TABLE clustered IS NULL;
 ALTER TABLE elsewhere RENAME TO moved;
 CREATE TABLE clone SHALLOW CLONE fresh TBLPROPERTIES ('q'='w');
@@ -128,7 +114,6 @@ CREATE TABLE bad (`a b` INT) USING delta;
 CREATE TABLE nope.bad (a INT) USING delta;
 DROP TABLE nothere;
 DROP TABLE IF EXISTS nothere;
-DROP TABLE fresh2 PURGE;
 DESCRIBE nothere;
 SHOW COLUMNS IN nothere;
 SHOW TABLES IN nope;
@@ -219,7 +204,7 @@ def test_listings_are_sparks(outcomes):
 
 
 TABLES = (
-    *("managed/orders", "managed/alike", "elsewhere", "managed/nested", "managed/names", "managed/clustered"),
+    *("managed/orders", "elsewhere", "managed/nested", "managed/names", "managed/clustered"),
     *("managed/parts", "managed/made", "managed/fresh", "managed/typed", "ext"),
 )
 
