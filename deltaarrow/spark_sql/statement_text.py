@@ -406,7 +406,7 @@ class Words:
         place = self._tokens[self._next - 1].start if start is None and self._next else start or 0
         return UnsupportedFeatureError(f"{why}\n{marked_line(self.text, place)}", feature="statement")
 
-    def refused(self, why: str) -> UnsupportedFeatureError:
+    def refused(self, why: str, error_class: str = "PARSE_SYNTAX_ERROR") -> UnsupportedFeatureError:
         """The error of what stands next, with the line that it is in and a caret below it."""
         found, place = "the end", len(self.text.rstrip())
         if not self.is_done:
@@ -414,7 +414,7 @@ class Words:
             found = repr(shortened(self.text[place : self._tokens[self._next].end + 1]))
         number = self.text.count("\n", 0, place)
         return UnsupportedFeatureError(
-            f"[PARSE_SYNTAX_ERROR] {why}, and there is {found} in line {number + 1} of the statement:"
+            f"[{error_class}] {why}, and there is {found} in line {number + 1} of the statement:"
             f"\n{marked_line(self.text, place)}",
             feature="statement",
         )

@@ -15,11 +15,14 @@ _CLASSES = (
 )
 """How messages begin for which Spark has a class of errors."""
 
+_NAMED = re.compile(r" \(Spark: ([A-Z][A-Z_.]+)\)")
+"""How the messages of operations name the class."""
+
 _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
 
 
-def show_place(error: DeltaError, words: Words) -> None:
+def show_place(error: DeltaError | ValueError, words: Words) -> None:
     """Let the message of an error name Spark's class of it, and show its place in a statement.
 
     The place of an error in a condition or a value is one in that text; it is shown if the statement has the
@@ -28,7 +31,13 @@ def show_place(error: DeltaError, words: Words) -> None:
     if not error.args or not isinstance(error.args[0], str):
         return
     message, cause = error.args[0], error.__cause__
-    if error.place is None and isinstance(cause, DeltaError) and message.endswith(str(cause)):
+    named = _NAMED.search(message)
+    if named is not None and not message.startswith("["):
+        message = f"[{named[1]}] {message[: named.start()]}{message[named.end() :]}"
+        error.args = (message, *error.args[1:])
+    if not isinstance(error, DeltaError):
+        return
+    if error.place is None and isinstance(cause, DeltaError) and cause.place and message.endswith(str(cause)):
         # It repeats the expression, which is shown in its place.
         message, error.place = str(cause), cause.place
     if not message.startswith("["):

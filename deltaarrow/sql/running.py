@@ -26,7 +26,7 @@ def run_statement(session: Session, text: str, parameters: Parameters, dialect: 
     words = Words(text, dialect)
     try:
         return _run(session, words, dialect)
-    except DeltaError as error:
+    except (DeltaError, ValueError) as error:
         show_place(error, words)
         raise
 

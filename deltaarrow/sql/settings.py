@@ -60,6 +60,10 @@ class Setting(Generic[T]):
     meaning: str
 
 
+class _NoOptionError(ValueError):
+    """A text is none of a few values."""
+
+
 def _switch(text: str) -> bool:
     try:
         return parse_boolean(text)
@@ -69,14 +73,14 @@ def _switch(text: str) -> bool:
 
 def _on(text: str) -> bool:
     if not _switch(text):
-        raise ValueError("true, which is the only value that is supported here")
+        raise _NoOptionError("true, which is the only value that is supported here")
     return True
 
 
 def _only(value: str, *spellings: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text.strip("'\"").upper() not in (value.upper(), *spellings):
-            raise ValueError(f"{value}, which is the only value that is supported here")
+            raise _NoOptionError(f"{value}, which is the only value that is supported here")
         return value
 
     return parse
@@ -103,7 +107,7 @@ def _size(text: str) -> int:
 
 def _overwrite_mode(text: str) -> str:
     if text.upper() not in ("STATIC", "DYNAMIC"):
-        raise ValueError("one of STATIC and DYNAMIC")
+        raise _NoOptionError("one of STATIC and DYNAMIC")
     return text.lower()
 
 
@@ -245,8 +249,10 @@ class Settings:
             try:
                 self._values[name] = setting.parse(text)
             except ValueError as error:
+                kind = "OUT_OF_RANGE_OF_OPTIONS" if isinstance(error, _NoOptionError) else "TYPE_MISMATCH"
                 raise UnsupportedFeatureError(
-                    f"[INVALID_CONF_VALUE] {text!r} is no value of {name}: it must be {error}", feature=name
+                    f"[INVALID_CONF_VALUE.{kind}] {text!r} is no value of {name}: it must be {error}",
+                    feature=name,
                 ) from None
         self._texts[name] = text
 

@@ -93,7 +93,7 @@ def test_values_have_their_types():
     ],
 )
 def test_text_that_is_no_value_is_refused(con, name, text):
-    with pytest.raises(UnsupportedFeatureError, match=r"\[INVALID_CONF_VALUE\] .* must be "):
+    with pytest.raises(UnsupportedFeatureError, match=r"\[INVALID_CONF_VALUE\.[A-Z_]+\] .* must be "):
         con.sql(f"SET {name} = {text}")
     assert pairs(con.sql("SET")) == []
 
@@ -119,7 +119,7 @@ def test_settings_of_duckdb_stay_duckdbs(con):
 
 
 def test_time_zone_has_a_statement_of_its_own(con):
-    assert pairs(con.sql("SET TIME ZONE 'UTC'")) == [("spark.sql.session.timeZone", "'UTC'")]
+    assert pairs(con.sql("SET TIME ZONE 'UTC'")) == [("spark.sql.session.timeZone", "UTC")]
     with pytest.raises(UnsupportedFeatureError, match="only value"):
         con.sql("SET TIME ZONE LOCAL")
 

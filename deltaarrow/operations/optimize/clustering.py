@@ -88,6 +88,7 @@ class Clustering:
             raise SchemaMismatchError(
                 "the table has no clustering columns; set them with table.alter.cluster_by, or call"
                 " table.optimize.compact() or table.optimize.z_order(columns)"
+                " (Spark: DELTA_OPTIMIZE_FULL_NOT_SUPPORTED)"
             )
         size = target_size_of(snapshot, rules.target_size)
         return cls(snapshot, tuple(paths), is_full, size, min_cube_size or _MIN_CUBE_SIZE)

@@ -66,7 +66,7 @@ def _ensure_on_partitions(condition: RowCondition, partition_columns: Sequence[s
     if others:
         raise InvalidPredicateError(
             f"the predicate names {', '.join(sorted(others))}; files can be chosen by partition columns"
-            f" alone: {list(partition_columns)}"
+            f" alone: {list(partition_columns)} (Spark: DELTA_NON_PARTITION_COLUMN_REFERENCE)"
         )
 
 

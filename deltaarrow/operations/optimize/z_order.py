@@ -118,12 +118,16 @@ class ZOrder:
 
 
 def _resolved(snapshot: Snapshot, path: Sequence[str]) -> tuple[str, ...]:
-    fields = resolve_path(snapshot.schema, path)
+    try:
+        fields = resolve_path(snapshot.schema, path)
+    except SchemaMismatchError as error:
+        raise SchemaMismatchError(f"{error} (Spark: DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST)") from error
     found = tuple(field.name for field in fields)
     column = render_path(found)
     if found[0] in snapshot.partition_columns:
         raise SchemaMismatchError(
             f"{column!r} is a partition column: its values divide the files already; z-order by others"
+            " (Spark: DELTA_ZORDERING_ON_PARTITION_COLUMN)"
         )
     if not has_order(fields[-1].type):
         raise SchemaMismatchError(

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _SOURCES = ("parquet", "iceberg")
+_VACUUM_CLAUSES = ("FULL", "LITE", "RETAIN", "DRY", "USING")
 _TYPES = {
     "BIGINT": "long",
     "BINARY": "binary",
@@ -126,7 +127,8 @@ def parse_vacuum(words: Words) -> Vacuum:
         else:
             raise words.refused(
                 "FULL, LITE, RETAIN n HOURS, DRY RUN or USING INVENTORY, which is not for LITE, each once,"
-                " is expected"
+                " is expected",
+                "DUPLICATE_CLAUSES" if any(map(words.is_at, _VACUUM_CLAUSES)) else "PARSE_SYNTAX_ERROR",
             )
     words.expect_end()
     return Vacuum(table, bool(is_lite), hours, is_dry_run, inventory)

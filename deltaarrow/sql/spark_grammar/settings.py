@@ -48,7 +48,7 @@ def parse_set(words: Words) -> Set | Show:
         if words.is_at(what):
             raise words.refused("session variables are not supported, the name of a setting is expected")
     if words.take("TIME", "ZONE"):
-        return Set(TIME_ZONE.name, _value(words))
+        return Set(TIME_ZONE.name, words.string("a zone") if words.is_at_string else _value(words))
     if words.take("-"):
         words.expect("v")
         words.expect_end()

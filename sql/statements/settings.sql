@@ -1,0 +1,33 @@
+-- A session keeps settings, and SET shows them.
+
+SET spark.databricks.delta.schema.autoMerge.enabled;
+--| key string, value string
+--| 'spark.databricks.delta.schema.autoMerge.enabled', 'false'
+
+SET spark.databricks.delta.schema.autoMerge.enabled = true;
+--| key string, value string
+--| 'spark.databricks.delta.schema.autoMerge.enabled', 'true'
+
+SET spark.databricks.delta.schema.autoMerge.enabled;
+--| key string, value string
+--| 'spark.databricks.delta.schema.autoMerge.enabled', 'true'
+
+RESET spark.databricks.delta.schema.autoMerge.enabled;
+
+SET spark.databricks.delta.schema.autoMerge.enabled;
+--| key string, value string
+--| 'spark.databricks.delta.schema.autoMerge.enabled', 'false'
+
+SET spark.sql.sources.partitionOverwriteMode = dynamic;
+--| key string, value string
+--| 'spark.sql.sources.partitionOverwriteMode', 'dynamic'
+
+SET spark.sql.shuffle.partitions = 1;
+--| key string, value string
+--| 'spark.sql.shuffle.partitions', '1'
+
+SET TIME ZONE 'UTC';
+--| key string, value string
+--| 'spark.sql.session.timeZone', 'UTC'
+
+RESET spark.sql.sources.partitionOverwriteMode;
