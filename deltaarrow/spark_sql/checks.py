@@ -4,7 +4,7 @@ from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function
-from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -65,15 +65,24 @@ def _hash(*operands: Node) -> Node:
     """``hash``: Murmur3 of the values, each with the hash of those before as its seed."""
     found: Node = call("seed", (), LONG, f"{_SEED}::UBIGINT")
     for each in operands:
-        if each.type == VOID:
+        if each.type == VOID or (isinstance(each, Constant) and each.value is None):
             continue
-        found = call("hashed", (each, found), LONG, _murmur(each.type))
-    signed = "CAST(CASE WHEN {0} >= 2147483648 THEN CAST({0} AS BIGINT) - 4294967296 ELSE {0} END AS INTEGER)"
-    return call("hash", (found,), INTEGER, signed)
+        found = call("hashed", (each, found), LONG, _hashed(each))
+    signed = "CAST(CASE WHEN h >= 2147483648 THEN CAST(h AS BIGINT) - 4294967296 ELSE h END AS INTEGER)"
+    return call("hash", (found,), INTEGER, let(signed, h="{0}"))
 
 
-def _rotated(value: str, bits: int, size: int = 32) -> str:
-    return let(f"((w << {bits}) | (w >> {size - bits})) & {_WORD}", w=value)
+def _hashed(operand: Node) -> str:
+    """The hash of ``{0}`` with the seed ``{1}``, as a word."""
+    if isinstance(operand, Constant):
+        return _murmur(operand.type, "{0}", "{1}")
+    if isinstance(operand, ColumnRef):
+        return let(f"CASE WHEN {{0}} IS NULL THEN s ELSE {_murmur(operand.type, '{0}', 's')} END", s="{1}")
+    return let(f"CASE WHEN n IS NULL THEN s ELSE {_murmur(operand.type, 'n', 's')} END", n="{0}", s="{1}")
+
+
+def _rotated(word: str, bits: int) -> str:
+    return f"(((({word}) * 4294967297::UBIGINT) >> {32 - bits}) & {_WORD})"
 
 
 def _mixed(hashed: str, word: str) -> str:
@@ -84,56 +93,38 @@ def _mixed(hashed: str, word: str) -> str:
 
 
 def _finished(hashed: str, length: str) -> str:
-    sql = "xor(v, v >> 16)"
-    steps = [
-        f"(xor(v, v >> 16) * 2246822507::UBIGINT) & {_WORD}",
-        f"(xor(v, v >> 13) * 3266489909::UBIGINT) & {_WORD}",
-    ]
-    for step in reversed(steps):
-        sql = let(sql, v=step)
-    return let(sql, v=f"xor({hashed}, {length})")
+    one = f"((xor(v, v >> 16) * 2246822507::UBIGINT) & {_WORD})"
+    two = f"((xor({one}, {one} >> 13) * 3266489909::UBIGINT) & {_WORD})"
+    return let(f"xor({two}, {two} >> 16)", v=f"xor({hashed}, {length})")
 
 
 def _word(value: str) -> str:
-    """The bits of an integer as an unsigned word."""
-    return f"CAST(CASE WHEN {value} < 0 THEN {value}::BIGINT + 4294967296 ELSE {value} END AS UBIGINT)"
+    """The low bits of an integer as an unsigned word."""
+    return f"CAST(CAST({value} AS BIGINT) & 4294967295 AS UBIGINT)"
 
 
-def _murmur(data_type: DataType) -> str:
+def _murmur(data_type: DataType, value: str, seed: str) -> str:
     digits = decimal_of(data_type)
     if data_type in (BOOLEAN, *INTEGRAL[:3], DATE):
-        number = {
-            BOOLEAN: "CAST({0} AS INTEGER)",
-            DATE: "CAST({0} - DATE '1970-01-01' AS INTEGER)",
-        }.get(data_type, "CAST({0} AS INTEGER)")
-        body = _finished(_mixed("s", _word("n")), "4")
-        hashed = let(body, n=number, s="CAST({1} AS UBIGINT)")
-    elif data_type in (LONG, *TIMESTAMPS) or (digits is not None and digits[0] <= 18):
-        number = "epoch_us({0})" if data_type in TIMESTAMPS else "CAST({0} AS BIGINT)"
+        number = f"({value} - DATE '1970-01-01')" if data_type == DATE else f"CAST({value} AS INTEGER)"
+        return _finished(_mixed(seed, _word(number)), "4")
+    if data_type in (LONG, *TIMESTAMPS) or (digits is not None and digits[0] <= 18):
+        number = f"epoch_us({value})" if data_type in TIMESTAMPS else f"CAST({value} AS BIGINT)"
         if digits is not None:
-            number = f"CAST({{0}} * CAST('{10 ** digits[1]}' AS DECIMAL({digits[1] + 1},0)) AS BIGINT)"
-        low = "CAST(((n % 4294967296) + 4294967296) % 4294967296 AS UBIGINT)"
-        high = _word("((n - ((n % 4294967296) + 4294967296) % 4294967296) // 4294967296)")
-        body = _finished(_mixed(_mixed("s", low), high), "8")
-        hashed = let(body, n=f"CAST({number} AS HUGEINT)", s="CAST({1} AS UBIGINT)")
-    elif data_type in (STRING, BINARY):
-        octets = "encode({0})" if data_type == STRING else "{0}"
-        four = " || ".join(f"substring(h, 8 * k + {place}, 2)" for place in (7, 5, 3, 1))
-        word = f"CAST('0x' || {four} AS UBIGINT)"
-        words = f"list_transform(range(0, len(h) // 8), lambda k: {word})"
-        octet = "CAST('0x' || substring(h, 2 * k + 1, 2) AS BIGINT)"
-        rest = f"list_transform(range(4 * (len(h) // 8), len(h) // 2), lambda k: {octet})"
-        signed = "CAST(CASE WHEN b >= 128 THEN b + 4294967040 ELSE b END AS UBIGINT)"
-        listed = f"list_concat({words}, list_transform({rest}, lambda b: {signed}))"
-        folded = f"list_reduce({listed}, lambda x, w0: {_mixed('x', 'w0')}, s)"
-        hashed = let(
-            _finished(folded, "CAST(len(h) // 2 AS UBIGINT)"),
-            h=f"hex({octets})",
-            s="CAST({1} AS UBIGINT)",
-        )
-    else:
+            number = f"CAST({value} * CAST('{10 ** digits[1]}' AS DECIMAL({digits[1] + 1},0)) AS BIGINT)"
+        return _finished(_mixed(_mixed(seed, _word(number)), _word(f"({number} >> 32)")), "8")
+    if data_type not in (STRING, BINARY):
         raise refused(f"hash of {type_name(data_type)}")
-    return f"CASE WHEN {{0}} IS NULL THEN CAST({{1}} AS UBIGINT) ELSE {hashed} END"
+    octets = f"encode({value})" if data_type == STRING else value
+    four = " || ".join(f"substring(h, 8 * k + {place}, 2)" for place in (7, 5, 3, 1))
+    word = f"CAST('0x' || {four} AS UBIGINT)"
+    words = f"list_transform(range(0, len(h) // 8), lambda k: {word})"
+    octet = "CAST('0x' || substring(h, 2 * k + 1, 2) AS BIGINT)"
+    rest = f"list_transform(range(4 * (len(h) // 8), len(h) // 2), lambda k: {octet})"
+    signed = "CAST(CASE WHEN b >= 128 THEN b + 4294967040 ELSE b END AS UBIGINT)"
+    listed = f"list_concat({words}, list_transform({rest}, lambda b: {signed}))"
+    folded = f"list_reduce({listed}, lambda x, w0: {_mixed('x', 'w0')}, {seed})"
+    return let(_finished(folded, "CAST(len(h) // 2 AS UBIGINT)"), h=f"hex({octets})")
 
 
 def _bucket(number: Node) -> Node:

@@ -4,7 +4,7 @@ from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_integer, literal_integer, same_type
-from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import negative, remainder
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -107,6 +107,9 @@ def _modulo(dividend: Node, divisor: Node) -> Node:
     kind = sql_type(rest.type)
     if rest.type in INTEGRAL:
         divisor = cast(divisor, rest.type)
+        if isinstance(divisor, Constant) and isinstance(divisor.value, int) and divisor.value > 0:
+            sql = f"CAST((CAST({{0}} AS HUGEINT) + {{1}}) % {{1}} AS {kind})"
+            return call("pmod", (rest, divisor), rest.type, sql)
         again = let(
             f"CASE WHEN s < {-(1 << _bits(rest.type))} THEN"
             f" error('unsupported: pmod by so low a number') ELSE CAST(s % {{1}} AS {kind}) END",
@@ -126,7 +129,11 @@ def _modulo(dividend: Node, divisor: Node) -> Node:
         again = (
             f"CAST((CAST({{0}} AS {common}) + CAST({{1}} AS {common})) % CAST({{1}} AS {common}) AS {kind})"
         )
-    sql = f"CASE WHEN {{0}} < 0 THEN {again} ELSE {{0}} END"
+    if rest.type not in INTEGRAL:
+        sql = f"CASE WHEN {{0}} < 0 THEN {again} ELSE {{0}} END"
+        return call("pmod", (rest, divisor), rest.type, sql, fails=True)
+    again = again.replace("{0}", "r").replace("{1}", "d")
+    sql = let(f"CASE WHEN r < 0 THEN {again} ELSE r END", r="{0}", d="{1}")
     return call("pmod", (rest, divisor), rest.type, sql, fails=True)
 
 

@@ -2,10 +2,11 @@
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
+from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Expression, Node, Path, refused
 from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 
@@ -14,6 +15,8 @@ __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
 _MAX_SQL = 400_000
 _OWN_NAME = re.compile(rf'"(?:{OWN_NAME}|lambda_\d)', re.IGNORECASE)
 """A column that a variable in our SQL may be called like."""
+_LONG = 2_000
+_PLACE = re.compile(r"(?<!\{)\{(\d+)\}(?!\})")
 
 
 def to_sandbox_sql(
@@ -60,10 +63,26 @@ def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
         return _literal(node)
     assert isinstance(node, Call)
     operands = [rendered(operand, columns, now) for operand in node.operands]
-    sql = node.sql.format(*operands, now=now)
+    sql = node.sql
+    for place in _repeated(node, operands):
+        name = f"long{place}"
+        sql = let(re.sub(rf"(?<!\{{)\{{{place}\}}(?!\}})", name, sql), **{name: f"{{{place}}}"})
+    sql = sql.format(*operands, now=now)
     if len(sql) > _MAX_SQL:
         raise refused("an expression of this complexity")
     return f"({sql})"
+
+
+def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
+    """The operands of long SQL to compute once, as the SQL of the call has them more than once.
+
+    An operand that can fail is one only if it comes first: others may stand in a branch that is not taken.
+    """
+    places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
+    for place, sql in enumerate(operands):
+        is_evaluated = not node.operands[place].can_fail or places[:1] == [place]
+        if len(sql) > _LONG and is_evaluated and places.count(place) > 1:
+            yield place
 
 
 def _literal(node: Constant) -> str:
