@@ -65,7 +65,7 @@ def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
     operands = [rendered(operand, columns, now) for operand in node.operands]
     sql = node.sql
     for place in _repeated(node, operands):
-        name = f"long{place}"
+        name = f"{OWN_NAME}long{place}"
         sql = let(re.sub(rf"(?<!\{{)\{{{place}\}}(?!\}})", name, sql), **{name: f"{{{place}}}"})
     sql = sql.format(*operands, now=now)
     if len(sql) > _MAX_SQL:

@@ -1,8 +1,8 @@
 """`TableTransaction`: the changes between BEGIN and COMMIT, which make one version of one Delta table.
 
 The changes are staged, and seen by nobody before COMMIT. So one DELETE, UPDATE or MERGE may come first, and
-INSERTs after it; whatever would have to see the staged rows is refused. DuckDB's own tables are changed by its
-own transaction, which is committed after the Delta table.
+INSERTs after it; whatever would have to see the staged rows is refused. DuckDB's own tables are changed by
+its own transaction, which is committed after the Delta table.
 """
 
 from collections.abc import Iterator

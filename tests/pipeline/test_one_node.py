@@ -11,8 +11,9 @@ from deltaarrow.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from deltaarrow.pipeline import OneNodeEngine
+from deltaarrow.pipeline import OneNodeEngine, run_scripts
 from deltaarrow.table.merger import TableMerger
+from tests.support.pipeline import SCRIPTS
 
 SET = "SET spark.databricks.delta.write.txnAppId = sums"
 
@@ -36,7 +37,8 @@ def target(tmp_path):
 
 
 def rows(table):
-    return sorted(tuple(row.values()) for row in DeltaTable(table).to_pyarrow_table().to_pylist())
+    found = DeltaTable(table).to_pyarrow_table().to_pylist()
+    return sorted((tuple(row.values()) for row in found), key=str)
 
 
 def merge(target, query, clauses, *, engine=None, on="t.id = s.id"):
@@ -195,3 +197,23 @@ def test_query_reads_no_variable_of_python(source, target):
     with pytest.raises(TableNotFoundError, match="numbers_of_python"):
         merge(target, "SELECT * FROM numbers_of_python", ALL)
     assert numbers_of_python.num_rows == 1
+
+
+def test_scripts_of_the_pipeline_are_run_without_spark(tmp_path):
+    def run(batch, first=None):
+        variables = {"lake": tmp_path, "events": 300, "batch": batch}
+        return [report.name for report in run_scripts(OneNodeEngine(), SCRIPTS, variables, first=first)]
+
+    names = ["bronze/events", "silver/orders", "gold/daily_sales"]
+    assert run(0) == run(1) == ["01_bronze", "02_silver", "03_gold", "04_maintenance"]
+    lake = {name: rows(tmp_path / name) for name in names}
+    assert min(map(len, lake.values())) > 50
+    silver = DeltaTable(tmp_path / "silver/orders")
+    assert silver.metadata().configuration["delta.constraints.quantity_is_positive"] == "quantity > 0"
+    assert all(at.date() == day for *_, at, _, day in rows(tmp_path / "silver/orders"))
+    assert sum(orders for _, _, orders, _, _ in lake["gold/daily_sales"]) == silver.count()
+    # What was run before comes to the same.
+    assert run(0, "02") == ["02_silver", "03_gold", "04_maintenance"]
+    assert {name: rows(tmp_path / name) for name in names} == lake
+    with pytest.raises(duckdb.Error, match="batches have numbers from 0 on"):
+        run(-1)
