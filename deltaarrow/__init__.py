@@ -4,7 +4,7 @@ Open a table with `DeltaTable`, write one with `write_deltalake`. `register` sho
 `scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to all readers of Arrow.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltaarrow.errors import (
     CommitFailedError as CommitFailedError,
@@ -24,7 +24,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError as UnsupportedFeatureError,
     VersionNotFoundError as VersionNotFoundError,
 )
-from deltaarrow.runtime.lazy import lazy_attributes, lazy_package
+from deltaarrow.runtime.lazy import lazy_package
 from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         StructType as StructType,
     )
     from deltaarrow.sql.connection import connect as connect
+    from deltaarrow.sql.magic import load_ipython_extension as load_ipython_extension
     from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.merger import TableMerger as TableMerger
@@ -69,13 +70,6 @@ if TYPE_CHECKING:
 __getattr__ = lazy_package(__name__)
 
 __version__ = VERSION
-
-_magic = lazy_attributes(__name__, {"load_magic": "deltaarrow.sql.magic"})
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """Offer the magic ``%%delta``; IPython calls this at ``%load_ext deltaarrow``."""
-    _magic("load_magic")(shell)
 
 
 def __dir__() -> list[str]:

@@ -24,7 +24,7 @@ from deltaarrow.cli.demo import run_demo
 from deltaarrow.cli.life import life
 from deltaarrow.cli.pipeline import pipeline
 from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable, rows_of
-from deltaarrow.cli.sql import sql
+from deltaarrow.cli.sql import statements
 from deltaarrow.cli.statements import REFUSALS
 from deltaarrow.engines import register
 from deltaarrow.version import VERSION
@@ -69,7 +69,7 @@ app = typer.Typer(
 )
 app.add_typer(pipeline)
 app.add_typer(life)
-app.command()(sql)
+app.add_typer(statements)
 
 
 def _print_release(wanted: bool) -> None:

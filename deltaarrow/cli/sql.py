@@ -26,11 +26,14 @@ from deltaarrow.engines import Dialect
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
 
-__all__ = ["sql"]
+__all__ = ["sql", "statements"]
+
+statements = typer.Typer()
 
 _lazily = lazy_attributes(__name__, {"Shell": "deltaarrow.cli.shell"})
 
 
+@statements.command()
 def sql(
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="A file of statements; - is standard input.")

@@ -1,6 +1,6 @@
 """The magics ``%delta`` and ``%%delta`` of IPython and Jupyter: SQL over Delta tables in a cell.
 
-IPython gives the shell to `load_magic`; nothing of it is imported here.
+IPython gives the shell to `load_ipython_extension`; nothing of it is imported here.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltaarrow.engines import DeltaConnection, Dialect
 from deltaarrow.sql.connection import connect
 
-__all__ = ["DeltaMagic", "load_magic"]
+__all__ = ["DeltaMagic", "load_ipython_extension"]
 
 _HELP = "options of %%delta: --dialect duckdb|spark, --attach NAME=FOLDER, --catalog FOLDER, --output NAME"
 
@@ -90,6 +90,10 @@ def _parser() -> _Options:
     return parser
 
 
-def load_magic(shell: Any) -> None:
-    """Offer ``%delta`` and ``%%delta`` in an IPython shell."""
+def load_ipython_extension(shell: Any) -> None:
+    """Offer the magics ``%delta`` and ``%%delta``; IPython calls this at ``%load_ext deltaarrow``.
+
+    Args:
+        shell: IPython's.
+    """
     shell.register_magic_function(DeltaMagic(shell), magic_kind="line_cell", magic_name="delta")
