@@ -11,7 +11,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql.queries import Relation, compile_query
 from tests.support.queries import compared
-from tests.support.random_queries import RandomQueries, random_tables
+from tests.support.random_spark_queries import RandomQueries, random_tables
 
 pytestmark = [pytest.mark.spark]
 

@@ -1,5 +1,7 @@
 """What a name in a query of Spark's dialect may refer to."""
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -29,3 +31,14 @@ def test_files_and_variables_are_not_tables(con, tmp_path, name):
     with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
         con.sql(f"SELECT * FROM {name.format(file=tmp_path / 'secret.parquet')}")
     assert variable.num_rows == 1
+
+
+def test_times_of_versions_are_in_utc_whatever_the_zone_of_the_connection(con, tmp_path):
+    path = f"{tmp_path}/t"
+    for number in range(2):
+        deltaarrow.write_deltalake(path, pa.table({"id": [number]}), mode="append")
+        os.utime(f"{path}/_delta_log/{number:020}.json", (86_400 * number, 86_400 * number))
+    con.connection.execute("SET TimeZone = 'Asia/Tokyo'")
+    for time, rows in (("1970-01-01 23:00:00", 1), ("1970-01-02 01:00:00", 2)):
+        text = f"SELECT count(*) FROM delta.`{path}` TIMESTAMP AS OF '{time}'"
+        assert con.sql(text).fetchall() == [(rows,)]

@@ -6,7 +6,6 @@ from tests.support.sql_scripts import FOLDERS, OneNode, matches, paths, read_ste
 
 LEFT = {
     "statements/create_table": "DEFAULT in some rows of VALUES alone",
-    "statements/queries": "-0.0 and PIVOT",
     "errors/names": "Spark's classes of errors",
     "errors/rows": "Spark's classes of errors",
 }
