@@ -66,6 +66,10 @@ _NO_TIME = "error('unsupported: a timestamp outside the years 1 to 9999')"
 _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
 
 
+_SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
+"""Literals that Spark casts to the time of the query, or to the start of 1970."""
+
+
 def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     """Cast the node to `target`; refuse pairs of types that are not on the list.
 
@@ -74,6 +78,8 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     if has_same_shape(node.type, target):
         return node
     if isinstance(node, Constant):
+        if target in (DATE, *TIMESTAMPS) and str(node.value).strip().lower() in _SPECIAL:
+            raise refused(f"the text {node.value!r} as a time, which Spark takes for a time of the query,")
         folded = _folded(node.value, node.type, target)
         if folded is not None:
             return Constant(folded, target, folded=True)

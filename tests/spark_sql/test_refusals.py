@@ -39,6 +39,7 @@ BATCH = pa.RecordBatch.from_pylist(
 @pytest.mark.parametrize(
     ("text", "named"),
     [
+        ("try_cast('Yesterday ' AS DATE) = dt", "a time of the query"),
         ("read_csv('/etc/passwd') = 1", "READ_CSV"),
         ("read_text('/etc/passwd') IS NULL", "READ_TEXT"),
         ("getenv('HOME') = ''", "GETENV"),
