@@ -1,11 +1,17 @@
 """Rows of VALUES in an INSERT: the word DEFAULT, and the types of their values."""
 
+import datetime
+import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from deltaarrow.compute import quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan import located_type
-from deltaarrow.spark_sql import Words
+from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
+from deltaarrow.spark_sql import DefaultColumn, Words
+from deltaarrow.sql.create_text import text_literal
 from deltaarrow.variant import holds_variant
 
 if TYPE_CHECKING:
@@ -21,10 +27,10 @@ def without_defaults(
 ) -> "tuple[str, list[Field]]":
     """Return the query of an INSERT without the word DEFAULT, and the columns that it has values for.
 
-    A column that is left out of a write gets its default. So DEFAULT has to stand for the same columns in
-    each row of VALUES.
+    A column that is left out of a write gets its default, so it is left out where DEFAULT stands for the same
+    columns in each row. Else DEFAULT becomes the value that the column has by default.
 
-    Raises `UnsupportedFeatureError` for rows that differ in it.
+    Raises `UnsupportedFeatureError` for rows that differ in it if the value has no literal.
     """
     query = statement.query or ""
     words = Words(query, dialect)
@@ -40,13 +46,13 @@ def without_defaults(
     }
     if not words.is_done or any(len(row) != len(columns) for row in rows):
         return query, list(columns)
+    left_out = next(iter(defaults)) if len(defaults) == 1 else frozenset()
     if len(defaults) > 1:
-        raise UnsupportedFeatureError(
-            "DEFAULT has to stand for the same columns in each row of VALUES: give the other rows an INSERT"
-            " of their own",
-            feature="DEFAULT in VALUES",
-        )
-    (left_out,) = defaults
+        meant = {place: _default(columns[place], dialect) for place in set().union(*defaults)}
+        rows = [
+            [meant[place] if text.upper() == "DEFAULT" else text for place, text in enumerate(row)]
+            for row in rows
+        ]
     kept = [place for place in range(len(columns)) if place not in left_out]
     if not kept:
         raise UnsupportedFeatureError(
@@ -58,6 +64,39 @@ def without_defaults(
         f"({', '.join(written(row[place], columns[place]) for place in kept)})" for row in rows
     )
     return f"VALUES {listed}", [columns[place] for place in kept]
+
+
+def _default(column: "Field", dialect: "Dialect") -> str:
+    """The literal of a column's default value."""
+    if GENERATION_KEY in column.metadata or IDENTITY_STEP_KEY in column.metadata:
+        raise _not_in_some_rows(f"of {column.name}, which is generated,")
+    text = column.metadata.get(DEFAULT_KEY)
+    value = None if text is None else DefaultColumn(column.name, column.type, str(text)).value().as_py()
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int() | Decimal():
+            return str(value)
+        case str() if dialect == "duckdb":
+            return quote_literal(value)
+        case str():
+            return text_literal(value)
+        case float() if math.isfinite(value):
+            return f"{value!r}D" if dialect == "spark" else f"CAST('{value!r}' AS DOUBLE)"
+        case datetime.datetime() if value.tzinfo is None:
+            return f"TIMESTAMP_NTZ '{value}'" if dialect == "spark" else f"TIMESTAMP '{value}'"
+        case datetime.datetime():
+            return f"{'TIMESTAMP' if dialect == 'spark' else 'TIMESTAMPTZ'} '{value}'"
+        case datetime.date():
+            return f"DATE '{value}'"
+    raise _not_in_some_rows(f"of {column.name}")
+
+
+def _not_in_some_rows(what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"DEFAULT {what} has to stand in each row of VALUES: give the other rows an INSERT of their own",
+        feature="DEFAULT in VALUES",
+    )
 
 
 def _as_is(text: str, column: "Field") -> str:

@@ -1,6 +1,9 @@
 """Spark's statements that change rows."""
 
+import datetime
+import decimal
 import json
+from datetime import UTC
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -157,6 +160,7 @@ def test_history_has_the_conditions(con, orders):
         ("INTO lake.orders SELECT id + 10, s, p FROM lake.orders WHERE p = 2", [(13, "c", 2)]),
         ("INTO lake.orders (SELECT 4, 'd', 2)", [(4, "d", 2)]),
         ("INTO lake.orders VALUES (4, DEFAULT, 2)", [(4, None, 2)]),
+        ("INTO lake.orders VALUES (4, 'd', 2), (5, DEFAULT, DEFAULT)", [(4, "d", 2), (5, None, None)]),
         ("INTO lake.orders WITH c AS (SELECT 7 AS id) SELECT id, 's', 1 FROM c;", [(7, "s", 1)]),
     ],
 )
@@ -244,7 +248,6 @@ def test_insert_that_reads_its_table_conflicts_with_a_delete(con, orders, monkey
         ("INTO lake.orders PARTITION (s = 'x') VALUES (1, 2)", "NON_PARTITION_COLUMN"),
         ("INTO lake.orders PARTITION (p = 1) VALUES (1, 'a', 1)", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
         ("INTO lake.orders VALUES ('x', 'a', 1)", "not a valid BIGINT"),
-        ("INTO lake.orders VALUES (1, 'a', 1), (2, DEFAULT, 1)", "same columns in each row"),
         ("INTO lake.orders REPLACE WHERE p = 5 VALUES (1, 'a', 6)", "do not fulfil"),
         ("INTO lake.orders SELECT * FROM lake.nothing", "lake.nothing"),
         ("INTO lake.orders VALUES (1, 'a', 1); x", "a statement or a query"),
@@ -349,3 +352,40 @@ def test_merge_has_its_parts_as_they_are_written():
     assert update.predicate == "CASE WHEN TRUE THEN TRUE END"
     assert update.values == {"`a b`": "f(1, 2)", "c.d": "'WHEN, x'"}
     assert insert.values == {"a": "f(1, 2)", "`b`": "DEFAULT"}
+
+
+DEFAULTS = {
+    "s STRING": (r"'it\'s \\'", "it's \\"),
+    "b BOOLEAN": ("true", True),
+    "d DATE": ("DATE'2026-01-02'", datetime.date(2026, 1, 2)),
+    "t TIMESTAMP": ("TIMESTAMP'2026-01-02 03:04:05.6'", datetime.datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)),
+    "n TIMESTAMP_NTZ": ("TIMESTAMP_NTZ'2026-01-02 03:04:05'", datetime.datetime(2026, 1, 2, 3, 4, 5)),
+    "m DECIMAL(5,2)": ("1.50", decimal.Decimal("1.50")),
+    "i INT": ("1 + 1", 2),
+    "z INT": ("NULL", None),
+    "f FLOAT": ("1.5", 1.5),
+    "g DOUBLE": ("-1e-7D", -1e-7),
+}
+
+
+@pytest.mark.parametrize("dialect", ["spark", "duckdb"])
+@pytest.mark.parametrize("column", DEFAULTS)
+def test_default_in_some_rows_is_the_value_of_the_column(con, tmp_path, column, dialect):
+    text, value = DEFAULTS[column]
+    con.sql(
+        f"CREATE TABLE lake.t (id INT, {column} DEFAULT {text})"
+        " TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    con.sql("INSERT INTO lake.t VALUES (1, DEFAULT), (2, NULL)", dialect=dialect)
+    found = DeltaTable(f"{tmp_path}/t").to_pyarrow_table().sort_by("id").column(1).to_pylist()
+    assert found == [value, None]
+
+
+@pytest.mark.parametrize("column", ["f BINARY DEFAULT X'00'", "g INT GENERATED ALWAYS AS (id + 1)"])
+def test_default_in_some_rows_without_a_literal_is_refused(con, column):
+    con.sql(
+        f"CREATE TABLE lake.t (id INT, {column})"
+        " TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    with pytest.raises(deltaarrow.UnsupportedFeatureError, match="in each row of VALUES"):
+        con.sql("INSERT INTO lake.t VALUES (1, DEFAULT), (2, 3)")

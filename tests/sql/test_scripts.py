@@ -5,7 +5,6 @@ import pytest
 from tests.support.sql_scripts import FOLDERS, OneNode, matches, paths, read_steps, run_step
 
 LEFT = {
-    "statements/create_table": "DEFAULT in some rows of VALUES alone",
     "errors/names": "Spark's classes of errors",
     "errors/rows": "Spark's classes of errors",
 }
