@@ -9,7 +9,7 @@ from deltaarrow.errors import DeltaError
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["place_at", "placed_in"]
+__all__ = ["place_at", "placed_at", "placed_in"]
 
 
 @contextlib.contextmanager
@@ -29,3 +29,13 @@ def place_at(error: DeltaError, node: "exp.Expr") -> None:
         starts = [int(each.meta["start"]) for each in node.walk() if "start" in each.meta]
         if starts:
             error.place = "", min(starts)
+
+
+@contextlib.contextmanager
+def placed_at(node: "exp.Expr") -> Iterator[None]:
+    """Let an error without a place be at a tree of sqlglot; see `place_at`."""
+    try:
+        yield
+    except DeltaError as error:
+        place_at(error, node)
+        raise

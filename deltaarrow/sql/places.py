@@ -9,7 +9,7 @@ from deltaarrow.spark_sql import Words
 __all__ = ["show_place"]
 
 _CLASSES = (
-    (re.compile("no column `"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    (re.compile("no column [`']"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
     (re.compile("the function "), "UNRESOLVED_ROUTINE"),
     (re.compile("cannot parse the SQL expression"), "PARSE_SYNTAX_ERROR"),
 )

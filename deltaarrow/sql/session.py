@@ -8,7 +8,6 @@ from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
-from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.relations import NamedRelations
@@ -62,8 +61,7 @@ class Session:
         """
         if self.following is not None:
             text = self.following.query(text)
-        with placed_in(text):
-            return compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
+        return compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -4,22 +4,8 @@ import pytest
 
 from tests.support.sql_scripts import FOLDERS, OneNode, matches, paths, read_steps, run_step
 
-LEFT = {
-    "errors/names": "Spark's classes of errors",
-    "errors/rows": "Spark's classes of errors",
-}
-"""What is not there yet of scripts."""
 
-
-def scripts():
-    """The scripts, with a strict mark on those of which something is not there yet."""
-    for path in paths(*FOLDERS):
-        name = f"{path.parent.name}/{path.stem}"
-        marks = [pytest.mark.xfail(strict=True, reason=LEFT[name])] if name in LEFT else []
-        yield pytest.param(path, id=name, marks=marks)
-
-
-@pytest.mark.parametrize("path", list(scripts()))
+@pytest.mark.parametrize("path", paths(*FOLDERS), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_script_gives_its_results(path, tmp_path):
     engine = OneNode(tmp_path)
     folder = tmp_path / "folder"

@@ -7,13 +7,13 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType
 from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte
 from deltaarrow.spark_sql.queries.expressions import parameter_values
 from deltaarrow.spark_sql.queries.from_clause import values_query
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.queries.parsing import parse_query
-from deltaarrow.spark_sql.queries.places import AtPlaceError, with_caret
 from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
 from deltaarrow.spark_sql.queries.select import compile_select
 from deltaarrow.spark_sql.queries.set_operations import compile_set_operation
@@ -41,7 +41,7 @@ def compile_query(
         parameters: the values of ``?`` or of ``:name``. They are bound as literals.
         settings: of the session.
 
-    Raises:
+    Raises, with their `DeltaError.place` in the text:
         UnsupportedFeatureError: the text uses what is not supported, or what would not certainly mean the
             same; the error names it.
         SchemaMismatchError: a name is unknown or ambiguous, or columns do not fit; it begins with Spark's
@@ -58,11 +58,10 @@ def compile_query(
     if settings.time_zone.lower() not in _UTC_NAMES:
         raise refused(f"the session time zone {settings.time_zone!r}; set it to UTC:")
     try:
-        tree = parse_query(text)
-        context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
-        query = _compiled(context, tree, Around(is_top=True))
-    except AtPlaceError as found:
-        raise with_caret(found, text) from found.error
+        with placed_in(text):
+            tree = parse_query(text)
+            context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
+            query = _compiled(context, tree, Around(is_top=True))
     except RecursionError as error:
         raise refused("deep nesting") from error
     assert not query.outer

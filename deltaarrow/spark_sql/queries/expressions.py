@@ -16,11 +16,11 @@ from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, n
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
+from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import is_query
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
-from deltaarrow.spark_sql.queries.places import placed
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.scope import Fields
 from deltaarrow.spark_sql.types import (
@@ -98,7 +98,7 @@ class Binding:
 
     def bind(self, tree: "exp.Expr") -> Node:
         """The node of an expression."""
-        with placed(tree):
+        with placed_at(tree):
             return settled(bind_tree(tree, self, self._part))
 
     def bind_output(self, tree: "exp.Expr") -> Node:
@@ -169,7 +169,7 @@ class Binding:
         own = _PARTS.get(node.key)
         if own is None:
             return None
-        with placed(node):
+        with placed_at(node):
             return own(self, node, bind)
 
     def _column(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:

@@ -13,13 +13,13 @@ from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
+from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, is_query
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
 from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
-from deltaarrow.spark_sql.queries.places import placed
 from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
@@ -136,7 +136,7 @@ class FromClause:
         source = self._relation(plain, None)
         for each in pivots:
             binding = self.binding(source.columns, "PIVOT")
-            with placed(node):
+            with placed_at(node):
                 if each.args.get("unpivot"):
                     source = unpivoted(source, each, binding, self.generated)
                 else:
@@ -185,7 +185,7 @@ class FromClause:
         travel = None
         if version is not None:
             travel = travel_of(version, self.binding((), "the version of a table"), self._context.now_ms)
-        with placed(node):
+        with placed_at(node):
             relation = self._context.relations.table(names, travel)
         return self._renamed(self._placed(relation, names), node)
 

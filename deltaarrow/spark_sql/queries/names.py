@@ -92,7 +92,8 @@ class Columns:
         """The error for a name that refers to nothing."""
         known = list(dict.fromkeys(each.name for each in self.columns if not each.is_metadata))
         message = no_column(".".join(names), known, "the query")
-        return SchemaMismatchError(f"[UNRESOLVED_COLUMN] {message}")
+        kind = "WITH_SUGGESTION" if known else "WITHOUT_SUGGESTION"
+        return SchemaMismatchError(f"[UNRESOLVED_COLUMN.{kind}] {message}")
 
 
 def _ends_with(qualifier: Sequence[str], lowered: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.syntax import EXPRESSION_REFUSES, expression_dialect, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query", "place_of"]
+__all__ = ["OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query"]
 
 QUERY_KEYS = frozenset({"select", "union", "intersect", "except", "subquery", "values"})
 """The keys of nodes that are queries."""
@@ -67,12 +67,6 @@ def parse_query(text: str) -> "exp.Expr":
     if tree.key not in QUERY_KEYS:
         raise refused(f"{tree.key.upper()} where a query belongs")
     return tree
-
-
-def place_of(node: "exp.Expr") -> int | None:
-    """The index of the first character of a node in the text, as far as it is known."""
-    places = [each.meta["start"] for each in node.walk() if "start" in each.meta]
-    return min(places) if places else None
 
 
 @functools.cache

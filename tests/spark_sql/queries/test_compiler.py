@@ -187,17 +187,16 @@ def test_what_is_not_supported_is_refused_by_name(text, named):
     [
         (
             "SELECT id,\n  idd\nFROM t",
-            "[UNRESOLVED_COLUMN] no column `idd` in the query; did you mean `id`?",
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] no column `idd` in the query; did you mean `id`?",
         ),
-        ("SELECT id,\n  foo(id)\nFROM t", "the function FOO is not supported in a SQL expression\n"),
+        ("SELECT id,\n  foo(id)\nFROM t", "the function FOO is not supported in a SQL expression"),
     ],
 )
-def test_an_error_shows_its_place(text, message):
+def test_an_error_has_its_place(text, message):
     with pytest.raises((SchemaMismatchError, UnsupportedFeatureError)) as raised:
         compile_query(text, Known())
-    line = text.splitlines()[1]
     assert str(raised.value).startswith(message)
-    assert str(raised.value).endswith(f"\n  {line}\n    ^")
+    assert raised.value.place == (text, text.index("\n") + 3)
 
 
 @pytest.mark.parametrize(
