@@ -227,7 +227,7 @@ def test_a_generation_expression_that_the_protocol_does_not_speak_of_is_a_leftov
         ({"delta.constraints.x": "java_method('java.lang.Runtime', 'exit')"}, {}, "JAVA_METHOD"),
         ({"delta.constraints.x": "id"}, {}, "of type long"),
         ({}, {"delta.generationExpression": "my_udf(id)"}, "MY_UDF"),
-        ({}, {"delta.generationExpression": "unix_timestamp()"}, "UNIX_TIMESTAMP"),
+        ({}, {"delta.generationExpression": "unix_timestamp()"}, "unix_timestamp"),
         ({}, {"delta.invariants": "{}"}, "invariant"),
         ({}, invariant("id > rand()"), "RAND"),
         ({}, {"CURRENT_DEFAULT": "uuid()"}, "UUID"),

@@ -9,6 +9,7 @@ import pytest
 import deltaarrow
 from deltaarrow.errors import DeltaError
 from tests.support.commits import commit, comparable
+from tests.support.spark import drop_temporary_views
 
 SCHEMA = "definition"
 
@@ -149,6 +150,7 @@ def outcomes(spark, tmp_path_factory):
     """What Spark and this package make of each statement, and the folders of their tables."""
     found, places = {}, {}
     folder = tmp_path_factory.mktemp("spark_definition")
+    drop_temporary_views(spark)
     spark.sql(f"CREATE DATABASE {SCHEMA}")
     spark.sql(f"USE {SCHEMA}")
     try:

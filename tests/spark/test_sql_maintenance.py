@@ -14,7 +14,7 @@ import deltaarrow
 from deltaarrow import DeltaTable
 from deltaarrow.cli.statements import Spark, results
 from deltaarrow.errors import UnsupportedFeatureError
-from tests.support.spark import spark_table
+from tests.support.spark import drop_temporary_views, spark_table
 
 pytestmark = [pytest.mark.spark]
 
@@ -158,6 +158,7 @@ def test_values_that_spark_refuses_are_refused(spark, con):
 
 
 def test_command_runs_statements_on_spark(spark, lakes):
+    drop_temporary_views(spark)
     runner = Spark(spark)
     table = f"delta.`{lakes[0]}/t`"
     text = f"OPTIMIZE {table}; SELECT ';' AS mark, count(*) AS n FROM {table}; SELECT 1 AS x WHERE FALSE"

@@ -30,6 +30,7 @@ __all__ = [
     "create_table",
     "delta_log_files",
     "delta_table",
+    "drop_temporary_views",
     "make_once",
     "spark",
     "spark_rows",
@@ -168,6 +169,13 @@ def create_table(
     given = f"TBLPROPERTIES ({listed})" if listed else ""
     session.sql(f"CREATE TABLE {delta_table(path)} ({columns}) USING delta {clauses} {given}")
     return delta_table(path)
+
+
+def drop_temporary_views(session: "SparkSession") -> None:
+    """Drop the views that other tests have left in the session."""
+    for row in session.sql("SHOW VIEWS").collect():
+        if row.isTemporary:
+            session.catalog.dropTempView(row.viewName)
 
 
 _made: dict[tuple[object, ...], Path] = {}

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import deltaarrow
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, Schema, StructType
-from tests.support.spark import spark
+from tests.support.spark import drop_temporary_views, spark
 
 __all__ = ["FOLDERS", "OnSpark", "OneNode", "Outcome", "Step", "matches", "paths", "read_steps", "run_step"]
 
@@ -156,6 +156,7 @@ class OnSpark:
 
     def __init__(self, session: Any, folder: Path) -> None:
         self._session = session
+        drop_temporary_views(session)
         self._name = f"script_{folder.name.replace('-', '_')}"
         session.sql(f"CREATE DATABASE {self._name} LOCATION '{folder / 'database'}'")
         session.sql(f"USE {self._name}")
