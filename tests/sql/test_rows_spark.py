@@ -82,6 +82,20 @@ def test_merge_of_the_table_itself(con, orders):
     assert rows(orders) == []
 
 
+def test_merge_of_a_registered_table_a_view_and_a_registered_version(con, orders):
+    news = pa.table({"id": [1], "s": ["A"], "p": pa.array([1], pa.int32())})
+    merge = "MERGE INTO lake.orders t USING {} ON t.id = {}.id WHEN MATCHED THEN UPDATE SET *"
+    con.register("news", news)
+    con.sql(merge.format("news", "news"))
+    assert rows(orders) == [(1, "A", 1), (2, "b", 1), (3, "c", 2)]
+    con.sql("CREATE TEMP VIEW dear AS SELECT id, 'B' AS s, p FROM lake.orders WHERE id = 2")
+    con.sql(merge.format("dear AS d", "d"))
+    assert rows(orders) == [(1, "A", 1), (2, "B", 1), (3, "c", 2)]
+    con.register("before", DeltaTable(orders, version=0))
+    con.sql(merge.format("before", "before"))
+    assert rows(orders) == [(1, "a", 1), (2, "b", 1), (3, "c", 2)]
+
+
 @pytest.mark.parametrize("is_set", [True, False])
 def test_merge_evolves_the_schema(con, orders, is_set):
     deltaarrow.write_deltalake(orders.with_name("news"), pa.table({"id": [9], "more": ["x"]}))

@@ -180,7 +180,7 @@ def parse_merge(words: Words) -> Merge:
     else:
         words.expect("ON")
         condition = words.expression("WHEN")
-    return Merge(table, source, condition, tuple(_clauses(words)), None, alias, source_alias)
+    return Merge(table, source, condition, tuple(_clauses(words)), alias, source_alias)
 
 
 def _identifier(name: str) -> str:

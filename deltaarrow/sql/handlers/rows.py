@@ -144,18 +144,14 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
     if session.settings[AUTO_MERGE]:
         statement = replace(statement, evolves=True)
     with session.merging_into(table) as following:
-        if statement.source_table is not None:
-            source: Any = session.table(statement.source_table)
-            reads_table = False
-        else:
-            rows = QueryRows(session, statement.source)
-            following.ensure_followed()
-            if following.is_idle:
-                nothing = dict.fromkeys(_COUNTS, 0)
-                return with_metrics(_merged(nothing), {"changes": following.versions})
-            source, reads_table = rows.reader(), rows.reads(table.snapshot)
+        rows = QueryRows(session, statement.source)
+        following.ensure_followed()
+        if following.is_idle:
+            nothing = dict.fromkeys(_COUNTS, 0)
+            return with_metrics(_merged(nothing), {"changes": following.versions})
+        reads_table = rows.reads(table.snapshot)
         properties = following.progress(session.settings.commit_properties())
-        metrics = _merge_into(table, statement, source, properties, reads_table=reads_table)
+        metrics = _merge_into(table, statement, rows.reader(), properties, reads_table=reads_table)
     return with_metrics(_merged(metrics), {**metrics, "changes": following.versions})
 
 
@@ -183,11 +179,10 @@ def _merge_into(
         properties: metadata and options of the commit.
         reads_table: whether the source was computed from the rows of the same version of the table.
     """
-    own = None if statement.source_table is None else statement.source_table.parts[-1]
     merger = table.merge(
         source,
         statement.condition,
-        statement.source_alias or own or _NO_ALIAS,
+        statement.source_alias or _NO_ALIAS,
         statement.alias or statement.table.parts[-1],
         statement.evolves,
         commit_properties=properties,

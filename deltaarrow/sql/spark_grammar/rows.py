@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
-from deltaarrow.spark_sql import TableName, Words
+from deltaarrow.spark_sql import Words
 from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
 
 __all__ = ["parse_delete", "parse_insert", "parse_merge", "parse_truncate", "parse_update", "quoted"]
@@ -158,19 +158,20 @@ def parse_merge(words: Words) -> Merge:
     table = words.table_name()
     alias = _alias(words, "USING")
     words.expect("USING")
-    source, source_table = _source(words)
-    source_alias = _alias(words, "ON")
+    source, own_name = _source(words)
+    source_alias = _alias(words, "ON") or own_name
     words.expect("ON")
     condition = words.expression("WHEN")
     clauses = tuple(_clauses(words))
-    return Merge(table, source, condition, clauses, source_table, alias, source_alias, evolves)
+    return Merge(table, source, condition, clauses, alias, source_alias, evolves)
 
 
-def _source(words: Words) -> tuple[str, TableName | None]:
+def _source(words: Words) -> tuple[str, str | None]:
+    """Return the source as a query, and the name that it has without an alias."""
     if words.is_at("("):
         return words.bracketed("the source, a query,"), None
     table = words.table_name()
-    return f"SELECT * FROM {words.text[table.start : table.end]}", table
+    return f"SELECT * FROM {words.text[table.start : table.end]}", table.parts[-1]
 
 
 def _clauses(words: Words) -> Iterator[MergeClause]:

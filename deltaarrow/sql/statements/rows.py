@@ -66,11 +66,10 @@ class Merge:
     Attributes:
         table: the table.
         source: a query, in Spark's dialect; in DuckDB's what stands in FROM, with its alias.
-        source_table: the table that the source is, if it is one at its newest version.
         condition: by which rows match.
         clauses: what is done with the rows, in order.
         alias: that of the table.
-        source_alias: that of the source.
+        source_alias: that of the source; a table's own name if it has no other.
         evolves: whether columns of the source that the table lacks are added.
     """
 
@@ -78,7 +77,6 @@ class Merge:
     source: str
     condition: str
     clauses: tuple[MergeClause, ...]
-    source_table: TableName | None = None
     alias: str | None = None
     source_alias: str | None = None
     evolves: bool = False
