@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for case in cases:
                 print(f"{suite:17} {case.name}  ({'; '.join(case.engines)})")
         return 0
-    peers = (*_PEERS, *_PEERS_ON_SPARK) if "spark_source" in chosen else _PEERS
+    is_on_spark = any("delta-spark" in case.engines for cases in chosen.values() for case in cases)
+    peers = (*_PEERS, *_PEERS_ON_SPARK) if is_on_spark else _PEERS
     if missing := [name for name in peers if importlib.util.find_spec(name) is None]:
         print(f"{', '.join(missing)} not installed: pip install 'deltaarrow[bench,spark]'", file=sys.stderr)
         return 2

@@ -22,7 +22,7 @@ ALLOWED_SKIPS = ("corpus absent",)
 
 WITH_SPARK = (
     "tests/spark/",
-    "tests/benchmarks/test_smoke.py::test_sources_of_spark",
+    "tests/benchmarks/test_smoke.py::test_engines_on_spark",
     "tests/pipeline/test_pipeline.py",
     "tests/pipeline/test_pipeline_command.py",
     "tests/spark_sql/test_conditions_everywhere.py::test_spark_finds",

@@ -16,6 +16,7 @@ from benchmarks.cases import (
     scan,
     snapshot_load,
     spark_source,
+    sql,
     start_up,
     table_life,
     tpch,
@@ -45,5 +46,6 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
         *daily_merges.cases(scale),
     ],
     "table_life": lambda scale: [*table_life.cases(scale), *convert.cases(scale), *report.cases(scale)],
+    "sql": sql.cases,
     "spark_source": spark_source.cases,
 }

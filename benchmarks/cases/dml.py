@@ -24,6 +24,7 @@ __all__ = [
     "describe_rows",
     "lineitem_dataset",
     "linked_table",
+    "merge_all",
     "selectivity_cases",
     "written_files",
 ]
@@ -49,13 +50,13 @@ def cases(scale: Scale) -> list[Case]:
         for what, change in {
             "delete_scattered_1_percent": partial(_delete, predicate=_scattered(1)),
             "update_scattered_1_percent": partial(_update, predicate=_scattered(1)),
-            f"merge_{short(rows // 60)}_half_matching": _merge,
+            f"merge_{short(rows // 60)}_half_matching": merge_all,
             "delete_0_1_percent_in_one_file": partial(_delete, predicate=_in_one_file(rows)),
         }.items()
     ]
     for count in scale.merged_rows:
         files = max(_FILES, count * 10 // _ROWS_PER_FILE)
-        streamed = changing_engine(_ours, VECTORS, partial(_merge, memory_limit="1GB"), is_streamed=True)
+        streamed = changing_engine(_ours, VECTORS, partial(merge_all, memory_limit="1GB"), is_streamed=True)
         found.append(
             Case(
                 f"merge_{short(count)}_into_{short(count * 10)}_memory_limit_1gb",
@@ -119,7 +120,8 @@ def _update(table: Any, _: Any, predicate: str) -> None:
     table.update({"l_quantity": "l_quantity + 1", "l_comment": "'updated'"}, predicate=predicate)
 
 
-def _merge(table: Any, source: Any, **options: Any) -> None:
+def merge_all(table: Any, source: Any, **options: Any) -> None:
+    """Update the rows of the table that the source has, and insert the others."""
     (
         table.merge(
             source,

@@ -17,6 +17,7 @@ from benchmarks.cases.write import describe_rows
 from benchmarks.data_lineitem import DELETED, VECTORS, write_lineitem_tables
 from benchmarks.data_pipeline import CHANGED_EVERY, write_lake
 from benchmarks.queries import read_query
+from benchmarks.spark_session import spark_session
 
 __all__ = ["cases"]
 
@@ -85,7 +86,7 @@ def _reading(table: str) -> dict[str, Engine]:
 
 def _read(table: str, source: str, **options: str) -> Engine:
     def run(data: Path, _: Path) -> Iterator[Any]:
-        spark = _session()
+        spark = spark_session()
         query = read_query("lineitem/group_by")
         yield
         while True:
@@ -104,7 +105,7 @@ def _append(source: str) -> Engine:
 
         from tests.support.tables import TableBuilder
 
-        spark = _session()
+        spark = spark_session()
         schema = pq.read_schema(next((data / VECTORS).glob("*.parquet")))
         yield
         for number in itertools.count():
@@ -132,7 +133,7 @@ def _follow(data: Path, scratch: Path) -> Iterator[Any]:
 
 
 def _merge(data: Path, scratch: Path) -> Iterator[Any]:
-    spark = _session()
+    spark = spark_session()
     yield
     for lake in _lakes(data, scratch):
         yield READY
@@ -146,38 +147,6 @@ def _lakes(data: Path, scratch: Path) -> Iterator[Path]:
         lake = scratch / str(number)
         shutil.copytree(data, lake, copy_function=os.link)
         yield lake
-
-
-def _session() -> Any:
-    """A session with delta-spark and the data source, and with Python running in its executor."""
-    import sys
-
-    from delta import configure_spark_with_delta_pip
-    from pyspark.sql import SparkSession
-
-    import deltaarrow.spark
-
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "4g",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("deltaarrow benchmarks")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = configure_spark_with_delta_pip(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    deltaarrow.spark.register(spark)
-    spark.range(0, 100, 1, 2).selectExpr("sum(id)").collect()
-    return spark
 
 
 # --- answers ---------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from benchmarks.runner import (
 )
 
 CASES = [(suite, case) for suite, cases in SUITES.items() for case in cases(SCALES["tiny"])]
-ON_SPARK = [case for suite, case in CASES if suite == "spark_source"]
-ON_ONE_NODE = [(suite, case) for suite, case in CASES if suite != "spark_source"]
+ON_SPARK = [(suite, case) for suite, case in CASES if "delta-spark" in case.engines]
+ON_ONE_NODE = [(suite, case) for suite, case in CASES if "delta-spark" not in case.engines]
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def test_engines_agree_and_are_compared(suite: str, case: Case, root: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("case", ON_SPARK, ids=[case.name for case in ON_SPARK])
-def test_sources_of_spark_agree_and_are_compared(case: Case, root: Path) -> None:
-    check("spark_source", case, root)
+@pytest.mark.parametrize(("suite", "case"), ON_SPARK, ids=[case.name for _, case in ON_SPARK])
+def test_engines_on_spark_agree_and_are_compared(suite: str, case: Case, root: Path) -> None:
+    check(suite, case, root)
 
 
 def check(suite: str, case: Case, root: Path) -> None:
