@@ -59,7 +59,7 @@ SOURCE = (
 )
 
 
-@pytest.mark.parametrize("assigns", ["all", "each"])
+@pytest.mark.parametrize("assigns", [pytest.param("all", marks=pytest.mark.slow), "each"])
 def test_members_that_a_source_does_not_have(spark, tmp_path, assigns):
     columns = [*(f"{name} {STRUCT}" for name in ("less", "more", "turned", "none"))]
     columns += [f"many ARRAY<{STRUCT}>", f"deep STRUCT<p: {STRUCT}, q: INT>"]

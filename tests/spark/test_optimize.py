@@ -120,7 +120,7 @@ def rows_without_variants(path):
     return DeltaTable(path).to_pyarrow_table(columns=names_without_variants(path))
 
 
-@pytest.mark.parametrize("name", ["plain", "vectors", "everything"])
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "vectors", "everything"])
 def test_history_is_that_of_spark(spark, tmp_path, name):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, name)

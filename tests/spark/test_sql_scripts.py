@@ -1,10 +1,16 @@
-"""Every script of ``sql/`` on Spark gives the results that it holds; Spark refuses what is an extension."""
+"""Every script of ``sql/`` on Spark gives the results that it holds; Spark refuses what is an extension.
+
+Spark wrote these results, and ``tests/sql/test_scripts.py`` holds ours to them every day. So a few scripts
+show every day that both still read the same files, and all of them do among the slow tests.
+"""
 
 import pytest
 
 from tests.support.sql_scripts import OnSpark, matches, paths, read_steps, run_step
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+EVERYDAY = ("statements/delete", "functions/conditionals", "errors/names")
 
 
 @pytest.fixture
@@ -18,7 +24,14 @@ def identity(path):
     return f"{path.parent.name}/{path.stem}"
 
 
-@pytest.mark.parametrize("path", paths("statements", "functions", "errors"), ids=identity)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (identity(path) not in EVERYDAY))
+        for path in paths("statements", "functions", "errors")
+    ],
+    ids=identity,
+)
 def test_script_gives_its_results(engine, path, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -85,14 +85,14 @@ def test_a_commit_whose_answers_are_lost_is_made_once_and_reported_as_made(serve
     assert len(table.history()) == 2
 
 
-@pytest.mark.parametrize("times", [1, 100])
+@pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.slow), 100])
 def test_a_new_table_whose_answers_are_lost_is_made(server, uri, times):
     server.fault = first(times, "lost answer", Request.is_commit)
     assert write_deltalake(uri, ROWS, storage_options=server.options).version == 0
     assert ids(uri, server) == [1, 2]
 
 
-@pytest.mark.parametrize("times", [1, 100])
+@pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.slow), 100])
 def test_a_commit_that_lost_to_another_and_the_answer_with_it_comes_after_the_other(
     server, table, uri, times, s3_options
 ):
@@ -158,6 +158,9 @@ STATEMENTS = {
     "transaction": lambda table: commit_nothing_but_an_application(table),
 }
 
+EVERYDAY = ("delete", "append", "properties")
+"""The statements that are tried every day: one with rows that change, one with rows, one without."""
+
 
 def commit_nothing_but_an_application(table: DeltaTable) -> None:
     with table.transaction("LOAD") as transaction:
@@ -179,7 +182,10 @@ def after_commit(fault: str):
 
 
 @pytest.mark.usefixtures("without_retries")
-@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name not in EVERYDAY)) for name in STATEMENTS],
+)
 def test_a_statement_that_is_committed_succeeds_whatever_fails_after_it(server, table, name, caplog):
     server.fault = after_commit("lost request")
     STATEMENTS[name](table)

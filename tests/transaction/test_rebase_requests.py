@@ -18,6 +18,12 @@ VECTORS = {"delta.enableDeletionVectors": "true"}
 TIMESTAMPS = {"delta.enableInCommitTimestamps": "true"}
 CHECKPOINT = {"delta.checkpointInterval": "5"}
 CONFIGURATIONS = [{}, VECTORS, TIMESTAMPS, CHECKPOINT]
+EVERYDAY = [
+    ("append by name", 4, {}),
+    ("append", 4, CHECKPOINT),
+    ("append", 4, TIMESTAMPS),
+    ("delete", 4, VECTORS),
+]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +70,14 @@ def requests_after_conflict(server: FaultyServer, statement, others) -> list[Req
     return server.requests[puts[0] : puts[1] - 1]
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 4])
-@pytest.mark.parametrize("kind", ["append by name", "append", "delete"])
+@pytest.mark.parametrize(
+    ("kind", "count", "configuration"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] * (each not in EVERYDAY))
+        for each in itertools.product(["append by name", "append", "delete"], [1, 4], CONFIGURATIONS)
+    ],
+    ids=str,
+)
 def test_a_rebase_reads_each_commit_that_came_first_once_and_nothing_else(
     server, s3_options, uri, tables, kind, count, configuration
 ):
