@@ -1,5 +1,6 @@
 """What a name in a query of Spark's dialect may refer to."""
 
+import datetime
 import os
 
 import pyarrow as pa
@@ -42,3 +43,8 @@ def test_times_of_versions_are_in_utc_whatever_the_zone_of_the_connection(con, t
     for time, rows in (("1970-01-01 23:00:00", 1), ("1970-01-02 01:00:00", 2)):
         text = f"SELECT count(*) FROM delta.`{path}` TIMESTAMP AS OF '{time}'"
         assert con.sql(text).fetchall() == [(rows,)]
+
+
+def test_a_timestamp_is_fetched_as_a_value_of_python(con):
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+    assert con.sql("SELECT TIMESTAMP '2026-01-02 03:04:05'").fetchall() == [(moment,)]
