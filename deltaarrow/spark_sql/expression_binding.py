@@ -6,10 +6,9 @@ evaluated.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.attempts import try_cast
@@ -17,7 +16,7 @@ from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
-from deltaarrow.spark_sql.intervals import Interval, interval, moved
+from deltaarrow.spark_sql.intervals import moved
 from deltaarrow.spark_sql.lambdas import Lambda
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
@@ -51,18 +50,24 @@ from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
 from deltaarrow.spark_sql.text_parts import is_ilike, trimmed
 from deltaarrow.spark_sql.texts import concatenate, like, matches
+from deltaarrow.spark_sql.tree_reading import (
+    interval_of,
+    is_plain,
+    joined_by_and,
+    names_of,
+    number_of,
+    suffixed_number,
+    unfolded,
+)
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
-    INTEGER,
     INTEGRAL,
-    LONG,
     STRING,
     VOID,
-    decimal_type,
     is_numeric,
     sql_type,
     type_name,
@@ -77,35 +82,10 @@ __all__ = [
     "BindPart",
     "bind_tree",
     "has_text_rules",
-    "names_of",
     "parse_column",
     "parse_expression",
     "parse_parts",
 ]
-
-_USUAL_PARTS = frozenset({"this", "expression"})
-_PARTS = {
-    "anonymous": {"this", "expressions"},
-    "between": {"this", "low", "high"},
-    "bracket": {"this", "expressions"},
-    "case": {"this", "ifs", "default"},
-    "cast": {"this", "to", "safe"},
-    "column": {"this", "table", "db", "catalog"},
-    "concat": {"expressions"},
-    "datatype": {"this", "expressions"},
-    "dpipe": {"this", "expression", "safe"},
-    "div": {"this", "expression", "typed", "safe"},
-    "identifier": {"this", "quoted"},
-    "lambda": {"this", "expressions"},
-    "if": {"this", "true"},
-    "in": {"this", "expressions"},
-    "like": {"this", "expression", "negate"},
-    "literal": {"this", "is_string"},
-    "regexplike": {"this", "expression", "negate"},
-    "trim": {"this", "expression", "position"},
-    "trycast": {"this", "to", "safe"},
-}
-"""The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
 
 _COMPARISONS = {
     "eq": "=",
@@ -169,7 +149,7 @@ def parse_parts(
     try:
         tree = parse_tree(text, is_stored=False)
         binder = _Binder(_scope(schema), chooses_files=chooses_files)
-        found = list(_joined_by_and(tree))
+        found = list(joined_by_and(tree))
         for each in found:
             yield binder.bind(each), each.sql(dialect="spark", comments=False) if len(found) > 1 else text
     except RecursionError as error:
@@ -191,19 +171,6 @@ def bind_tree(tree: "exp.Expr", scope: Scope, bind_part: BindPart) -> Node:
     Raises as `parse_expression` does.
     """
     return _Binder(scope, bind_part=bind_part).bind(tree)
-
-
-def _joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
-    """The parts that AND joins, from the left; long chains need no recursion."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each.key == "paren" and _is_plain(each):
-            waiting.append(each.this)
-        elif each.key == "and" and _is_plain(each):
-            waiting += [each.expression, each.this]
-        else:
-            yield each
 
 
 def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
@@ -250,7 +217,7 @@ class _Binder:
                 return found
         try:
             rule = _RULES.get(node.key)
-            if rule is None or not _is_plain(node):
+            if rule is None or not is_plain(node):
                 is_query = node.key in ("exists", "subquery") or node.args.get("query") is not None
                 raise refused("a subquery" if is_query else node.key.upper())
             return rule(self, node)
@@ -269,7 +236,7 @@ class _Binder:
         found = []
         below = node
         while below.key == node.key:
-            if not _is_plain(below):
+            if not is_plain(below):
                 raise refused(below.key.upper())
             found.append(below.expression)
             below = below.this
@@ -337,12 +304,12 @@ class _Binder:
         """An argument of a function: a value, a function or an interval."""
         if node.key == "lambda":
             return self._lambda(node)
-        length = _interval(node)
+        length = interval_of(node)
         return self.bind(node) if length is None else length
 
     def _lambda(self, node: "exp.Expr") -> Lambda:
         names = tuple(each.name.lower() for each in node.expressions)
-        if not _is_plain(node) or len(set(names)) < len(names):
+        if not is_plain(node) or len(set(names)) < len(names):
             raise refused("a function with such parameters")
 
         def bind(values: Sequence[Node]) -> Node:
@@ -361,10 +328,10 @@ class _Binder:
         raise refused(f"the name {node.name} in this place")
 
     def _add(self, node: "exp.Expr", sign: str) -> Node:
-        length = _interval(node.expression)
+        length = interval_of(node.expression)
         if length is not None:
             return moved(self.bind(node.this), length if sign == "+" else -length)
-        length = _interval(node.this) if sign == "+" else None
+        length = interval_of(node.this) if sign == "+" else None
         if length is not None:
             return moved(self.bind(node.expression), length)
         left, right = self._both(node)
@@ -378,18 +345,18 @@ class _Binder:
         inner = node.this
         if is_suffix(inner):
             wanted = data_type_of(inner.args["to"])
-            if not is_numeric(wanted) or not _is_plain(inner):
+            if not is_numeric(wanted) or not is_plain(inner):
                 raise refused("minus before a cast of a literal")
             if wanted in (FLOAT, DOUBLE) and float(inner.this.this) == 0:
                 return Constant(-0.0, wanted)
             # The sign belongs to the number before the suffix.
-            return _unfolded(cast(negative(_number(self._literal(inner.this))), wanted))
+            return unfolded(cast(negative(suffixed_number(self._literal(inner.this))), wanted))
         if inner.key == "literal" and not inner.is_string:
-            return _literal_number("-" + inner.this)
+            return number_of("-" + inner.this)
         return negative(self.bind(inner))
 
     def _literal(self, node: "exp.Expr") -> Node:
-        return Constant(node.this, STRING) if node.is_string else _literal_number(node.this)
+        return Constant(node.this, STRING) if node.is_string else number_of(node.this)
 
     def _adjacent(self, node: "exp.Expr") -> Node:
         """Adjacent string literals are one text."""
@@ -408,7 +375,7 @@ class _Binder:
         if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):
             wanted = node.args["to"].sql(dialect="spark")
             raise refused(f"the literal {wanted} {node.this.this!r}, which is not a {wanted},")
-        return _unfolded(found)
+        return unfolded(found)
 
     def _between(self, node: "exp.Expr") -> Node:
         operand, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
@@ -444,7 +411,7 @@ class _Binder:
 
     def _case(self, node: "exp.Expr") -> Node:
         ifs = node.args["ifs"]
-        if not all(_is_plain(each) for each in ifs):
+        if not all(is_plain(each) for each in ifs):
             raise refused("CASE")
         conditions = [self.bind(each.this) for each in ifs]
         if node.this is not None:
@@ -517,76 +484,3 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "or": lambda binder, node: any_of(binder._chain(node)),
 }
 """The method that binds each kind of sqlglot node, by node key."""
-
-
-def _is_plain(node: "exp.Expr") -> bool:
-    """Whether a node has only arguments that are read here: an overlooked flag would change the meaning."""
-    return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
-
-
-def _interval(node: "exp.Expr") -> Interval | None:
-    """The interval that a literal, or a sum of literals, means; None for other nodes."""
-    if node.key == "paren" and _is_plain(node):
-        return _interval(node.this)
-    if node.key == "neg" and _is_plain(node):
-        found = _interval(node.this)
-        return None if found is None else -found
-    if node.key == "add" and _is_plain(node):
-        one = _interval(node.this)
-        other = None if one is None else _interval(node.expression)
-        return None if one is None or other is None else one + other
-    if node.key != "interval":
-        return None
-    unit = node.args.get("unit")
-    if node.this is None or node.this.key != "literal" or unit is None:
-        raise refused("INTERVAL of something other than a literal")
-    if unit.key == "intervalspan":
-        return interval(node.this.this, unit.this.name, unit.expression.name)
-    return interval(node.this.this, unit.name)
-
-
-def names_of(node: "exp.Expr") -> tuple[str, ...] | None:
-    """The path of a column; sqlglot takes its names for catalog, database, table and column."""
-    if not _is_plain(node):
-        return None
-    if node.key == "column":
-        parts = [node.args.get(key) for key in ("catalog", "db", "table", "this")]
-        names = [part for part in parts if part is not None]
-        if all(part.key == "identifier" for part in names):
-            return tuple(part.name for part in names)
-    if node.key == "dot" and node.expression.key == "identifier":
-        inner = names_of(node.this)
-        return None if inner is None else (*inner, node.expression.name)
-    return None
-
-
-def _literal_number(text: str) -> Constant:
-    if "e" in text.lower():
-        return Constant(float(text), DOUBLE)
-    value = Decimal(text)
-    if not value:
-        value = value.copy_abs()  # A decimal has no negative zero, so a cast to double has none either.
-    if "." not in text:
-        whole = int(text)
-        for data_type, bits in ((INTEGER, 31), (LONG, 63)):
-            if -(1 << bits) <= whole < 1 << bits:
-                return Constant(whole, data_type)
-    digits = value.as_tuple()
-    scale = max(-int(digits.exponent), 0)
-    return Constant(
-        value, decimal_type(max(len(str(int("".join(map(str, digits.digits)) or 0))), scale), scale)
-    )
-
-
-def _unfolded(node: Node) -> Node:
-    return Constant(node.value, node.type) if isinstance(node, Constant) else node
-
-
-def _number(node: Node) -> Node:
-    """A literal with a suffix; sqlglot takes that of a decimal for a text."""
-    if isinstance(node, Constant) and isinstance(node.value, str):
-        try:
-            return _literal_number(node.value)
-        except ArithmeticError as error:
-            raise UnsupportedFeatureError(f"{node.value!r} is not a number", feature="a literal") from error
-    return node

@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.schema import PrimitiveType
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, names_of
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES
 from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
+from deltaarrow.spark_sql.tree_reading import names_of
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_aggregate
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree, names_of
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
@@ -23,6 +23,7 @@ from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.scope import Fields
+from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,

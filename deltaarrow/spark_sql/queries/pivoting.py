@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_literal
 from deltaarrow.schema import Field, StructType
 from deltaarrow.spark_sql.aggregates import find_aggregate
-from deltaarrow.spark_sql.expression_binding import names_of
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated
 from deltaarrow.spark_sql.nested import array_of, struct_of
@@ -24,6 +23,7 @@ from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, ensure_groupable, grouped
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import INTEGRAL, STRING
 
 if TYPE_CHECKING:

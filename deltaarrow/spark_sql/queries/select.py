@@ -9,7 +9,6 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType
 from deltaarrow.spark_sql.aggregates import Order, is_window
 from deltaarrow.spark_sql.conditionals import field_of
-from deltaarrow.spark_sql.expression_binding import names_of
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_is, normalized, substituted
@@ -27,6 +26,7 @@ from deltaarrow.spark_sql.queries.grouping import (
 )
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
+from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
 if TYPE_CHECKING:
