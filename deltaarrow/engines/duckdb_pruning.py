@@ -117,6 +117,7 @@ class Rewriter:
         self._own: set[int] = set()
         """The ids of all views created here, to tell them from the caller's."""
         self._hides_variables = False
+        self._functions: frozenset[str] | None = None
 
     # --- statements ---
 
@@ -306,7 +307,7 @@ class Rewriter:
         (reference,) = found
         return (
             statement.condition(reference, schema, (), self._settings()),
-            statement.columns(reference, schema),
+            statement.columns(reference, schema, self._built_in_functions),
         )
 
     def is_hidden(self, names: Sequence[str]) -> bool:
@@ -315,6 +316,15 @@ class Rewriter:
 
     def _settings(self) -> Settings:
         return Settings(str(self._setting("TimeZone")), bool(self._setting("default_collation")))
+
+    def _built_in_functions(self) -> frozenset[str]:
+        """The case-folded names of DuckDB's own functions."""
+        if self._functions is None:
+            rows = self._connection.execute(
+                "SELECT DISTINCT function_name FROM duckdb_functions() WHERE internal"
+            ).fetchall()
+            self._functions = frozenset(fold(name) for (name,) in rows)
+        return self._functions
 
     def _setting(self, name: str) -> Any:
         return self._connection.execute("SELECT current_setting(?)", [name]).fetchall()[0][0]
@@ -362,7 +372,7 @@ class Rewriter:
                 continue
             settings = self._settings() if settings is None else settings
             predicate = statement.condition(reference, snapshot.schema, parameters, settings)
-            columns = statement.columns(reference, snapshot.schema)
+            columns = statement.columns(reference, snapshot.schema, self._built_in_functions)
             if set(columns) <= set(snapshot.partition_columns):
                 columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
             yield _Use(reference, snapshot, predicate, tuple(columns))

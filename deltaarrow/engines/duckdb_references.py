@@ -18,7 +18,7 @@ import functools
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,7 @@ class Statement:
         others: names that it may use for tables elsewhere: where only a name may stand, and in strings.
         unnamed: the placeholders ``?``, in order.
         hides_columns: whether it reads columns without mentioning them, as ``*`` does.
+        functions: case-folded names of functions that sqlglot does not know: DuckDB's, or a user's macros.
         is_definition: whether it creates a view or a macro, which keeps the text.
     """
 
@@ -122,13 +123,22 @@ class Statement:
     others: frozenset[str] = field(repr=False)
     unnamed: tuple[str, ...]
     hides_columns: bool
+    functions: frozenset[str]
     is_definition: bool
 
-    def columns(self, reference: Reference, schema: StructType) -> list[str]:
-        """Return the columns of a table that the statement may read: the mentioned ones, or all."""
+    def columns(
+        self, reference: Reference, schema: StructType, built_in: Callable[[], frozenset[str]]
+    ) -> list[str]:
+        """Return the columns of a table that the statement may read: the mentioned ones, or all.
+
+        `built_in` returns the functions of DuckDB itself. A user's macro may read columns that are not among
+        its arguments.
+        """
         names = [each.name for each in schema.fields]
         is_usual = not _extra(reference.node, {*_PARTS_OF_TABLE, "joins"}) and not _renames(reference.node)
         if self.hides_columns or not is_usual or reference.known_as in self._bare_columns:
+            return names
+        if self.functions and not self.functions <= built_in():
             return names
         return [name for name in names if fold(name) in self.words]
 
@@ -370,6 +380,7 @@ def _statement(
         frozenset(others),
         tuple(sorted(unnamed, key=lambda name: int(name[1:]))),
         _hides_columns(tree),
+        frozenset(_unknown_functions(tree)),
         tree.key == "create" and tree.args.get("kind") != "TABLE",
     )
 
@@ -389,12 +400,19 @@ def _qualifiers(tree: "exp.Expr") -> Iterator[str]:
 def _hides_columns(tree: "exp.Expr") -> bool:
     from sqlglot import exp
 
-    # A user's macro may read columns that are not among its arguments.
-    if tree.find(exp.Columns, exp.PositionalColumn, exp.Pivot, exp.Anonymous) is not None:
+    if tree.find(exp.Columns, exp.PositionalColumn, exp.Pivot) is not None:
         return True
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
         return True
     return any(join.method == "NATURAL" for join in tree.find_all(exp.Join))
+
+
+def _unknown_functions(tree: "exp.Expr") -> Iterator[str]:
+    """The names of functions that sqlglot does not know, with a dot before them if they have a schema."""
+    from sqlglot import exp
+
+    for each in tree.find_all(exp.Anonymous):
+        yield f".{fold(each.name)}" if isinstance(each.parent, exp.Dot) else fold(each.name)
 
 
 def _extra(node: "exp.Expr", known: set[str]) -> bool:

@@ -601,3 +601,18 @@ def test_a_place_without_a_table(con, tmp_path):
 def test_deltaarrow_explains_its_connections(con):
     (found,) = deltaarrow.explain(con, "SELECT id FROM numbers WHERE p = 1")
     assert (found.left_files, found.files) == (1, 10)
+
+
+def test_functions_read_the_columns_that_are_named(con):
+    query = "SELECT list_transform([id], lambda x: CASE WHEN x < 0 THEN error('low') ELSE x END) FROM numbers"
+    (found,) = con.explain(query)
+    assert found.columns == ("id",)
+    assert len(con.sql(query).fetchall()) == 100
+
+
+def test_a_macro_may_read_columns_that_are_not_named(con):
+    """In databases that older releases of DuckDB have made."""
+    con.execute("CREATE MACRO twice(x) AS x || x")
+    (found,) = con.explain("SELECT twice(s) FROM numbers WHERE id = 12")
+    assert found.columns == ("id", "p", "s")
+    assert con.sql("SELECT twice(s) FROM numbers WHERE id = 12").fetchall() == [("1212",)]
