@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
@@ -44,7 +45,6 @@ from deltaarrow.spark_sql.rows import (
     ensure_ordered,
     is_aggregate,
     is_window,
-    number,
     parts_of,
 )
 from deltaarrow.spark_sql.types import (
@@ -136,7 +136,7 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
     """``sum``; with `tries`, NULL beyond the range."""
 
     def bind(rows: Rows, operand: Node) -> Node:
-        operand = number(operand, name)
+        operand = as_number(operand, name)
         digits = decimal_of(operand.type)
         if operand.type not in INTEGRAL and digits is None:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
@@ -156,7 +156,7 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
     """``avg``; with `tries`, NULL beyond the range."""
 
     def bind(rows: Rows, operand: Node) -> Node:
-        operand = number(operand, name)
+        operand = as_number(operand, name)
         digits = decimal_of(operand.type)
         if digits is None:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
@@ -178,7 +178,7 @@ def _mean_of_pairs(place: int) -> Callable[..., Node]:
     """``regr_avgx`` and ``regr_avgy``: the mean of one of two columns, over the rows that have both."""
 
     def bind(rows: Rows, y: Node, x: Node) -> Node:
-        nodes = (number(y, "regr_avg"), number(x, "regr_avg"))
+        nodes = (as_number(y, "regr_avg"), as_number(x, "regr_avg"))
         sql = f"CASE WHEN {{0}} IS NOT NULL AND {{1}} IS NOT NULL THEN {{{place}}} END"
         return _mean("regr_avg")(rows, call("if", nodes, nodes[place].type, sql))
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import exactly, tightest_type
 from deltaarrow.spark_sql.conditionals import element
 from deltaarrow.spark_sql.forms import given, let, limited
-from deltaarrow.spark_sql.function import Function, as_integer, as_text, same_type
+from deltaarrow.spark_sql.function import Function, as_integer, same_type
 from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.nested import with_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
@@ -24,7 +25,6 @@ from deltaarrow.spark_sql.types import (
     VOID,
     sql_type,
     type_name,
-    wider_type,
 )
 
 __all__ = ["FUNCTIONS", "mixes_text"]
@@ -50,9 +50,9 @@ def _element_type(array: Node, name: str) -> DataType:
 def _with_value(array: Node, value: Node, name: str) -> tuple[Node, Node]:
     """An array and a value for it, both of their common type."""
     item = _element_type(array, name)
-    if mixes_text(item, value.type):
+    common = tightest_type(item, value.type)
+    if common is None:
         raise refused(f"{name} of {type_name(item)} and {type_name(value.type)} without a cast")
-    common = wider_type(item, value.type)
     return cast(array, ArrayType(common)), cast(value, common)
 
 
@@ -75,16 +75,23 @@ def _element_at(container: Node, place: Node) -> Node:
         return element(container, place)
     beyond = f"WHEN abs({{1}}::BIGINT) > len({{0}}) THEN {_NO_SUCH}"
     sql = f"CASE WHEN {{1}} = 0 THEN {_NO_FIRST} {beyond} ELSE {{0}}[{{1}}] END"
-    nodes = (container, as_integer(place))
+    nodes = (container, _place(place))
     return call("element_at", nodes, container.type.element_type, given(sql, 2), fails=True)
 
 
 def _try_element_at(container: Node, place: Node) -> Node:
     if not isinstance(container.type, ArrayType):
         return element(container, place)
-    nodes = (container, as_integer(place))
+    nodes = (container, _place(place))
     sql = f"CASE WHEN {{1}} = 0 THEN {_NO_FIRST} ELSE {{0}}[{{1}}] END"
     return call("try_element_at", nodes, container.type.element_type, given(sql, 2), fails=True)
+
+
+def _place(node: Node) -> Node:
+    """A place that counts from 1, for which Spark takes integers alone."""
+    if node.type not in INTEGRAL[:3]:
+        raise refused(f"a place of type {type_name(node.type)} in an array")
+    return as_integer(node)
 
 
 def _get(array: Node, place: Node) -> Node:
@@ -173,10 +180,10 @@ def _array_sort(array: Node) -> Node:
 def _joined(array: Node, separator: Node, missing: Node | None = None) -> Node:
     item = _element_type(array, "array_join")
     texts = array if item == STRING else with_elements(array, ArrayType(STRING), cast)
-    nodes: tuple[Node, ...] = (texts, as_text(separator))
+    nodes: tuple[Node, ...] = (texts, exactly(separator, STRING))
     listed = "{0}"
     if missing is not None:
-        nodes = (*nodes, as_text(missing))
+        nodes = (*nodes, exactly(missing, STRING))
         listed = "list_transform({0}, lambda x: coalesce(x, {2}))"
     if isinstance(separator, Constant):
         text = f"coalesce(array_to_string({listed}, {{1}}), '')"
@@ -213,7 +220,7 @@ def _copies(value: Node, count: Node) -> Node:
     sql = limited(sql, f"{{1}} > {_MOST_ELEMENTS}", "so long an array")
     name = f"{UNSTORED}array_repeat" if many else "array_repeat"
     made = f"CASE WHEN {{1}} IS NULL THEN NULL ELSE {sql} END"
-    return call(name, (value, as_integer(count)), ArrayType(value.type), made, fails=many)
+    return call(name, (value, exactly(count, INTEGER)), ArrayType(value.type), made, fails=many)
 
 
 def _removed(array: Node, value: Node) -> Node:
@@ -233,7 +240,7 @@ def _prepended(array: Node, value: Node) -> Node:
 
 
 def _inserted(array: Node, place: Node, value: Node) -> Node:
-    nodes = (*_with_value(array, value, "array_insert"), as_integer(place))
+    nodes = (*_with_value(array, value, "array_insert"), _place(place))
     item = nodes[1].type
     nothing = f"list_transform(range(n), lambda i: CAST(NULL AS {escaped(sql_type(item))}))"
     behind = let(f"list_concat(xs, {nothing}, [v])", n="p - len(xs) - 1")
@@ -280,7 +287,8 @@ def _slice(array: Node, start: Node, length: Node) -> Node:
 
 
 def _sequence(start: Node, stop: Node, step: Node | Interval | None = None) -> Node:
-    (first, last), common = same_type((start, stop))
+    by_numbers = (step,) if isinstance(step, Node) and step.type in (*INTEGRAL, VOID) else ()
+    (first, last, *_), common = same_type((start, stop, *by_numbers))
     if common in INTEGRAL:
         return _numbers(first, last, common, step)
     if common not in (DATE, *TIMESTAMPS) or mixes_text(start.type, stop.type):
@@ -292,7 +300,7 @@ def _sequence(start: Node, stop: Node, step: Node | Interval | None = None) -> N
 
 
 def _numbers(first: Node, last: Node, common: DataType, step: Node | Interval | None) -> Node:
-    if isinstance(step, Interval) or (step is not None and step.type not in INTEGRAL):
+    if isinstance(step, Interval) or (step is not None and step.type not in (*INTEGRAL, VOID)):
         raise refused("sequence of numbers by a step that is not integral")
     by = call("step", (first, last), LONG, "CASE WHEN {0} > {1} THEN -1 ELSE 1 END")
     nodes = (first, last, by if step is None else cast(step, LONG))

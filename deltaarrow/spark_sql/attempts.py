@@ -56,7 +56,7 @@ def try_cast(operand: Node, target: DataType) -> Node:
 def _tried(name: str, bind: Callable[[Node, Node], Node]) -> Callable[[Node, Node], Node]:
     def tried(left: Node, right: Node) -> Node:
         for each in (left, right):
-            if not is_numeric(each.type):
+            if not is_numeric(each.type) and each.type != VOID:
                 raise refused(f"{name} of {type_name(each.type)}")
         return attempted(bind(left, right), name)
 

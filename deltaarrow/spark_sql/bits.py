@@ -5,16 +5,16 @@ from collections.abc import Callable
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_integer, same_type
-from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.function import Function, as_integer, as_long, same_type
+from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     BYTE,
     INTEGER,
     INTEGRAL,
     LONG,
-    SHORT,
     STRING,
+    VOID,
     sql_type,
     type_name,
 )
@@ -24,8 +24,11 @@ __all__ = ["FUNCTIONS", "SHIFTS", "bitwise", "complement"]
 
 def bitwise(left: Node, right: Node, sign: str) -> Node:
     """``&``, ``|`` and ``^`` of two integral numbers."""
+    if left.type == VOID and right.type == VOID:
+        left = right = Constant(None, INTEGER)
     for each in (left, right):
-        _ensure_integral(each, sign)
+        if each.type not in (*INTEGRAL, STRING, VOID):
+            raise refused(f"{sign} of {type_name(each.type)}")
     nodes, common = same_type((left, right))
     sql = "xor({0}, {1})" if sign == "^" else f"{{0}} {sign} {{1}}"
     return call(sign, nodes, common, f"CAST({sql} AS {sql_type(common)})")
@@ -33,7 +36,7 @@ def bitwise(left: Node, right: Node, sign: str) -> Node:
 
 def complement(operand: Node) -> Node:
     """``~``."""
-    _ensure_integral(operand, "~")
+    operand = _integral(operand, "~")
     return call("bitwise not", (operand,), operand.type, f"CAST(-1 - {{0}} AS {sql_type(operand.type)})")
 
 
@@ -41,8 +44,7 @@ def _shifted(name: str, sql: str) -> Callable[[Node, Node], Node]:
     """A shift: Java takes the distance modulo the size of the number, and drops the bits beyond it."""
 
     def bind(operand: Node, distance: Node) -> Node:
-        _ensure_integral(operand, name)
-        number = cast(operand, INTEGER) if operand.type in (BYTE, SHORT) else operand
+        number = operand if operand.type == LONG else as_integer(operand)
         size = 64 if number.type == LONG else 32
         unit = f"CAST(1 AS HUGEINT) << CAST({{1}} & {size - 1} AS INTEGER)"
         moved = let(sql.replace("size", str(1 << size)), n="CAST({0} AS HUGEINT)", q=unit)
@@ -78,13 +80,17 @@ SHIFTS = {
 def _count(operand: Node) -> Node:
     if operand.type == BOOLEAN:
         operand = cast(operand, INTEGER)
-    _ensure_integral(operand, "bit_count")
     # Java widens the number to a long first.
-    return call("bit_count", (cast(operand, LONG),), INTEGER, "CAST(bit_count({0}) AS INTEGER)")
+    return call(
+        "bit_count",
+        (cast(_integral(operand, "bit_count"), LONG),),
+        INTEGER,
+        "CAST(bit_count({0}) AS INTEGER)",
+    )
 
 
 def _bit(operand: Node, place: Node) -> Node:
-    _ensure_integral(operand, "getbit")
+    operand = _integral(operand, "getbit")
     size = 8 << INTEGRAL.index(operand.type)
     beyond = f"error('there is no such bit in a number of {size} bits')"
     bit = "CAST(((CAST({0} AS BIGINT) >> {1}) & 1) AS TINYINT)"
@@ -93,13 +99,13 @@ def _bit(operand: Node, place: Node) -> Node:
 
 
 def _binary(operand: Node) -> Node:
-    _ensure_integral(operand, "bin")
-    return call("bin", (cast(operand, LONG),), STRING, "bin({0})")
+    return call("bin", (as_long(operand),), STRING, "bin({0})")
 
 
-def _ensure_integral(operand: Node, name: str) -> None:
-    if operand.type not in INTEGRAL:
+def _integral(operand: Node, name: str) -> Node:
+    if operand.type not in (*INTEGRAL, VOID):
         raise refused(f"{name} of {type_name(operand.type)}")
+    return cast(operand, INTEGER) if operand.type == VOID else operand
 
 
 FUNCTIONS = (

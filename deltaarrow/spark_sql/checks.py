@@ -3,7 +3,7 @@
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function
+from deltaarrow.spark_sql.function import Function, as_long
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -128,17 +128,13 @@ def _murmur(data_type: DataType, value: str, seed: str) -> str:
 
 
 def _bucket(number: Node) -> Node:
-    if number.type not in INTEGRAL:
-        raise refused(f"bitmap_bucket_number of {type_name(number.type)}")
     sql = "CASE WHEN {0} > 0 THEN 1 + ({0} - 1) // 32768 ELSE {0} // 32768 END"
-    return call("bitmap_bucket_number", (cast(number, LONG),), LONG, given(sql))
+    return call("bitmap_bucket_number", (as_long(number),), LONG, given(sql))
 
 
 def _place(number: Node) -> Node:
-    if number.type not in INTEGRAL:
-        raise refused(f"bitmap_bit_position of {type_name(number.type)}")
     sql = "CASE WHEN {0} > 0 THEN ({0} - 1) % 32768 ELSE (-{0}) % 32768 END"
-    return call("bitmap_bit_position", (cast(number, LONG),), LONG, given(sql), fails=True)
+    return call("bitmap_bit_position", (as_long(number),), LONG, given(sql), fails=True)
 
 
 FUNCTIONS = (

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import exactly, implicitly
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_timestamp, literal_text
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
@@ -22,7 +23,6 @@ from deltaarrow.spark_sql.types import (
     TIMESTAMP_NTZ,
     decimal_of,
     decimal_type,
-    is_numeric,
     type_name,
 )
 
@@ -49,7 +49,7 @@ def _since(name: str, unit: int) -> Callable[[Node], Node]:
     """The whole units since 1970, rounded down."""
 
     def bind(operand: Node) -> Node:
-        node = cast(as_timestamp(operand), TIMESTAMP)
+        node = exactly(operand, TIMESTAMP)
         sql = f"(m - ((m % {unit}) + {unit}) % {unit}) // {unit}"
         return call(name, (node,), LONG, let(sql, m="epoch_us({0})"))
 
@@ -57,7 +57,12 @@ def _since(name: str, unit: int) -> Callable[[Node], Node]:
 
 
 def _unix_date(operand: Node) -> Node:
-    return call("unix_date", (as_date(operand),), INTEGER, "CAST({0} - DATE '1970-01-01' AS INTEGER)")
+    return call(
+        "unix_date",
+        (exactly(operand, DATE),),
+        INTEGER,
+        "CAST({0} - DATE '1970-01-01' AS INTEGER)",
+    )
 
 
 def _from_unix_date(days: Node) -> Node:
@@ -90,13 +95,11 @@ def _made(name: str, data_type: DataType, *, tries: bool = False) -> Callable[..
     ) -> Node:
         if zone is not None and (data_type != TIMESTAMP or _minutes(zone, name) != 0):
             raise refused(f"{name} in a time zone other than UTC")
-        if not is_numeric(second.type):
-            raise refused(f"{name} with seconds of {type_name(second.type)}")
         parts = tuple(map(as_integer, (year, month, day, hour, minute)))
         digits = decimal_of(second.type)
         if digits is not None and digits[1] > 6:
             raise refused(f"{name} with seconds of {type_name(second.type)}")
-        nodes = (*parts, cast(second, decimal_type(16, 6)))
+        nodes = (*parts, implicitly(second, decimal_type(16, 6)))
         wrong = "NULL" if tries else "error('there is no such time')"
         day_start = "CAST(make_date({0}, {1}, {2}) AS TIMESTAMP)"
         if tries:

@@ -1,9 +1,7 @@
 """Functions that choose between values, and functions over arrays. A value not chosen is not evaluated."""
 
-import itertools
-
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.function import Function, as_text, same_type
@@ -22,6 +20,7 @@ from deltaarrow.spark_sql.types import (
     VOID,
     is_numeric,
     type_name,
+    wider_type,
 )
 
 __all__ = ["FUNCTIONS", "case", "element", "field_of"]
@@ -34,7 +33,7 @@ def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node |
     for condition in conditions:
         if condition.type != BOOLEAN:
             raise refused(f"{type_name(condition.type)} as a condition")
-    results, common = _choices((*values, default or Constant(None, VOID)))
+    results, common = same_type((*values, default or Constant(None, VOID)))
     count = len(conditions)
     branches = " ".join(f"WHEN {{{place}}} THEN {{{count + place}}}" for place in range(count))
     return call("case", (*conditions, *results), common, f"CASE {branches} ELSE {{{2 * count}}} END")
@@ -66,7 +65,7 @@ def field_of(struct: Node, name: str) -> Node:
 
 
 def _coalesce(*operands: Node) -> Node:
-    nodes, common = _choices(operands)
+    nodes, common = same_type(operands)
     places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
     return call("coalesce", nodes, common, f"coalesce({places})")
 
@@ -96,31 +95,14 @@ def _least(*operands: Node) -> Node:
 
 
 def _extreme(operands: tuple[Node, ...], name: str) -> Node:
-    nodes, common = _choices(operands)
+    types = {operand.type for operand in operands} - {VOID}
+    if STRING in types and len(types) > 1:
+        raise refused(f"{name} of text and other values without a cast")
+    nodes, common = same_type(operands)
     if common in (VOID, VARIANT) or not isinstance(common, PrimitiveType):
         raise refused(f"{name} of {type_name(common)}")
     places = ", ".join(f"{{{place}}}" for place in range(len(nodes)))
     return call(name, nodes, common, f"{name}({places})")
-
-
-def _choices(operands: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
-    types = {operand.type for operand in operands} - {VOID}
-    if any(_mixes_text(*each) for each in itertools.combinations(types, 2)):
-        raise refused("a choice between text and other values without a cast")
-    return same_type(operands)
-
-
-def _mixes_text(one: DataType, other: DataType) -> bool:
-    """Whether one of two types has text where the other has another type."""
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return _mixes_text(one.element_type, other.element_type)
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        keys = _mixes_text(one.key_type, other.key_type)
-        return keys or _mixes_text(one.value_type, other.value_type)
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        pairs = zip(one.fields, other.fields, strict=False)
-        return any(_mixes_text(a.type, b.type) for a, b in pairs)
-    return (one == STRING) != (other == STRING) and VOID not in (one, other)
 
 
 def _size(array: Node) -> Node:
@@ -136,13 +118,10 @@ def _contains(array: Node, value: Node) -> Node:
         raise refused(f"array_contains of {type_name(array.type)} and {type_name(value.type)}")
     item = array.type.element_type
     if item != value.type:
-        if {item, value.type} & {FLOAT, DOUBLE} or not (is_numeric(item) and is_numeric(value.type)):
+        if FLOAT in (item, value.type) or not (is_numeric(item) and is_numeric(value.type)):
             raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
-        if not isinstance(value, Constant):
-            raise refused(f"array_contains of {type_name(item)} for {type_name(value.type)}")
-        value = cast(value, item)
-        if not isinstance(value, Constant):
-            raise refused(f"array_contains of {type_name(item)} for a greater number")
+        common = wider_type(item, value.type)
+        array, value = cast(array, ArrayType(common)), cast(value, common)
     sql = (
         "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN list_contains({0}, {1}) THEN TRUE"
         " WHEN list_count({0}) < len({0}) THEN NULL ELSE FALSE END"
@@ -177,6 +156,6 @@ FUNCTIONS = (
     Function(("greatest",), "value, value, ...", (2, None), _greatest),
     Function(("least",), "value, value, ...", (2, None), _least),
     Function(("size", "cardinality"), "array or map", (1, 1), _size),
-    Function(("array_contains",), "array, value", (2, 2), _contains, "value of the type of the elements"),
+    Function(("array_contains",), "array, value", (2, 2), _contains, "not of other types beside `float`"),
 )
 """The functions of this chapter."""

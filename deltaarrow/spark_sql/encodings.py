@@ -1,10 +1,11 @@
 """Functions that turn texts, bytes and numbers into each other: hexadecimal, base64, URLs and check sums."""
 
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_text, literal_text
+from deltaarrow.spark_sql.function import Function, as_long, as_text, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
-from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, INTEGRAL, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, is_numeric, type_name
 
 __all__ = ["FUNCTIONS", "url_decoded"]
 
@@ -13,11 +14,10 @@ _BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
 
 
 def _hex(operand: Node) -> Node:
-    if operand.type in INTEGRAL:
-        return call("hex", (cast(operand, LONG),), STRING, "hex({0})")
-    if operand.type not in (STRING, BINARY, VOID):
-        raise refused(f"hex of {type_name(operand.type)}")
-    return call("hex", (cast(operand, BINARY),), STRING, "hex({0})")
+    if is_numeric(operand.type):
+        return call("hex", (as_long(operand),), STRING, "hex({0})")
+    node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
+    return call("hex", (node,), STRING, "hex({0})")
 
 
 def _from_hex(operand: Node) -> Node:
@@ -26,7 +26,7 @@ def _from_hex(operand: Node) -> Node:
 
 
 def _base64(operand: Node) -> Node:
-    node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
+    node = operand if operand.type == BINARY else cast(exactly(operand, STRING), BINARY)
     return call("base64", (node,), STRING, "to_base64({0})")
 
 
@@ -50,7 +50,7 @@ def _encoded(operand: Node, name: Node) -> Node:
 
 def _decoded(operand: Node, name: Node) -> Node:
     _ensure_utf_8(name, "decode")
-    if operand.type != BINARY:
+    if operand.type not in (BINARY, STRING, VOID):
         raise refused(f"decode of {type_name(operand.type)}")
     return cast(operand, STRING)
 
@@ -66,10 +66,8 @@ def _first_code(operand: Node) -> Node:
 
 
 def _character(operand: Node) -> Node:
-    if operand.type not in INTEGRAL:
-        raise refused(f"chr of {type_name(operand.type)}")
     sql = "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} % 256 AS INTEGER)) END"
-    return call("chr", (cast(operand, LONG),), STRING, sql)
+    return call("chr", (as_long(operand),), STRING, sql)
 
 
 def _url_encoded(operand: Node) -> Node:
@@ -92,7 +90,7 @@ def url_decoded(operand: Node) -> Node:
 
 def _check_sum(operand: Node) -> Node:
     """``crc32``: the check sum of ZIP files, byte by byte from a table."""
-    node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
+    node = operand if operand.type == BINARY else cast(exactly(operand, STRING), BINARY)
     table = f"[{', '.join(map(str, _CHECK_SUMS))}]"
     digits = "hex({0})"
     octet = "CAST('0x' || substring(h, 2 * k - 1, 2) AS INTEGER)"
@@ -132,7 +130,7 @@ def _sound(operand: Node) -> Node:
     )
     checked = f"CASE WHEN regexp_full_match({{0}}, '[\\x00-\\x{{{{7e}}}}]*') THEN {sql}"
     checked += " ELSE error('unsupported: soundex of letters outside ASCII') END"
-    return call("soundex", (as_text(operand),), STRING, given(checked), fails=True)
+    return call("soundex", (exactly(operand, STRING),), STRING, given(checked), fails=True)
 
 
 _SOUNDS = "'01230127022455012623017202'"
@@ -140,10 +138,8 @@ _SOUNDS = "'01230127022455012623017202'"
 
 
 def _is_utf_8(operand: Node) -> Node:
-    if operand.type == STRING:
-        return call("is_valid_utf8", (operand,), BOOLEAN, "{0} IS NOT NULL OR NULL")
     if operand.type != BINARY:
-        raise refused(f"is_valid_utf8 of {type_name(operand.type)}")
+        return call("is_valid_utf8", (as_text(operand),), BOOLEAN, "{0} IS NOT NULL OR NULL")
     return call("is_valid_utf8", (operand,), BOOLEAN, given("TRY(decode({0})) IS NOT NULL"))
 
 

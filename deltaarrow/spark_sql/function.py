@@ -6,24 +6,27 @@ from typing import Any
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import implicitly
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.types import (
     DATE,
+    DOUBLE,
     INTEGER,
     INTEGRAL,
+    LONG,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    TIMESTAMPS,
     VOID,
-    type_name,
     wider_type,
 )
 
 __all__ = [
     "Function",
     "as_date",
+    "as_double",
     "as_integer",
+    "as_long",
     "as_text",
     "as_timestamp",
     "literal_integer",
@@ -65,30 +68,32 @@ class Function:
 
 def as_text(node: Node) -> Node:
     """The operand of a function over text."""
-    if node.type not in (STRING, VOID):
-        raise refused(f"text made of {type_name(node.type)} without a cast")
-    return cast(node, STRING)
+    return implicitly(node, STRING)
 
 
 def as_date(node: Node) -> Node:
     """The operand of a function over dates: timestamps lose their time, text is cast."""
-    if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
-        raise refused(f"a date made of {type_name(node.type)}")
-    return cast(node, DATE)
+    return implicitly(node, DATE)
 
 
 def as_timestamp(node: Node) -> Node:
     """The operand of a function over timestamps; a date means midnight."""
-    if node.type not in (DATE, STRING, VOID, *TIMESTAMPS):
-        raise refused(f"a timestamp made of {type_name(node.type)}")
-    return node if node.type == TIMESTAMP_NTZ else cast(node, TIMESTAMP)
+    return node if node.type == TIMESTAMP_NTZ else implicitly(node, TIMESTAMP)
 
 
 def as_integer(node: Node) -> Node:
     """The operand of a function over counts and positions."""
-    if node.type not in (*INTEGRAL[:3], VOID):
-        raise refused(f"an integer made of {type_name(node.type)} without a cast")
-    return cast(node, INTEGER)
+    return implicitly(node, INTEGER)
+
+
+def as_long(node: Node) -> Node:
+    """The operand of a function over whole numbers of any size."""
+    return implicitly(node, LONG)
+
+
+def as_double(node: Node) -> Node:
+    """The operand of a function over floating numbers."""
+    return implicitly(node, DOUBLE)
 
 
 def literal_text(node: Node, what: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, java_text, let
-from deltaarrow.spark_sql.function import Function, as_text, literal_text
+from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -100,18 +101,34 @@ def _part(operand: Node, path: Node) -> Node:
     shown = _shown(escaped(quote_literal(steps)))
     if arrays:
         shown = f"CASE WHEN {' OR '.join(arrays)} THEN {_UNSURE} ELSE {shown} END"
-    return call(f"{UNSTORED}get_json_object", (as_text(operand),), STRING, _checked(shown), fails=True)
+    return call(
+        f"{UNSTORED}get_json_object",
+        (exactly(operand, STRING),),
+        STRING,
+        _checked(shown),
+        fails=True,
+    )
 
 
 def _array_length(operand: Node) -> Node:
     sql = "CASE WHEN json_type(doc) = 'ARRAY' THEN CAST(json_array_length(doc) AS INTEGER) END"
-    return call(f"{UNSTORED}json_array_length", (as_text(operand),), INTEGER, _checked(sql), fails=True)
+    return call(
+        f"{UNSTORED}json_array_length",
+        (exactly(operand, STRING),),
+        INTEGER,
+        _checked(sql),
+        fails=True,
+    )
 
 
 def _keys(operand: Node) -> Node:
     sql = "CASE WHEN json_type(doc) = 'OBJECT' THEN json_keys(doc) END"
     return call(
-        f"{UNSTORED}json_object_keys", (as_text(operand),), ArrayType(STRING), _checked(sql), fails=True
+        f"{UNSTORED}json_object_keys",
+        (exactly(operand, STRING),),
+        ArrayType(STRING),
+        _checked(sql),
+        fails=True,
     )
 
 
@@ -139,7 +156,13 @@ def _read(operand: Node, schema: Node) -> Node:
         f"CASE WHEN {{0}} IS NULL OR {blank} THEN NULL WHEN {_NOT_JSON} THEN {nothing} WHEN {_ODD} OR"
         f" json_type(doc) NOT IN ('OBJECT', 'NULL') OR {twice} THEN {_UNSURE} ELSE {made} END"
     )
-    return call(f"{UNSTORED}from_json", (as_text(operand),), data_type, _over_document(sql), fails=True)
+    return call(
+        f"{UNSTORED}from_json",
+        (exactly(operand, STRING),),
+        data_type,
+        _over_document(sql),
+        fails=True,
+    )
 
 
 def _member(field: Field) -> str:

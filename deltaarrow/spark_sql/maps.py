@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.constructors import is_assignable
+from deltaarrow.spark_sql.coercion import tightest_type
 from deltaarrow.spark_sql.forms import given
 from deltaarrow.spark_sql.function import Function, same_type
 from deltaarrow.spark_sql.nested import leaf_types
@@ -84,7 +84,7 @@ def _concatenated(*maps: Node) -> Node:
 def _contains_key(entries: Node, key: Node) -> Node:
     kind = _map_type(entries, "map_contains_key")
     ensure_key(kind.key_type)
-    if not is_assignable(key.type, kind.key_type) or key.type == VOID:
+    if key.type == VOID or tightest_type(kind.key_type, key.type) != kind.key_type:
         raise refused(f"map_contains_key of {type_name(kind)} for {type_name(key.type)}")
     sql = given("list_position(map_keys({0}), {1}) IS NOT NULL", 2)
     return call("map_contains_key", (entries, cast(key, kind.key_type)), BOOLEAN, sql)

@@ -6,11 +6,10 @@ or two. Tables cannot store expressions with them.
 
 from collections.abc import Callable
 
-from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import let
-from deltaarrow.spark_sql.function import Function
-from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
-from deltaarrow.spark_sql.types import DOUBLE, STRING, VOID, is_numeric, type_name
+from deltaarrow.spark_sql.function import Function, as_double
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call
+from deltaarrow.spark_sql.types import DOUBLE
 
 __all__ = ["FUNCTIONS"]
 
@@ -50,37 +49,31 @@ _SQL = {
 
 def _of_one(name: str) -> Callable[[Node], Node]:
     def bind(operand: Node) -> Node:
-        return call(UNSTORED + name, (_number(operand, name),), DOUBLE, _SQL[name])
+        return call(UNSTORED + name, (as_double(operand),), DOUBLE, _SQL[name])
 
     return bind
-
-
-def _number(operand: Node, name: str) -> Node:
-    if not is_numeric(operand.type) and operand.type not in (STRING, VOID):
-        raise refused(f"{name} of {type_name(operand.type)}")
-    return cast(operand, DOUBLE)
 
 
 def _log(first: Node, second: Node | None = None) -> Node:
     if second is None:
         return _of_one("ln")(first)
-    nodes = (_number(first, "log"), _number(second, "log"))
+    nodes = (as_double(first), as_double(second))
     return call(f"{UNSTORED}log", nodes, DOUBLE, "CASE WHEN {0} > 0 AND {1} > 0 THEN ln({1}) / ln({0}) END")
 
 
 def _power(base: Node, exponent: Node) -> Node:
-    nodes = (_number(base, "pow"), _number(exponent, "pow"))
+    nodes = (as_double(base), as_double(exponent))
     odd = "(abs({0}) = 1 AND isinf({1})) OR ({0} = 1 AND isnan({1}))"
     return call(f"{UNSTORED}pow", nodes, DOUBLE, f"CASE WHEN {odd} THEN {_NAN} ELSE pow({{0}}, {{1}}) END")
 
 
 def _angle(y: Node, x: Node) -> Node:
-    nodes = (_number(y, "atan2"), _number(x, "atan2"))
+    nodes = (as_double(y), as_double(x))
     return call(f"{UNSTORED}atan2", nodes, DOUBLE, "atan2({0} + 0.0::DOUBLE, {1} + 0.0::DOUBLE)")
 
 
 def _hypotenuse(one: Node, other: Node) -> Node:
-    nodes = (_number(one, "hypot"), _number(other, "hypot"))
+    nodes = (as_double(one), as_double(other))
     scaled = let(
         "CASE WHEN h = 0 THEN 0 ELSE h * sqrt(1 + (l / h) * (l / h)) END",
         h="greatest(abs({0}), abs({1}))",

@@ -2,8 +2,9 @@
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_integer, literal_integer, same_type
+from deltaarrow.spark_sql.function import Function, as_double, as_integer, as_long, literal_integer, same_type
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import negative, remainder
 from deltaarrow.spark_sql.types import (
@@ -15,7 +16,6 @@ from deltaarrow.spark_sql.types import (
     as_decimal,
     decimal_of,
     decimal_type,
-    is_numeric,
     sql_type,
     type_name,
 )
@@ -26,7 +26,7 @@ _MOST_PLACES = 20
 
 
 def _absolute(operand: Node) -> Node:
-    _ensure_number(operand, "abs")
+    operand = as_number(operand, "abs")
     return call("abs", (operand,), operand.type, "abs({0})", fails=operand.type in INTEGRAL)
 
 
@@ -39,7 +39,7 @@ def _ceil(operand: Node) -> Node:
 
 
 def _whole(operand: Node, name: str) -> Node:
-    _ensure_number(operand, name)
+    operand = as_number(operand, name)
     digits = decimal_of(operand.type)
     if operand.type in INTEGRAL:
         return cast(operand, LONG)
@@ -54,7 +54,7 @@ def _whole(operand: Node, name: str) -> Node:
 
 
 def _round(operand: Node, places: Node | None = None) -> Node:
-    _ensure_number(operand, "round")
+    operand = as_number(operand, "round")
     wanted = literal_integer(places, "the number of places") if places is not None else 0
     digits = decimal_of(operand.type)
     if not -_MOST_PLACES <= wanted <= _MOST_PLACES:
@@ -97,7 +97,7 @@ def _rounded_floating(operand: Node, wanted: int) -> Node:
 
 
 def _root(operand: Node) -> Node:
-    _ensure_number(operand, "sqrt")
+    operand = as_number(operand, "sqrt")
     return call("sqrt", (cast(operand, DOUBLE),), DOUBLE, "sqrt({0})")
 
 
@@ -138,13 +138,13 @@ def _modulo(dividend: Node, divisor: Node) -> Node:
 
 
 def _sign(operand: Node) -> Node:
-    _ensure_number(operand, "sign")
+    operand = as_number(operand, "sign")
     sql = "CASE WHEN isnan({0}) OR {0} = 0 THEN {0} WHEN {0} > 0 THEN 1 WHEN {0} < 0 THEN -1 END"
     return call("sign", (cast(operand, DOUBLE),), DOUBLE, f"CAST({sql} AS DOUBLE)")
 
 
 def _nearest(operand: Node) -> Node:
-    _ensure_number(operand, "rint")
+    operand = as_number(operand, "rint")
     # Beyond 2^52 every number is whole; below, adding it rounds half to even.
     size = "4503599627370496::DOUBLE"
     sql = (
@@ -161,24 +161,18 @@ def _factorial(operand: Node) -> Node:
 
 
 def _not_nan(operand: Node, other: Node) -> Node:
-    nodes, common = same_type((operand, other))
-    if common not in (FLOAT, DOUBLE):
-        raise refused(f"nanvl of {type_name(common)}")
+    floating = (each if each.type == FLOAT else as_double(each) for each in (operand, other))
+    nodes, common = same_type(tuple(floating))
     return call("nanvl", nodes, common, "CASE WHEN isnan({0}) THEN {1} ELSE {0} END")
 
 
 def _positive(operand: Node) -> Node:
-    _ensure_number(operand, "positive")
-    return operand
+    return as_number(operand, "positive")
 
 
 def _bucket(value: Node, low: Node, high: Node, count: Node) -> Node:
     """``width_bucket``: the number of the interval of equal width that a value lies in."""
-    for each in (value, low, high):
-        _ensure_number(each, "width_bucket")
-    if count.type not in INTEGRAL:
-        raise refused(f"width_bucket with {type_name(count.type)} as the number of buckets")
-    nodes = (cast(value, DOUBLE), cast(low, DOUBLE), cast(high, DOUBLE), cast(count, LONG))
+    nodes = (as_double(value), as_double(low), as_double(high), as_long(count))
     odd = "{3} <= 0 OR {3} = 9223372036854775807 OR isnan({0}) OR {1} = {2}"
     odd += " OR NOT isfinite({1}) OR NOT isfinite({2})"
     upward = "CASE WHEN {0} < {1} THEN 0 WHEN {0} >= {2} THEN {3} + 1 ELSE"
@@ -190,14 +184,8 @@ def _bucket(value: Node, low: Node, high: Node, count: Node) -> Node:
 
 
 def _is_nan(operand: Node) -> Node:
-    if operand.type not in (FLOAT, DOUBLE):
-        raise refused(f"isnan of {type_name(operand.type)}")
+    operand = operand if operand.type == FLOAT else as_double(operand)
     return call("isnan", (operand,), BOOLEAN, "coalesce(isnan({0}), FALSE)")
-
-
-def _ensure_number(operand: Node, name: str) -> None:
-    if not is_numeric(operand.type):
-        raise refused(f"{name} of {type_name(operand.type)}")
 
 
 def _bits(data_type: DataType) -> int:

@@ -8,8 +8,9 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, call, refused, walk
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, refused, walk
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -54,7 +55,7 @@ def add(left: Node, right: Node, sign: str) -> Node:
     left, right = _numbers(left, right)
     if decimal_of(left.type) is None:
         sql = _in_turn(right, f"{{0}} {sign} {{1}}")
-        return call(sign, (left, right), left.type, sql, fails=left.type in INTEGRAL)
+        return _strict(call(sign, (left, right), left.type, sql, fails=left.type in INTEGRAL))
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     if sign == "*":
         result = decimal_type(p1 + p2 + 1, s1 + s2)
@@ -62,19 +63,21 @@ def add(left: Node, right: Node, sign: str) -> Node:
         is_short = max(p1, p2) <= _SHORT_DECIMAL < p1 + p2
         factor = f"CAST({{0}} AS DECIMAL({_SHORT_DECIMAL + 1},{s1}))" if is_short else "{0}"
         sql = _in_turn(right, f"CAST({factor} * {{1}} AS {_sql(result)})")
-        return call(sign, (left, right), result, sql)
+        return _strict(call(sign, (left, right), result, sql))
     scale = max(s1, s2)
     result = decimal_type(max(p1 - s1, p2 - s2) + scale + 1, scale)
     sql = f"CAST({{0}} AS {_sql(result)}) {sign} CAST({{1}} AS {_sql(result)})"
-    return call(sign, (left, right), result, _in_turn(right, f"CAST({sql} AS {_sql(result)})"))
+    return _strict(call(sign, (left, right), result, _in_turn(right, f"CAST({sql} AS {_sql(result)})")))
 
 
 def divide(left: Node, right: Node) -> Node:
     """The quotient: a decimal for two decimals, otherwise a double."""
+    if left.type == VOID:
+        left = Constant(None, DOUBLE)
     left, right = _numbers(left, right)
     if decimal_of(left.type) is None:
         left, right = cast(left, DOUBLE), cast(right, DOUBLE)
-        return call("/", (left, right), DOUBLE, _guarded("{0} / {1}"), fails=True)
+        return _strict(call("/", (left, right), DOUBLE, _guarded("{0} / {1}"), fails=True))
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     scale = max(_MIN_DIVISION_SCALE, s1 + p2 + 1)
     precision = p1 - s1 + s2 + scale
@@ -84,7 +87,7 @@ def divide(left: Node, right: Node) -> Node:
         raise refused(f"{type_name(left.type)} / {type_name(right.type)}")
     dividend = f"{unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
     sql = half_up(dividend, unscaled("{1}", s2), scale, result)
-    return call("/", (left, right), result, _guarded(sql), fails=True)
+    return _strict(call("/", (left, right), result, _guarded(sql), fails=True))
 
 
 def half_up(dividend: str, divisor: str, scale: int, result: DataType) -> str:
@@ -102,11 +105,12 @@ def unscaled(place: str, scale: int) -> str:
 
 def divide_whole(left: Node, right: Node) -> Node:
     """``div``: the whole part of the quotient of two integral numbers, a long."""
+    left, right = _beside_number(left, right), _beside_number(right, left)
     for node in (left, right):
         if node.type not in INTEGRAL:
             raise refused(f"div of {type_name(node.type)}")
-    left, right = (cast(node, LONG) for node in _numbers(left, right))
-    return call("div", (left, right), LONG, _guarded("{0} // {1}"), fails=True)
+    left, right = cast(left, LONG), cast(right, LONG)
+    return _strict(call("div", (left, right), LONG, _guarded("{0} // {1}"), fails=True))
 
 
 def remainder(left: Node, right: Node) -> Node:
@@ -118,10 +122,10 @@ def remainder(left: Node, right: Node) -> Node:
         result = decimal_type(min(p1 - s1, p2 - s2) + scale, scale)
         common = decimal_type(max(p1 - s1, p2 - s2) + scale, scale)
         sql = f"CAST(CAST({{0}} AS {_sql(common)}) % CAST({{1}} AS {_sql(common)}) AS {_sql(result)})"
-        return call("%", (left, right), result, _guarded(sql), fails=True)
+        return _strict(call("%", (left, right), result, _guarded(sql), fails=True))
     # DuckDB reports an overflow for the least integer % -1.
     sql = "CASE WHEN {1} = -1 THEN {0} - {0} ELSE {0} % {1} END" if left.type in INTEGRAL else "{0} % {1}"
-    return call("%", (left, right), left.type, _guarded(sql), fails=True)
+    return _strict(call("%", (left, right), left.type, _guarded(sql), fails=True))
 
 
 def negative(operand: Node) -> Node:
@@ -132,8 +136,7 @@ def negative(operand: Node) -> Node:
         and is_numeric(operand.type)
     ):
         return Constant(negated(operand.value), operand.type, folded=True)  # type: ignore[arg-type]
-    if not is_numeric(operand.type):
-        raise refused(f"minus {type_name(operand.type)}")
+    operand = as_number(operand, "minus")
     if operand.type in (FLOAT, DOUBLE):
         # DuckDB makes -x < NaN to x > -NaN, but NaN is the greatest number whatever its sign.
         return call("-", (operand,), operand.type, f"({{0}} * CAST(-1 AS {sql_type(operand.type)}))")
@@ -200,6 +203,8 @@ def any_of(operands: tuple[Node, ...]) -> Node:
 
 
 def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str) -> Node:
+    if STRING in (first := {each.type for each in operands[:2]}) and BOOLEAN not in first:
+        raise refused(f"{word} of text without a cast")
     nodes = tuple(map(_condition, operands))
     places = [f"{{{place}}}" for place in range(len(nodes))]
     sql = "(" + f" {word} ".join(places) + ")"
@@ -212,26 +217,42 @@ def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str
 
 
 def _condition(node: Node) -> Node:
-    if node.type not in (BOOLEAN, VOID):
+    if not is_implicit(node.type, BOOLEAN):
         raise refused(f"{type_name(node.type)} as a condition")
     return cast(node, BOOLEAN)
 
 
 def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
     """Two operands of arithmetic: both decimal with their own digits, or both of one other type."""
-    for node in (left, right):
-        if not is_numeric(node.type) and node.type not in (STRING, VOID):
-            raise refused(f"arithmetic of {type_name(node.type)}")
-    if STRING in (left.type, right.type):
-        raise refused("arithmetic of text without a cast")
-    if any(isinstance(node, Constant) and node.value is None for node in (left, right)):
-        raise refused("arithmetic of NULL")
+    left, right = _beside_number(left, right), _beside_number(right, left)
     if decimal_of(left.type) is None and decimal_of(right.type) is None:
         common = wider_type(left.type, right.type)
         return cast(left, common), cast(right, common)
     if {left.type, right.type} & {FLOAT, DOUBLE}:
         return cast(left, DOUBLE), cast(right, DOUBLE)
     return _as_decimal(left), _as_decimal(right)
+
+
+def _beside_number(operand: Node, other: Node) -> Node:
+    """An operand of arithmetic: a text and a NULL are cast as the other operand needs it."""
+    if operand.type == VOID:
+        return cast(operand, DOUBLE if other.type == VOID else _beside_number(other, operand).type)
+    if operand.type == STRING and is_numeric(other.type):
+        return cast(operand, wider_type(STRING, other.type))
+    if not is_numeric(operand.type):
+        raise refused(f"arithmetic of {type_name(operand.type)} and {type_name(other.type)} without a cast")
+    return operand
+
+
+def _strict(found: Node) -> Node:
+    """The call of an arithmetic operator, or NULL if an operand is NULL whatever the row."""
+    assert isinstance(found, Call)
+    if not any(isinstance(each, Constant) and each.value is None for each in found.operands):
+        return found
+    if any(each.can_fail for each in found.operands):
+        # Whether Spark computes the other operand depends on what its optimizer knows.
+        raise refused("arithmetic of NULL and a value whose computation may fail")
+    return Constant(None, found.type)
 
 
 def _as_decimal(node: Node) -> Node:

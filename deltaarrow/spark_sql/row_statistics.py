@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, refused
-from deltaarrow.spark_sql.rows import Rows, RowsCall, number
+from deltaarrow.spark_sql.rows import Rows, RowsCall
 from deltaarrow.spark_sql.types import DOUBLE, LONG
 
 __all__ = ["MOMENTS", "PAIRS", "bind_moment", "bind_pair", "median", "percentile", "percentile_within"]
@@ -33,7 +34,7 @@ def bind_moment(name: str) -> Callable[..., Node]:
     """How a call of one of `MOMENTS` is bound."""
 
     def bind(rows: Rows, operand: Node) -> Node:
-        made = RowsCall(rows, (cast(number(operand, name), DOUBLE),))
+        made = RowsCall(rows, (cast(as_number(operand, name), DOUBLE),))
         least = 2 if name.endswith("_samp") else 1
         odd = made.sql("count", where="NOT isfinite({0})")
         found = _shape(made, name) if name in ("skewness", "kurtosis") else made.sql(name, _CLEAN)
@@ -77,7 +78,7 @@ def bind_pair(name: str) -> Callable[..., Node]:
     """How a call of one of `PAIRS` is bound."""
 
     def bind(rows: Rows, y: Node, x: Node) -> Node:
-        made = RowsCall(rows, (cast(number(y, name), DOUBLE), cast(number(x, name), DOUBLE)))
+        made = RowsCall(rows, (cast(as_number(y, name), DOUBLE), cast(as_number(x, name), DOUBLE)))
         both = "{0} IS NOT NULL AND {1} IS NOT NULL"
         finite = "isfinite({0}) AND isfinite({1})"
         clean = ", ".join(f"CASE WHEN {finite} THEN {place} END" for place in ("{0}", "{1}"))
@@ -147,7 +148,7 @@ def _percentile(
 ) -> Node:
     if rows.distinct:
         raise refused(f"{name} of DISTINCT values")
-    made = RowsCall(rows, (cast(number(operand, name), DOUBLE),))
+    made = RowsCall(rows, (cast(as_number(operand, name), DOUBLE),))
     order = "DESC" if descending else "ASC"
     listed = made.sql("list", f"{{0}} ORDER BY {{0}} {order}", "{0} IS NOT NULL")
     place = _discrete if name == "percentile_disc" else _continuous

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from deltaarrow.schema import DataType, PrimitiveType
-from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
-from deltaarrow.spark_sql.types import DOUBLE, INTEGRAL, STRING, VARIANT, VOID, is_numeric, type_name
+from deltaarrow.spark_sql.types import INTEGRAL, VARIANT, type_name
 
 __all__ = [
     "Frame",
@@ -16,7 +15,6 @@ __all__ = [
     "ensure_ordered",
     "is_aggregate",
     "is_window",
-    "number",
     "parts_of",
 ]
 
@@ -169,12 +167,3 @@ def ensure_ordered(data_type: DataType, name: str) -> None:
     """Refuse types whose values DuckDB orders otherwise."""
     if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
         raise refused(f"{name} of {type_name(data_type)}")
-
-
-def number(operand: Node, name: str) -> Node:
-    """A number; text and NULL are cast to double, as in Spark."""
-    if operand.type in (STRING, VOID):
-        return cast(operand, DOUBLE)
-    if not is_numeric(operand.type):
-        raise refused(f"{name} of {type_name(operand.type)}")
-    return operand

@@ -3,17 +3,18 @@
 import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
-from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_timestamp, literal_text
+from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_long, as_timestamp, literal_text
 from deltaarrow.spark_sql.nodes import NOW, Node, call, refused
 from deltaarrow.spark_sql.types import (
     DATE,
+    DOUBLE,
+    FLOAT,
     INTEGER,
-    INTEGRAL,
     LONG,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    VOID,
+    decimal_of,
     decimal_type,
     type_name,
 )
@@ -132,6 +133,8 @@ def extracted(unit: str, operand: Node) -> Node:
 
 def add_days(operand: Node, days: Node, sign: str = "+") -> Node:
     """The date some days later, or earlier for ``-``."""
+    if days.type in (LONG, FLOAT, DOUBLE) or decimal_of(days.type) is not None:
+        raise refused(f"days given as {type_name(days.type)} without a cast")
     later = f"({{0}} {sign} CAST({{1}} AS INTEGER))"
     return _within_years("date_add", operand, days, later)
 
@@ -182,9 +185,7 @@ def _units_between(unit: str, start: Node, end: Node) -> Node:
 
 def _units_later(unit: str, count: Node, start: Node) -> Node:
     """The time some units later."""
-    if count.type not in (*INTEGRAL, VOID):
-        raise refused(f"a count of units made of {type_name(count.type)} without a cast")
-    nodes, name = (cast(count, LONG), as_timestamp(start)), unit.lower()
+    nodes, name = (as_long(count), as_timestamp(start)), unit.lower()
     if name in _MICROSECONDS or name == "dayofyear":
         size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
         most, sql = _MOST_MICROSECONDS // size, f"make_timestamp(epoch_us({{1}}) + {{0}} * {size})"

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, MapType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let, limited
 from deltaarrow.spark_sql.function import Function, as_integer, as_text, literal_integer, literal_text
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import add, compare
 from deltaarrow.spark_sql.patterns import is_plain_separator
 from deltaarrow.spark_sql.texts import concatenate, like, lower, substring
-from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, STRING, VOID
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, STRING
 
 __all__ = ["FUNCTIONS", "is_ilike", "trimmed"]
 
@@ -60,7 +61,11 @@ def _place_in_set(part: Node, listed: Node) -> Node:
 
 
 def _overlaid(operand: Node, other: Node, start: Node, length: Node | None = None) -> Node:
-    text, part, place = as_text(operand), as_text(other), as_integer(start)
+    text, part, place = (
+        exactly(operand, STRING),
+        exactly(other, STRING),
+        as_integer(start),
+    )
     own = call("length", (part,), INTEGER, "CAST(length({0}) AS INTEGER)")
     count = own if length is None else as_integer(length)
     if length is not None:
@@ -71,9 +76,9 @@ def _overlaid(operand: Node, other: Node, start: Node, length: Node | None = Non
 
 
 def _chosen(place: Node, *values: Node) -> Node:
-    if any(each.type not in (STRING, VOID) for each in values):
-        raise refused("elt of something other than text")
-    nodes = (as_integer(place), *(cast(each, STRING) for each in values))
+    if all(each.type == BINARY for each in values):
+        raise refused("elt of binary")
+    nodes = (as_integer(place), *map(as_text, values))
     branches = " ".join(f"WHEN {number} THEN {{{number}}}" for number in range(1, len(nodes)))
     sql = f"CASE {{0}} {branches} ELSE error('elt has no such argument') END"
     return call("elt", nodes, STRING, given(sql), fails=True)
@@ -112,6 +117,8 @@ def _blanks(count: Node) -> Node:
 def _reversed(operand: Node) -> Node:
     if isinstance(operand.type, ArrayType):
         return call("reverse", (operand,), operand.type, "list_reverse({0})")
+    if operand.type == BINARY:
+        raise refused("reverse of binary")
     sql = "array_to_string(list_reverse(string_split({0}, '')), '')"
     return call("reverse", (as_text(operand),), STRING, sql)
 
@@ -161,7 +168,7 @@ def _to_map(operand: Node, pair: Node | None = None, key: Node | None = None) ->
     for each in signs:
         if not is_plain_separator(each):
             raise refused(f"str_to_map by the regular expression {each!r}")
-    nodes = (as_text(operand), *(Constant(each, STRING) for each in signs))
+    nodes = (exactly(operand, STRING), *(Constant(each, STRING) for each in signs))
     place = "instr(e, {2})"
     whole = "struct_pack(k := e, v := NULL::VARCHAR)"
     both = f"struct_pack(k := left(e, {place} - 1), v := substring(e, {place} + length({{2}})))"

@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.function import (
 )
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.patterns import like_pattern, regular_expression
-from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, INTEGRAL, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
 
 __all__ = ["FUNCTIONS", "concatenate", "like", "lower", "matches", "substring"]
 
@@ -35,8 +35,6 @@ def concatenate(*operands: Node) -> Node:
         return call("concat", nodes, common, given(listed, len(nodes)))
     if operands and all(node.type == BINARY for node in operands):
         return call("concat", operands, BINARY, " || ".join(f"{{{i}}}" for i in range(len(operands))))
-    if any(node.type == BINARY for node in operands):
-        raise refused("concat of text and binary")
     if any(not isinstance(node.type, PrimitiveType) for node in operands):
         raise refused("concat of nested values")
     nodes = tuple(cast(node, STRING) for node in operands)
@@ -95,7 +93,7 @@ def _length(operand: Node) -> Node:
 
 def substring(operand: Node, start: Node, length: Node | None = None) -> Node:
     """Characters from a position on, which counts from the end if it is negative."""
-    text, first = as_text(operand), as_integer(start)
+    text, first = _characters(operand, "substring"), as_integer(start)
     count = as_integer(length) if length is not None else Constant(2**31 - 1, INTEGER)
     known = [
         each.value for each in (first, count) if isinstance(each, Constant) and isinstance(each.value, int)
@@ -116,6 +114,13 @@ def substring(operand: Node, start: Node, length: Node | None = None) -> Node:
     return call("substring", (text, first, count), STRING, sql)
 
 
+def _characters(operand: Node, name: str) -> Node:
+    """A text to take characters from; Spark takes bytes from a binary."""
+    if operand.type == BINARY:
+        raise refused(f"{name} of binary")
+    return as_text(operand)
+
+
 def _left(operand: Node, length: Node) -> Node:
     return substring(operand, Constant(1, INTEGER), length)
 
@@ -127,7 +132,7 @@ def _right(operand: Node, length: Node) -> Node:
 
 def _padded(name: str, operand: Node, length: Node, padding: Node | None) -> Node:
     filling = literal_text(padding, f"the padding of {name}") if padding is not None else " "
-    operand = cast(operand, STRING) if operand.type in INTEGRAL else as_text(operand)
+    operand = _characters(operand, name)
     # DuckDB fills with nothing by an error.
     padded = f"{name}({{0}}, greatest({{1}}, 0), {{2}})" if filling else "left({0}, greatest({1}, 0))"
     if isinstance(length, Constant) and isinstance(length.value, int) and length.value <= _MAX_PADDED:

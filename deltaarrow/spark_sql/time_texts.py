@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_text, as_timestamp, literal_text
+from deltaarrow.spark_sql.function import Function, as_long, as_timestamp, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, escaped, refused
 from deltaarrow.spark_sql.temporal import date_format, to_date, to_timestamp
 from deltaarrow.spark_sql.types import (
     DATE,
-    INTEGRAL,
     LONG,
     STRING,
     TIMESTAMP,
@@ -140,7 +140,7 @@ def _quoted(character: str) -> str:
 
 def _read(name: str, operand: Node, pattern: Node, *, tries: bool = False) -> Node:
     found = _pattern(literal_text(pattern, f"the pattern of {name}"))
-    return call(name, (as_text(operand),), TIMESTAMP, found.sql(tries=tries), fails=True)
+    return call(name, (exactly(operand, STRING),), TIMESTAMP, found.sql(tries=tries), fails=True)
 
 
 def _date(operand: Node, pattern: Node | None = None) -> Node:
@@ -189,9 +189,7 @@ _DEFAULT = _pattern("yyyy-MM-dd HH:mm:ss")
 
 
 def _from_unix(seconds: Node, pattern: Node | None = None) -> Node:
-    if seconds.type not in (*INTEGRAL, VOID):
-        raise refused(f"from_unixtime of {type_name(seconds.type)}")
-    moment = cast(cast(seconds, LONG), TIMESTAMP)
+    moment = cast(as_long(seconds), TIMESTAMP)
     return date_format(moment, "yyyy-MM-dd HH:mm:ss" if pattern is None else pattern)
 
 
