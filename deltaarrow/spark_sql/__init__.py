@@ -6,7 +6,8 @@
 UPDATE and MERGE, and ``replaceWhere``. Tables store expressions as constraints, invariants, generated columns
 and defaults. `declared_rules` reads them from a table's metadata as `TableRules`, which check rows, compute
 generated columns and fill in defaults (PROTOCOL.md, *CHECK Constraints*, *Column Invariants*, *Generated
-Columns* and *Default Columns*). Timestamps are in UTC. `split_statements` splits a script. `Words` takes a
+Columns* and *Default Columns*). All of them are bound in the session time zone, which is UTC unless
+`in_time_zone` says otherwise. `split_statements` splits a script. `Words` takes a
 statement apart.
 """
 
@@ -76,6 +77,13 @@ if TYPE_CHECKING:
         table_places as table_places,
     )
     from deltaarrow.spark_sql.syntax import tokenize_duckdb as tokenize_duckdb
+    from deltaarrow.spark_sql.time_zones import (
+        UTC as UTC,
+        TimeZone as TimeZone,
+        in_time_zone as in_time_zone,
+        parse_time_zone as parse_time_zone,
+        session_time_zone as session_time_zone,
+    )
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape, type_name as type_name
 
 __getattr__ = lazy_package(__name__)

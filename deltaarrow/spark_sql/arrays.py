@@ -11,6 +11,7 @@ from deltaarrow.spark_sql.function import Function, as_integer, same_type
 from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.nested import with_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -20,6 +21,7 @@ from deltaarrow.spark_sql.types import (
     INTEGRAL,
     LONG,
     STRING,
+    TIMESTAMP,
     TIMESTAMPS,
     VARIANT,
     VOID,
@@ -293,6 +295,8 @@ def _sequence(start: Node, stop: Node, step: Node | Interval | None = None) -> N
         return _numbers(first, last, common, step)
     if common not in (DATE, *TIMESTAMPS) or mixes_text(start.type, stop.type):
         raise refused(f"sequence of {type_name(common)}")
+    if common == TIMESTAMP:
+        ensure_utc("sequence of timestamps")
     wanted = Interval(0, 86_400_000_000, is_days=True) if step is None else step
     if not isinstance(wanted, Interval):
         raise refused("sequence of times by a step that is not an INTERVAL literal")

@@ -9,6 +9,7 @@ from deltaarrow.spark_sql.forms import attempted
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 from deltaarrow.spark_sql.operators import add, divide, remainder
+from deltaarrow.spark_sql.time_zones import UTC, in_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -16,6 +17,8 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     TIMESTAMPS,
     VOID,
     decimal_of,
@@ -37,7 +40,8 @@ def try_cast(operand: Node, target: DataType) -> Node:
         if isinstance(found, Call) and found.can_fail and found is not operand:
             raise refused(f"TRY_CAST from {type_name(operand.type)} to {type_name(target)}")
         return found
-    tried = attempted(found, found.name)
+    is_zoned = operand.type == STRING and target == TIMESTAMP and not session_time_zone().is_utc
+    tried = _tried_timestamp(operand) if is_zoned else attempted(found, found.name)
     if operand.type != STRING or target == BOOLEAN or target in INTEGRAL:
         odd = _CONTROL if operand.type == STRING else ""
     elif target in (FLOAT, DOUBLE) or decimal_of(target) is not None:
@@ -51,6 +55,14 @@ def try_cast(operand: Node, target: DataType) -> Node:
     beyond = "error('unsupported: try_cast of such a text')"
     sql = f"CASE WHEN {{1}} IS NULL AND regexp_matches({{0}}, '{odd}') THEN {beyond} ELSE {{1}} END"
     return call("try_cast", (operand, tried), target, sql, fails=True)
+
+
+def _tried_timestamp(text: Node) -> Node:
+    """The timestamp of a local time, or of a text with an offset of its own; NULL for another text."""
+    local = cast(attempted(cast(text, TIMESTAMP_NTZ), "try_cast"), TIMESTAMP)
+    with in_time_zone(UTC):
+        with_offset = attempted(cast(text, TIMESTAMP), "try_cast")
+    return call("try_cast", (local, with_offset), TIMESTAMP, "coalesce({0}, {1})")
 
 
 def _tried(name: str, bind: Callable[[Node, Node], Node]) -> Callable[[Node, Node], Node]:

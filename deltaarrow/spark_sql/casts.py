@@ -16,6 +16,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 from deltaarrow.spark_sql.forms import java_text, let
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.time_zones import TimeZone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -26,6 +27,7 @@ from deltaarrow.spark_sql.types import (
     LONG,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TIMESTAMPS,
     VOID,
     as_decimal,
@@ -64,7 +66,8 @@ _BEYOND_FLOAT = 2.0**128 - 2.0**103
 """The least double that rounds beyond the greatest float."""
 _NO_TIME = "error('unsupported: a timestamp outside the years 1 to 9999')"
 _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) // 1000000"
-
+_LOCAL = (DATE, STRING, TIMESTAMP_NTZ)
+"""The types of which a value is a local time, if it is a time."""
 
 _SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
 """Literals that Spark casts to the time of the query, or to the start of 1970."""
@@ -107,6 +110,9 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     sql, fails = found
     if _kind(node.type) == "floating" and (target == STRING or decimal_of(target) is not None):
         name = f"{UNSTORED}a cast from {type_name(node.type)} to {type_name(target)}"
+    if _depends_on_zone(node.type, target) and not session_time_zone().is_utc:
+        # By such a name no predicate takes it for a cast that keeps the order of times.
+        name = f"{name} in the session time zone"
     return call(name, (node,), target, sql.replace("{type}", sql_type(target)), fails=fails)
 
 
@@ -129,8 +135,18 @@ def _kind(data_type: DataType) -> str:
     return data_type.type if isinstance(data_type, PrimitiveType) else "nested"
 
 
+def _depends_on_zone(source: DataType, target: DataType) -> bool:
+    """Whether a cast goes from points in time to local times, or back."""
+    return TIMESTAMP in (source, target) and (source in _LOCAL or target in _LOCAL)
+
+
 def _always(sql: str) -> _Cast:
     return lambda source, target: (sql, False)
+
+
+def _zoned(sql: Callable[[TimeZone], str]) -> _Cast:
+    """A cast between points in time and local times of the session time zone."""
+    return lambda source, target: (sql(session_time_zone()), False)
 
 
 def _raising(sql: str) -> _Cast:
@@ -234,10 +250,12 @@ def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
     offset = f"CASE WHEN left(g.z, 1) IN ('+', '-') THEN {offset} ELSE 0 END"
     invalid = "error('the text ' || {0} || ' is not a valid {type}')"
     clock = f"(({hour} * 60 + {minute}) * 60 + {second}) * 1000000 + {part}"
-    moment = let(
-        f"CASE WHEN year(t) BETWEEN 1 AND 9999 THEN t ELSE {invalid} END",
-        t=f"make_timestamp(epoch_us(CAST({_DATE} AS TIMESTAMP)) + {clock} - {offset})",
-    )
+    local = f"make_timestamp(epoch_us(CAST({_DATE} AS TIMESTAMP)) + {clock})"
+    time = f"make_timestamp(epoch_us({local}) - {offset})"
+    session = session_time_zone()
+    if target == TIMESTAMP and not session.is_utc:
+        time = f"CASE WHEN g.z = '' THEN {session.point_in_time(local)} ELSE {time} END"
+    moment = let(f"CASE WHEN year(t) BETWEEN 1 AND 9999 THEN t ELSE {invalid} END", t=time)
     wrong = f"{hour} > 23 OR {minute} > 59 OR {second} > 59 OR abs({offset}) > 64800000000"
     parts = f"regexp_extract({{0}}, '{pattern}', ['y', 'm', 'd', 'h', 'i', 's', 'f', 'z'])"
     return _text(pattern, let(f"CASE WHEN {wrong} THEN {invalid} ELSE {moment} END", g=parts))(source, target)
@@ -296,14 +314,14 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("boolean", "floating"): _always("CAST({0} AS {type})"),
     ("boolean", "string"): _always("CAST({0} AS VARCHAR)"),
     ("date", "string"): _always("CAST({0} AS VARCHAR)"),
-    ("timestamp", "string"): _always("CAST({0} AS VARCHAR)"),
+    ("timestamp", "string"): _zoned(lambda zone: f"CAST({zone.local_time('{0}')} AS VARCHAR)"),
     ("timestamp_ntz", "string"): _always("CAST({0} AS VARCHAR)"),
-    ("date", "timestamp"): _always("CAST({0} AS TIMESTAMP)"),
+    ("date", "timestamp"): _zoned(lambda zone: zone.start_of_day("CAST({0} AS TIMESTAMP)")),
     ("date", "timestamp_ntz"): _always("CAST({0} AS TIMESTAMP)"),
-    ("timestamp", "date"): _always("CAST({0} AS DATE)"),
+    ("timestamp", "date"): _zoned(lambda zone: f"CAST({zone.local_time('{0}')} AS DATE)"),
     ("timestamp_ntz", "date"): _always("CAST({0} AS DATE)"),
-    ("timestamp", "timestamp_ntz"): _always("{0}"),
-    ("timestamp_ntz", "timestamp"): _always("{0}"),
+    ("timestamp", "timestamp_ntz"): _zoned(lambda zone: zone.local_time("{0}")),
+    ("timestamp_ntz", "timestamp"): _zoned(lambda zone: zone.point_in_time("{0}")),
     ("timestamp", "integral"): lambda source, target: (f"CAST({_SECONDS} AS {{type}})", target != LONG),
     ("string", "integral"): _text(_INTEGER_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
     ("string", "decimal"): _text(_DECIMAL_TEXT, f"CAST({_TRIMMED} AS {{type}})"),
@@ -344,11 +362,26 @@ def _folded(value: object, source: DataType, target: DataType) -> object:
             return value
     if isinstance(value, str):
         return _folded_text(value, target)
-    if isinstance(value, datetime.datetime):
-        return value if target in TIMESTAMPS else value.date() if target == DATE else None
-    if isinstance(value, datetime.date) and target in TIMESTAMPS:
-        return datetime.datetime.combine(value, datetime.time())
+    if isinstance(value, datetime.date):
+        return _folded_time(value, source, target)
     return None
+
+
+def _folded_time(value: datetime.date, source: DataType, target: DataType) -> object:
+    """A date or a time as another one; None if that is outside the years 1 to 9999."""
+    zone = session_time_zone()
+    if target not in (DATE, *TIMESTAMPS):
+        return None
+    try:
+        if not isinstance(value, datetime.datetime):
+            midnight = datetime.datetime.combine(value, datetime.time())
+            return zone.start_of_day_of(value) if target == TIMESTAMP else midnight
+        if target == TIMESTAMP:
+            return zone.point_in_time_of(value)
+        local = zone.local_time_of(value) if source == TIMESTAMP else value
+        return local.date() if target == DATE else local
+    except ValueError:
+        return None
 
 
 def _bits(data_type: DataType) -> int:
@@ -372,6 +405,8 @@ def _folded_text(text: str, target: DataType) -> object:
             time = parse_timestamp(text)
             if time.tzinfo is not None and (target != TIMESTAMP or _FAR_ZONE.search(text)):
                 return None
+            if time.tzinfo is None and target == TIMESTAMP:
+                return session_time_zone().point_in_time_of(time)
             return time.replace(tzinfo=None)
         if target == BINARY:
             return text.encode()

@@ -1,15 +1,15 @@
 """Functions that count time since 1970, put times together, and take them apart."""
 
-import re
 from collections.abc import Callable
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly, implicitly
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_timestamp, literal_text
+from deltaarrow.spark_sql.function import Function, as_date, as_integer, literal_text, timestamp_at
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
-from deltaarrow.spark_sql.temporal import extracted
+from deltaarrow.spark_sql.temporal import extracted, to_timestamp
+from deltaarrow.spark_sql.time_zones import TimeZone, in_time_zone, parse_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -42,7 +42,6 @@ _DAYS = {
     )
     for name in names
 }
-_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})")
 
 
 def _since(name: str, unit: int) -> Callable[[Node], Node]:
@@ -93,8 +92,6 @@ def _made(name: str, data_type: DataType, *, tries: bool = False) -> Callable[..
     def bind(
         year: Node, month: Node, day: Node, hour: Node, minute: Node, second: Node, zone: Node | None = None
     ) -> Node:
-        if zone is not None and (data_type != TIMESTAMP or _minutes(zone, name) != 0):
-            raise refused(f"{name} in a time zone other than UTC")
         parts = tuple(map(as_integer, (year, month, day, hour, minute)))
         digits = decimal_of(second.type)
         if digits is not None and digits[1] > 6:
@@ -112,7 +109,11 @@ def _made(name: str, data_type: DataType, *, tries: bool = False) -> Callable[..
             "CASE WHEN {3} NOT BETWEEN 0 AND 23 OR {4} NOT BETWEEN 0 AND 59 OR {5} NOT BETWEEN 0 AND 60"
             f" THEN {wrong} WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE {moment} END"
         )
-        return call(name, nodes, data_type, given(sql, 6), fails=True)
+        local = call(name, nodes, TIMESTAMP_NTZ, given(sql, 6), fails=True)
+        if data_type == TIMESTAMP_NTZ:
+            return local
+        with in_time_zone(session_time_zone() if zone is None else _zone_of(zone, name)):
+            return timestamp_at(local)
 
     return bind
 
@@ -123,15 +124,19 @@ _PACKED = "struct_pack(y := {0}, m := {1}, d := {2})"
 def _months_between(end: Node, start: Node, rounds: Node | None = None) -> Node:
     if rounds is not None and (not isinstance(rounds, Constant) or rounds.type != BOOLEAN):
         raise refused("months_between with a third argument that is not TRUE or FALSE")
-    nodes = (cast(as_timestamp(end), TIMESTAMP), cast(as_timestamp(start), TIMESTAMP))
-    months = "((year({0}) - year({1})) * 12 + month({0}) - month({1}))"
-    whole = "day({0}) = day({1}) OR (CAST({0} AS DATE) = last_day({0}) AND CAST({1} AS DATE) = last_day({1}))"
-    seconds = [f"(hour({{{k}}}) * 3600 + minute({{{k}}}) * 60 + second({{{k}}}))" for k in (0, 1)]
-    part = f"((day({{0}}) - day({{1}})) * 86400 + {seconds[0]} - {seconds[1]})::DOUBLE / 2678400::DOUBLE"
+    nodes = tuple(cast(to_timestamp(each), kind) for each in (end, start) for kind in (DATE, TIMESTAMP))
+    months = "((year({0}) - year({2})) * 12 + month({0}) - month({2}))"
+    whole = "day({0}) = day({2}) OR ({0} = last_day({0}) AND {2} = last_day({2}))"
+    seconds = [f"(epoch_us({{{k + 1}}}) - epoch_us({_start_of_day(k)})) // 1000000" for k in (0, 2)]
+    part = f"((day({{0}}) - day({{2}})) * 86400 + {seconds[0]} - {seconds[1]})::DOUBLE / 2678400::DOUBLE"
     found = f"CASE WHEN {whole} THEN {months}::DOUBLE ELSE {months} + {part} END"
     if rounds is None or rounds.value:
         found = let("floor(n * 100000000::DOUBLE + 0.5::DOUBLE) / 100000000::DOUBLE", n=found)
-    return call("months_between", nodes, DOUBLE, given(found, 2))
+    return call("months_between", nodes, DOUBLE, given(found, 4))
+
+
+def _start_of_day(place: int) -> str:
+    return session_time_zone().start_of_day(f"CAST({{{place}}} AS TIMESTAMP)")
 
 
 def _next_day(operand: Node, name: Node) -> Node:
@@ -154,38 +159,33 @@ def _part(unit: Node, operand: Node) -> Node:
     return extracted(literal_text(unit, "the part of date_part"), operand)
 
 
-def _zone() -> Node:
-    return Constant("UTC", STRING)
+def _current_zone() -> Node:
+    return Constant(session_time_zone().name, STRING)
 
 
-def _minutes(zone: Node, name: str) -> int:
-    """The offset of a time zone that has but one."""
+def _zone_of(zone: Node, name: str) -> TimeZone:
     text = literal_text(zone, f"the time zone of {name}")
-    if text.upper() in ("UTC", "Z"):
-        return 0
-    found = _OFFSET.fullmatch(text)
-    if found is None or int(found[2]) > 18 or int(found[3]) > 59:
-        raise refused(f"{name} in the time zone {text!r}")
-    return (int(found[2]) * 60 + int(found[3])) * (-1 if found[1] == "-" else 1)
+    try:
+        return parse_time_zone(text)
+    except ValueError:
+        raise refused(f"{name} in the time zone {text!r}") from None
 
 
-def _shifted(name: str, sign: int) -> Callable[[Node, Node], Node]:
-    def bind(operand: Node, zone: Node) -> Node:
-        return _moved(name, cast(as_timestamp(operand), TIMESTAMP), sign * _minutes(zone, name))
-
-    return bind
+def _from_utc(operand: Node, zone: Node) -> Node:
+    sql = _zone_of(zone, "from_utc_timestamp").local_time("{0}")
+    return call("from_utc_timestamp", (to_timestamp(operand),), TIMESTAMP, sql)
 
 
-def _moved(name: str, node: Node, minutes: int) -> Node:
-    later = f"epoch_us({{0}}) + {minutes * 60_000_000}"
-    sql = f"CASE WHEN {later} BETWEEN {_FIRST} AND {_LAST} THEN make_timestamp({later}) ELSE {_OUTSIDE} END"
-    return call(name, (node,), node.type, given(sql), fails=True)
+def _to_utc(operand: Node, zone: Node) -> Node:
+    sql = _zone_of(zone, "to_utc_timestamp").point_in_time("{0}")
+    return call("to_utc_timestamp", (to_timestamp(operand),), TIMESTAMP, sql)
 
 
 def _converted(*operands: Node) -> Node:
-    source = Constant("UTC", STRING) if len(operands) == 2 else operands[0]
-    minutes = _minutes(operands[-2], "convert_timezone") - _minutes(source, "convert_timezone")
-    return _moved("convert_timezone", cast(operands[-1], TIMESTAMP_NTZ), minutes)
+    name = "convert_timezone"
+    source = session_time_zone() if len(operands) == 2 else _zone_of(operands[0], name)
+    sql = _zone_of(operands[-2], name).local_time(source.point_in_time("{0}"))
+    return call(name, (cast(operands[-1], TIMESTAMP_NTZ),), TIMESTAMP_NTZ, sql)
 
 
 _PLACES = "year, month, day, hour, minute, second"
@@ -203,7 +203,7 @@ FUNCTIONS = (
         f"{_PLACES}[, zone]",
         (6, 7),
         _made("make_timestamp", TIMESTAMP),
-        "in UTC",
+        "a literal time zone",
     ),
     Function(("make_timestamp_ntz",), _PLACES, (6, 6), _made("make_timestamp_ntz", TIMESTAMP_NTZ)),
     Function(
@@ -211,7 +211,7 @@ FUNCTIONS = (
         f"{_PLACES}[, zone]",
         (6, 7),
         _made("try_make_timestamp", TIMESTAMP, tries=True),
-        "in UTC",
+        "a literal time zone",
     ),
     Function(
         ("try_make_timestamp_ntz",),
@@ -224,27 +224,27 @@ FUNCTIONS = (
     Function(("dayname",), "date", (1, 1), _named("dayname", "%a")),
     Function(("monthname",), "date", (1, 1), _named("monthname", "%b")),
     Function(("date_part", "datepart"), "unit, date or timestamp", (2, 2), _part, "a literal unit"),
-    Function(("current_timezone",), "", (0, 0), _zone),
+    Function(("current_timezone",), "", (0, 0), _current_zone),
     Function(
         ("from_utc_timestamp",),
         "timestamp, zone",
         (2, 2),
-        _shifted("from_utc_timestamp", 1),
-        "UTC or an offset such as +09:00",
+        _from_utc,
+        "a literal time zone",
     ),
     Function(
         ("to_utc_timestamp",),
         "timestamp, zone",
         (2, 2),
-        _shifted("to_utc_timestamp", -1),
-        "UTC or an offset such as +09:00",
+        _to_utc,
+        "a literal time zone",
     ),
     Function(
         ("convert_timezone",),
         "[source, ]target, timestamp",
         (2, 3),
         _converted,
-        "UTC or offsets such as +09:00",
+        "literal time zones",
     ),
 )
 """The functions of this chapter."""

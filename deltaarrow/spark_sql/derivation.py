@@ -50,6 +50,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.evaluation import evaluate
 from deltaarrow.spark_sql.expression_binding import parse_expression
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, Path, walk
+from deltaarrow.spark_sql.time_zones import UTC, in_time_zone
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -92,6 +93,11 @@ def derived_predicate(
     >>> found.operands[0].right.value
     5
     """
+    with in_time_zone(UTC):  # Bounds are moved for all other zones.
+        return _derived(predicate, schema, partition_columns)
+
+
+def _derived(predicate: Predicate, schema: StructType, partition_columns: Collection[str]) -> Predicate:
     read = columns_of(predicate)
     columns = [
         column

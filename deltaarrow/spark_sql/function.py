@@ -1,13 +1,14 @@
 """Supported functions and operators: their names, their notation and the types of their calls."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import implicitly
-from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.nodes import Call, Constant, Node, refused
+from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.types import (
     DATE,
     DOUBLE,
@@ -26,12 +27,14 @@ __all__ = [
     "as_date",
     "as_double",
     "as_integer",
+    "as_local_time",
     "as_long",
     "as_text",
     "as_timestamp",
     "literal_integer",
     "literal_text",
     "same_type",
+    "timestamp_at",
 ]
 
 
@@ -79,6 +82,17 @@ def as_date(node: Node) -> Node:
 def as_timestamp(node: Node) -> Node:
     """The operand of a function over timestamps; a date means midnight."""
     return node if node.type == TIMESTAMP_NTZ else implicitly(node, TIMESTAMP)
+
+
+def as_local_time(node: Node) -> Node:
+    """The operand of a function over the parts of times: the local time in the session time zone."""
+    time = as_timestamp(node)
+    return time if session_time_zone().is_utc else cast(time, TIMESTAMP_NTZ)
+
+
+def timestamp_at(local: Call) -> Node:
+    """The timestamp of a local time in the session time zone."""
+    return replace(local, type=TIMESTAMP) if session_time_zone().is_utc else cast(local, TIMESTAMP)
 
 
 def as_integer(node: Node) -> Node:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.function import as_date, as_timestamp
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.time_zones import zone_of
 from deltaarrow.spark_sql.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS
 
 __all__ = ["Interval", "interval", "moved"]
@@ -118,9 +119,10 @@ def moved(operand: Node, length: Interval) -> Node:
     if operand.type == DATE and length.is_days:
         return _checked(as_date(operand), length.microseconds // _MICROSECONDS["DAY"], "({0} + {1})")
     time = cast(operand, TIMESTAMP) if operand.type == DATE else as_timestamp(operand)
+    zone = zone_of(time.type)
     if length.months:
-        return _checked(time, length.months, "({0} + to_months({1}))")
-    return _checked(time, length.microseconds, "make_timestamp(epoch_us({0}) + {1})")
+        return _checked(time, length.months, f"({zone.months_later('{0}', '{1}')})")
+    return _checked(time, length.microseconds, zone.microseconds_later("{0}", "{1}"))
 
 
 def _checked(operand: Node, count: int, sql: str) -> Node:

@@ -13,6 +13,7 @@ from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, java_text, let
 from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
+from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -213,6 +214,8 @@ def _json(sql: str, data_type: DataType, depth: int) -> str:
         ]
         made = _braces(f"concat_ws(',', {', '.join(members)})" if members else "''")
         return let(f"CASE WHEN {name} IS NOT NULL THEN {made} END", **{name: sql})
+    if data_type == TIMESTAMP:
+        ensure_utc("to_json of timestamps")
     write = _SIMPLE.get(data_type)
     digits = decimal_of(data_type)
     if digits is not None and digits[1] <= 6:

@@ -37,7 +37,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Bits": bits.FUNCTIONS,
     "Text": (*texts.FUNCTIONS, *text_parts.FUNCTIONS, *regular_expressions.FUNCTIONS),
     "Codes of texts and bytes": encodings.FUNCTIONS,
-    "Dates and timestamps (in UTC, years 1 to 9999)": (
+    "Dates and timestamps (in the session time zone, years 1 to 9999)": (
         *temporal.FUNCTIONS,
         *time_texts.FUNCTIONS,
         *clocks.FUNCTIONS,

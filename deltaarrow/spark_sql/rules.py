@@ -22,6 +22,7 @@ from deltaarrow.spark_sql.expression_binding import parse_expression
 from deltaarrow.spark_sql.nodes import ColumnRef, Expression, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.text_limits import TextLimit
+from deltaarrow.spark_sql.time_zones import TimeZone, in_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import BOOLEAN, DATE, STRING, TIMESTAMPS, VOID, is_numeric, type_name
 
 __all__ = [
@@ -83,6 +84,7 @@ class DefaultColumn:
     name: str
     type: DataType
     text: str
+    time_zone: TimeZone = field(default_factory=session_time_zone)
 
     def value(self, clock: Clock = system_clock) -> pa.Scalar:
         """The default as a value of the column's type, an Arrow scalar.
@@ -93,10 +95,11 @@ class DefaultColumn:
             SchemaMismatchError: the default reads a column.
             ConstraintViolationError: the default does not fit the column.
         """
-        found = parse_expression(self.text, StructType(()))
-        if not self._takes(found.type):
-            raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
-        value = Expression(self.text, cast(found.root, self.type))
+        with in_time_zone(self.time_zone):
+            found = parse_expression(self.text, StructType(()))
+            if not self._takes(found.type):
+                raise refused(f"the default {self.text} of column {self.name!r}, a {type_name(self.type)},")
+            value = Expression(self.text, cast(found.root, self.type))
         one = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
         (found,) = evaluate(value, one, clock=clock).to_pylist()
         return pa.scalar(found, to_arrow_type(self.type))

@@ -1,10 +1,19 @@
-"""Functions over dates and timestamps, in UTC and between the years 1 and 9999."""
+"""Functions over dates and timestamps, in the session time zone and between the years 1 and 9999."""
 
 import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
-from deltaarrow.spark_sql.function import Function, as_date, as_integer, as_long, as_timestamp, literal_text
+from deltaarrow.spark_sql.function import (
+    Function,
+    as_date,
+    as_integer,
+    as_local_time,
+    as_long,
+    as_timestamp,
+    literal_text,
+)
 from deltaarrow.spark_sql.nodes import NOW, Node, call, refused
+from deltaarrow.spark_sql.time_zones import UTC, session_time_zone, zone_of
 from deltaarrow.spark_sql.types import (
     DATE,
     DOUBLE,
@@ -115,7 +124,7 @@ _SEPARABLE = frozenset({"SSS", "SSSSSS"})
 def field(name: str, operand: Node) -> Node:
     """A part of a date or timestamp, such as ``year`` or ``hour``, an integer."""
     if name in _TIME_FIELDS:
-        return call(name, (as_timestamp(operand),), INTEGER, f"CAST({_TIME_FIELDS[name]} AS INTEGER)")
+        return call(name, (as_local_time(operand),), INTEGER, f"CAST({_TIME_FIELDS[name]} AS INTEGER)")
     return call(name, (as_date(operand),), INTEGER, f"CAST({_DATE_FIELDS[name]} AS INTEGER)")
 
 
@@ -127,7 +136,7 @@ def extracted(unit: str, operand: Node) -> Node:
     if name == "second and part":
         rest = "((epoch_us({0}) % 60000000) + 60000000) % 60000000"
         sql = f"CAST(CAST({rest} AS DECIMAL(18,6)) * 0.000001::DECIMAL(6,6) AS DECIMAL(8,6))"
-        return call("second", (as_timestamp(operand),), decimal_type(8, 6), sql)
+        return call("second", (as_local_time(operand),), decimal_type(8, 6), sql)
     return field(name, operand)
 
 
@@ -166,7 +175,7 @@ def _difference(end: Node, start: Node) -> Node:
 
 def _units_between(unit: str, start: Node, end: Node) -> Node:
     """The number of whole units between two times."""
-    nodes, name = (to_timestamp(start), to_timestamp(end)), unit.lower()
+    nodes, name = (_local_time(start), _local_time(end)), unit.lower()
     if name in _MICROSECONDS:
         sql = f"(epoch_us({{1}}) - epoch_us({{0}})) // {_MICROSECONDS[name]}"
     elif name in _MONTHS:
@@ -186,12 +195,15 @@ def _units_between(unit: str, start: Node, end: Node) -> Node:
 def _units_later(unit: str, count: Node, start: Node) -> Node:
     """The time some units later."""
     nodes, name = (as_long(count), as_timestamp(start)), unit.lower()
+    zone = zone_of(nodes[1].type)
     if name in _MICROSECONDS or name == "dayofyear":
         size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
-        most, sql = _MOST_MICROSECONDS // size, f"make_timestamp(epoch_us({{1}}) + {{0}} * {size})"
+        # Days go by the local time, hours by the clock that knows no time zone.
+        clock = zone if size >= _MICROSECONDS["day"] else UTC
+        most, sql = _MOST_MICROSECONDS // size, clock.microseconds_later("{1}", f"{{0}} * {size}")
     elif name in _MONTHS:
         size = _MONTHS[name]
-        most, sql = _MOST_MONTHS // size, f"{{1}} + to_months(CAST({{0}} * {size} AS INTEGER))"
+        most, sql = _MOST_MONTHS // size, zone.months_later("{1}", f"CAST({{0}} * {size} AS INTEGER)")
     else:
         raise refused(f"timestampadd by {unit.upper() or 'something other than a unit name'}")
     checked = (
@@ -228,12 +240,24 @@ def to_timestamp(operand: Node) -> Node:
     return cast(as_timestamp(operand), TIMESTAMP)
 
 
+def _local_time(operand: Node) -> Node:
+    """The local time of the operand as a timestamp."""
+    return as_local_time(to_timestamp(operand))
+
+
 def _date_trunc(unit: Node, operand: Node) -> Node:
-    units = _UNITS | _TIME_UNITS
     text = literal_text(unit, "the unit of date_trunc").lower()
-    if text not in units:
+    zone = session_time_zone()
+    if text in _UNITS:
+        sql = zone.start_of_day(f"date_trunc('{_UNITS[text]}', {zone.local_time('{0}')})")
+    elif text not in _TIME_UNITS:
         raise refused(f"date_trunc to {text!r}")
-    return call("date_trunc", (to_timestamp(operand),), TIMESTAMP, f"date_trunc('{units[text]}', {{0}})")
+    elif text.endswith("second"):
+        # Spark counts parts of minutes from 1970 on, whatever the offset is.
+        sql = f"date_trunc('{text}', {{0}})"
+    else:
+        sql = zone.with_local_time("{0}", f"date_trunc('{_TIME_UNITS[text]}', {{w}})")
+    return call("date_trunc", (to_timestamp(operand),), TIMESTAMP, sql)
 
 
 def _trunc(operand: Node, unit: Node) -> Node:
@@ -247,7 +271,7 @@ def date_format(operand: Node, pattern: Node | str) -> Node:
     """A time as text, by a pattern of Java."""
     text = pattern if isinstance(pattern, str) else literal_text(pattern, "the pattern of date_format")
     sql = f"strftime({{0}}, '{_strftime(text)}')"
-    return call("date_format", (to_timestamp(operand),), STRING, sql)
+    return call("date_format", (_local_time(operand),), STRING, sql)
 
 
 def _strftime(pattern: str) -> str:
@@ -274,7 +298,7 @@ def _strftime(pattern: str) -> str:
 
 
 def _current_date() -> Node:
-    return call("current_date", (), DATE, f"CAST({NOW} AS DATE)")
+    return call("current_date", (), DATE, f"CAST({session_time_zone().local_time(NOW)} AS DATE)")
 
 
 def _current_timestamp() -> Node:
@@ -282,7 +306,7 @@ def _current_timestamp() -> Node:
 
 
 def _local_timestamp() -> Node:
-    return call("localtimestamp", (), TIMESTAMP_NTZ, NOW)
+    return call("localtimestamp", (), TIMESTAMP_NTZ, session_time_zone().local_time(NOW))
 
 
 def _field_function(names: tuple[str, ...], arguments: str) -> Function:

@@ -11,8 +11,8 @@ from deltaarrow.compute import quote_literal
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_long, as_timestamp, literal_text
-from deltaarrow.spark_sql.nodes import Node, call, escaped, refused
+from deltaarrow.spark_sql.function import Function, as_long, as_timestamp, literal_text, timestamp_at
+from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.temporal import date_format, to_date, to_timestamp
 from deltaarrow.spark_sql.types import (
     DATE,
@@ -138,54 +138,52 @@ def _quoted(character: str) -> str:
     return character if character.isalnum() or character == " " else f"\\{character}"
 
 
-def _read(name: str, operand: Node, pattern: Node, *, tries: bool = False) -> Node:
+def _read(name: str, operand: Node, pattern: Node, *, tries: bool = False) -> Call:
+    """The local time that a text means by a pattern."""
     found = _pattern(literal_text(pattern, f"the pattern of {name}"))
-    return call(name, (exactly(operand, STRING),), TIMESTAMP, found.sql(tries=tries), fails=True)
+    return call(name, (exactly(operand, STRING),), TIMESTAMP_NTZ, found.sql(tries=tries), fails=True)
 
 
 def _date(operand: Node, pattern: Node | None = None) -> Node:
     if pattern is None or operand.type in (DATE, *TIMESTAMPS):
         return to_date(operand)
-    return cast(_read("to_date", operand, pattern), DATE)
+    return cast(timestamp_at(_read("to_date", operand, pattern)), DATE)
 
 
 def _timestamp(operand: Node, pattern: Node | None = None) -> Node:
     if pattern is None or operand.type in (DATE, *TIMESTAMPS):
         return to_timestamp(operand)
-    return _read("to_timestamp", operand, pattern)
+    return timestamp_at(_read("to_timestamp", operand, pattern))
 
 
 def _timestamp_ntz(operand: Node, pattern: Node | None = None) -> Node:
     if pattern is not None and operand.type not in (DATE, *TIMESTAMPS):
-        return cast(_read("to_timestamp_ntz", operand, pattern), TIMESTAMP_NTZ)
+        return _read("to_timestamp_ntz", operand, pattern)
     if operand.type not in (DATE, STRING, VOID, *TIMESTAMPS):
         raise refused(f"a timestamp made of {type_name(operand.type)}")
     return cast(operand, TIMESTAMP_NTZ)
 
 
 def _try_date(operand: Node, pattern: Node) -> Node:
-    return cast(_read("try_to_date", operand, pattern, tries=True), DATE)
+    return cast(timestamp_at(_read("try_to_date", operand, pattern, tries=True)), DATE)
 
 
 def _try_timestamp(operand: Node, pattern: Node) -> Node:
-    return _read("try_to_timestamp", operand, pattern, tries=True)
+    return timestamp_at(_read("try_to_timestamp", operand, pattern, tries=True))
 
 
 def _unix(operand: Node, pattern: Node | None = None) -> Node:
     """``unix_timestamp``: seconds since 1970; a text is read by the pattern."""
     moment: Node
     if operand.type == STRING:
-        if pattern is None:
-            moment = call("unix_timestamp", (operand,), TIMESTAMP, _DEFAULT.sql(tries=False), fails=True)
-        else:
-            moment = _read("unix_timestamp", operand, pattern)
+        moment = timestamp_at(_read("unix_timestamp", operand, pattern or _DEFAULT))
     else:
-        moment = cast(as_timestamp(operand), TIMESTAMP)
+        moment = as_timestamp(operand)
     # Unlike a cast, this rounds towards 1970.
     return call("unix_timestamp", (moment,), LONG, "epoch_us({0}) // 1000000")
 
 
-_DEFAULT = _pattern("yyyy-MM-dd HH:mm:ss")
+_DEFAULT = Constant("yyyy-MM-dd HH:mm:ss", STRING)
 
 
 def _from_unix(seconds: Node, pattern: Node | None = None) -> Node:

@@ -23,6 +23,7 @@ from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.scope import Fields
+from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -448,8 +449,11 @@ def constant_of(value: object) -> Node:
         raise refused(f"the parameter {value}, which is beyond the range of a long,")
     if isinstance(value, Decimal):
         return _decimal(value)
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is None:
+            ensure_utc("a parameter that is a datetime without a time zone")
+        else:
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     for kind, data_type in _EXACT:
         if isinstance(value, kind):
             return Constant(value, data_type, folded=True)

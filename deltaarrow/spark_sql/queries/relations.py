@@ -63,14 +63,12 @@ class Relations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
-    """Settings of a session that change what a query means.
+    """Settings of a session that change what a query means, beside the session time zone.
 
     Args:
-        time_zone: the session time zone; only ``UTC`` is supported.
         clock: gives ``current_timestamp()``.
     """
 
-    time_zone: str = "UTC"
     clock: Clock = system_clock
 
 

@@ -9,6 +9,7 @@ import pytest
 import deltaarrow
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import Field, Schema, StructType
+from deltaarrow.spark_sql import in_time_zone, parse_time_zone
 from deltaarrow.spark_sql.queries import QuerySettings, Relation, Travel, compile_query
 from deltaarrow.table import DeltaTable
 from tests.support.queries import Known, run_here, time
@@ -150,9 +151,12 @@ def test_metadata_is_a_column_that_no_star_includes(tmp_path):
 # --- settings and refusals ---
 
 
-def test_another_time_zone_is_refused():
-    with pytest.raises(UnsupportedFeatureError, match="Europe/Berlin"):
-        compile_query("SELECT 1", Known(), settings=QuerySettings(time_zone="Europe/Berlin"))
+def test_time_without_a_zone_is_a_parameter_in_utc_alone():
+    compile_query("SELECT ?", Known(), [datetime.datetime(2024, 7, 1)])
+    with in_time_zone(parse_time_zone("Europe/Berlin")):
+        compile_query("SELECT ?", Known(), [datetime.datetime(2024, 7, 1, tzinfo=datetime.UTC)])
+        with pytest.raises(UnsupportedFeatureError, match="session time zone Europe/Berlin"):
+            compile_query("SELECT ?", Known(), [datetime.datetime(2024, 7, 1)])
 
 
 @pytest.mark.parametrize(
