@@ -10,6 +10,7 @@ from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
+from deltaarrow.sql.moments import moment
 from deltaarrow.sql.unknown_names import unknown_table
 
 __all__ = ["NamedRelations"]
@@ -79,7 +80,9 @@ class NamedRelations:
             return None
         written = followed(self._following, name, arguments)
         if written is None:
-            written = f"{name.lower()}({', '.join(map(_literal, arguments))})"
+            place, *bounds = arguments or ("",)
+            listed = [place, *(moment(each) if isinstance(each, str) else each for each in bounds)]
+            written = f"{name.lower()}({', '.join(map(_literal, listed))})"
         return Relation(written, self._columns(written))
 
     def _columns(self, source: str) -> Schema:

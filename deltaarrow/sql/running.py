@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
 from deltaarrow.errors import DeltaError
-from deltaarrow.spark_sql import Words
+from deltaarrow.spark_sql import Words, in_time_zone
+from deltaarrow.sql.moments import in_session_zone
 from deltaarrow.sql.parameters import bound
 from deltaarrow.sql.places import show_place
 from deltaarrow.sql.registry import find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
+from deltaarrow.sql.settings import TIME_ZONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +27,8 @@ def run_statement(session: Session, text: str, parameters: Parameters, dialect: 
     session.parameters, session.dialect = parameters, dialect
     words = Words(text, dialect)
     try:
-        return _run(session, words, dialect)
+        with in_time_zone(session.settings[TIME_ZONE]):
+            return _run(session, words, dialect)
     except (DeltaError, ValueError) as error:
         show_place(error, words)
         raise
@@ -58,4 +61,5 @@ def _handled(session: Session, statement: object, text: str) -> "pa.Table | str"
     kind = kind_of(statement)
     if session.transaction is not None and not (kind.in_transaction and session.dialect == "duckdb"):
         session.transaction.refuse(kind.name)
-    return kind.handle(session, statement)
+    result = kind.handle(session, statement)
+    return result if isinstance(result, str) else in_session_zone(result)

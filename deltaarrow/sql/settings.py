@@ -17,6 +17,7 @@ from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features.property import parse_boolean
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
+from deltaarrow.spark_sql import UTC, TimeZone, parse_time_zone
 
 __all__ = [
     "ANSI",
@@ -77,13 +78,15 @@ def _on(text: str) -> bool:
     return True
 
 
-def _only(value: str, *spellings: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.strip("'\"").upper() not in (value.upper(), *spellings):
-            raise _NoOptionError(f"{value}, which is the only value that is supported here")
-        return value
+class _NoZoneError(ValueError):
+    """A text is no time zone."""
 
-    return parse
+
+def _time_zone(text: str) -> TimeZone:
+    try:
+        return parse_time_zone(text.strip("'\""))
+    except ValueError as error:
+        raise _NoZoneError(str(error)) from None
 
 
 def _text(text: str) -> str:
@@ -168,12 +171,12 @@ AUTO_COMPACT = Setting[bool | None](
 MAX_FILE_SIZE = Setting[int | None](
     _DELTA + "optimize.maxFileSize", None, UNDEFINED, _size, "The bytes of a file that OPTIMIZE writes."
 )
-TIME_ZONE = Setting[str](
+TIME_ZONE = Setting[TimeZone](
     "spark.sql.session.timeZone",
+    UTC,
     "UTC",
-    "UTC",
-    _only("UTC", "ETC/UTC", "Z", "+00:00", "GMT"),
-    "The time zone of timestamps: UTC.",
+    _time_zone,
+    "The time zone in which timestamps have their dates, hours and texts.",
 )
 ANSI = Setting[bool](
     "spark.sql.ansi.enabled",
@@ -220,6 +223,9 @@ _TUNING = frozenset(
 """How Spark divides its work: taken, shown, and without effect."""
 
 
+_ERROR_KINDS: dict[type, str] = {_NoOptionError: "OUT_OF_RANGE_OF_OPTIONS", _NoZoneError: "TIME_ZONE"}
+
+
 class Settings:
     """The values of one session's settings.
 
@@ -249,7 +255,7 @@ class Settings:
             try:
                 self._values[name] = setting.parse(text)
             except ValueError as error:
-                kind = "OUT_OF_RANGE_OF_OPTIONS" if isinstance(error, _NoOptionError) else "TYPE_MISMATCH"
+                kind = _ERROR_KINDS.get(type(error), "TYPE_MISMATCH")
                 raise UnsupportedFeatureError(
                     f"[INVALID_CONF_VALUE.{kind}] {text!r} is no value of {name}: it must be {error}",
                     feature=name,

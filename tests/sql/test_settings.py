@@ -5,6 +5,7 @@ import pytest
 
 import deltaarrow
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.spark_sql import parse_time_zone
 from deltaarrow.sql.settings import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -72,7 +73,7 @@ def test_values_have_their_types():
         (APPLICATION, "my app", "my app"),
         (APPLICATION_VERSION, "7", 7),
         (MAX_FILE_SIZE, "1000", 1000),
-        (TIME_ZONE, "'utc'", "UTC"),
+        (TIME_ZONE, "'Europe/Berlin'", parse_time_zone("Europe/Berlin")),
     ):
         settings.set(setting.name, text)
         assert settings[setting] == value
@@ -85,7 +86,7 @@ def test_values_have_their_types():
         (CHECK, "maybe"),
         (CHECK, "'true'"),
         ("spark.sql.sources.partitionOverwriteMode", "x"),
-        ("spark.sql.session.timeZone", "Europe/Berlin"),
+        ("spark.sql.session.timeZone", "Europe/Nowhere"),
         ("spark.sql.ansi.enabled", "false"),
         ("spark.databricks.delta.write.txnVersion", "-1"),
         ("spark.databricks.delta.write.txnAppId", ""),
@@ -120,8 +121,25 @@ def test_settings_of_duckdb_stay_duckdbs(con):
 
 def test_time_zone_has_a_statement_of_its_own(con):
     assert pairs(con.sql("SET TIME ZONE 'UTC'")) == [("spark.sql.session.timeZone", "UTC")]
-    with pytest.raises(UnsupportedFeatureError, match="only value"):
+    with pytest.raises(
+        UnsupportedFeatureError, match=r"\[INVALID_CONF_VALUE\.TIME_ZONE\] 'LOCAL' .* a region"
+    ):
         con.sql("SET TIME ZONE LOCAL")
+
+
+def test_duckdb_shows_times_in_the_session_time_zone(con):
+    def zone():
+        return con.sql("SELECT current_setting('TimeZone')", dialect="duckdb").fetchall()[0][0]
+
+    before = zone()
+    con.sql("RESET")
+    assert zone() == before
+    for name, shown in (("Europe/Berlin", "Europe/Berlin"), ("-03:00", "Etc/GMT+3"), ("+05:30", "UTC")):
+        con.sql(f"SET TIME ZONE '{name}'")
+        assert zone() == shown
+    con.sql("SET TIME ZONE 'Europe/Berlin'")
+    con.sql("RESET spark.sql.session.timeZone")
+    assert zone() == "UTC"
 
 
 def test_cursor_has_settings_of_its_own(con):

@@ -225,8 +225,10 @@ def _value(value: Any) -> str:
             return f"X'{value.hex().upper()}'"
         case decimal.Decimal():
             return format(value, "f")
+        case datetime.datetime() if value.tzinfo is not None:
+            return _value(value.astimezone(datetime.UTC).replace(tzinfo=None))
         case datetime.datetime():
-            return value.replace(tzinfo=None).isoformat(" ")
+            return value.isoformat(" ")
         case dict():
             return "{{{}}}".format(", ".join(f"{name}: {_value(each)}" for name, each in value.items()))
         case list() if value and all(isinstance(each, tuple) for each in value):

@@ -20,6 +20,7 @@ from deltaarrow.schema import PrimitiveType, Schema, resolve_partition_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.moments import moment
 from deltaarrow.sql.new_table import place_for, subject_of
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.definition import (
@@ -198,7 +199,7 @@ def _clone_table(session: "Session", statement: CloneTable) -> pa.Table:
         is_new = _there(store) is None
         found = source.clone(
             store.uri,
-            version=statement.version,
+            version=None if statement.version is None else moment(statement.version),
             shallow=statement.shallow,
             replace=statement.may_replace,
             properties=statement.clauses.properties,

@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from deltaarrow.sql.duckdb_grammar.maintenance import vacuum_subject
 from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.moments import moment
 from deltaarrow.sql.results import NOTHING, OPTIMIZE, PATH, RESTORE, with_metrics
 from deltaarrow.sql.settings import MAX_FILE_SIZE, RETENTION_CHECK
 from deltaarrow.sql.spark_grammar.maintenance import (
@@ -131,7 +132,7 @@ def _paths(paths: list[str]) -> pa.Table:
 def _restore(session: "Session", statement: Restore) -> pa.Table:
     table = session.table(statement.table)
     before = table.version()
-    found: Any = table.restore(statement.target, **_commit_options(session))
+    found: Any = table.restore(moment(statement.target), **_commit_options(session))
     row = {
         "table_size_after_restore": found["tableSizeAfterRestore"],
         "num_of_files_after_restore": found["numOfFilesAfterRestore"],

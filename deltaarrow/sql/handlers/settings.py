@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from deltaarrow.compute import quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.sql.duckdb_grammar import settings as duckdb
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.settings import SETTINGS
+from deltaarrow.sql.settings import SETTINGS, TIME_ZONE
 from deltaarrow.sql.spark_grammar.settings import (
     REFUSED,
     parse_explain,
@@ -28,7 +29,15 @@ _VERBOSE = pa.schema([*_PAIRS, pa.field("meaning", pa.string())])
 
 def _set(session: "Session", statement: Set) -> pa.Table:
     session.settings.set(statement.name, statement.value)
+    if statement.name == TIME_ZONE.name:
+        _show_times(session)
     return _show(session, Show(statement.name))
+
+
+def _show_times(session: "Session") -> None:
+    """Let DuckDB show times in the session time zone."""
+    zone = quote_literal(session.settings[TIME_ZONE].known_name)
+    session.connection.connection.execute(f"SET TimeZone = {zone}")
 
 
 def _show(session: "Session", statement: Show) -> pa.Table:
@@ -45,7 +54,10 @@ def _show(session: "Session", statement: Show) -> pa.Table:
 
 
 def _reset(session: "Session", statement: Reset) -> pa.Table:
+    had_zone = TIME_ZONE.name in session.settings.texts()
     session.settings.reset(statement.name)
+    if had_zone and statement.name in (None, TIME_ZONE.name):
+        _show_times(session)
     return pa.table({})
 
 
