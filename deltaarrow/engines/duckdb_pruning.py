@@ -39,8 +39,10 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import (
+    METADATA,
     Explanation,
     ScanPlan,
+    metadata_of,
     naming_damaged_files,
     plan_changes,
     plan_scan,
@@ -85,6 +87,8 @@ class _Use:
     columns: tuple[str, ...]
     changes: range | None = None
     """The versions whose changes are read instead of the rows."""
+    metadata: StructType | None = None
+    """The type of the further column `METADATA`; None if the statement does not read it."""
 
 
 class _Opened:
@@ -375,7 +379,8 @@ class Rewriter:
             columns = statement.columns(reference, snapshot.schema, self._built_in_functions)
             if set(columns) <= set(snapshot.partition_columns):
                 columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
-            yield _Use(reference, snapshot, predicate, tuple(columns))
+            metadata = metadata_of(snapshot) if statement.reads(reference, METADATA) else None
+            yield _Use(reference, snapshot, predicate, tuple(columns), metadata=metadata)
 
     def _changes(
         self, reference: Reference, snapshot: Snapshot, call: Call, values: Mapping[str, Any]
@@ -439,7 +444,7 @@ class Rewriter:
     def _source(self, use: _Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
         opened = self._open(use.snapshot)
-        key = use.predicate, use.columns, use.changes
+        key = use.predicate, use.columns, use.changes, use.metadata
         if key not in opened.sources:
             planned = self._planned if use.changes is None else self._fed
             opened.sources[key] = planned(use, opened)
@@ -467,11 +472,15 @@ class Rewriter:
             raise UnsupportedFeatureError(
                 "the table has no columns, which DuckDB needs", feature="empty schema"
             )
-        plan = plan_scan(use.snapshot, use.predicate, use.columns)
+        plan = plan_scan(use.snapshot, use.predicate, use.columns, use.metadata)
         parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
         try:
             relation = planned_relation(self._connection, plan, parts)
-        except BeyondDuckDBError:
+        except BeyondDuckDBError as error:
+            if use.metadata is not None:
+                raise UnsupportedFeatureError(
+                    f"{METADATA} of this table cannot be read: {error}", feature=METADATA
+                ) from error
             return *self._dataset(use.snapshot, opened), plan
         create_parts(self._connection, relation, parts)
         drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.variables]

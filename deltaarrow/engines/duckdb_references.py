@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.engines.duckdb_travel import Call, Travel, folded_tokens
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.gc_pause import gc_paused
@@ -141,6 +142,28 @@ class Statement:
         if self.functions and not self.functions <= built_in():
             return names
         return [name for name in names if fold(name) in self.words]
+
+    def reads(self, reference: Reference, hidden: str) -> bool:
+        """Whether the statement reads a hidden struct column of a table: a field, or after the table's name.
+
+        Raises `UnsupportedFeatureError` if a ``*`` stands beside it, which would include the column.
+        """
+        from sqlglot import exp
+
+        def is_hidden(names: list[str]) -> bool:
+            place = names.index(hidden)
+            return names[place - 1] == reference.known_as if place else len(names) > 1
+
+        if hidden not in self.words or hidden in self.qualifiers - {reference.known_as}:
+            return False
+        columns = ([fold(part.name) for part in each.parts] for each in self.tree.find_all(exp.Column))
+        if not any(hidden in names and is_hidden(names) for names in columns):
+            return False
+        if _has_star(self.tree):
+            raise UnsupportedFeatureError(
+                f"{hidden} beside * is not supported: name the columns", feature=hidden
+            )
+        return True
 
     @cached_property
     def _bare_columns(self) -> frozenset[str]:
@@ -402,9 +425,13 @@ def _hides_columns(tree: "exp.Expr") -> bool:
 
     if tree.find(exp.Columns, exp.PositionalColumn, exp.Pivot) is not None:
         return True
-    if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
-        return True
-    return any(join.method == "NATURAL" for join in tree.find_all(exp.Join))
+    return _has_star(tree) or any(join.method == "NATURAL" for join in tree.find_all(exp.Join))
+
+
+def _has_star(tree: "exp.Expr") -> bool:
+    from sqlglot import exp
+
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
 def _unknown_functions(tree: "exp.Expr") -> Iterator[str]:

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
         find_matches as find_matches,
         matching_files as matching_files,
     )
+    from deltaarrow.scan.metadata_column import METADATA as METADATA
     from deltaarrow.scan.plan import (
         PLAN_COLUMNS as PLAN_COLUMNS,
         ScanPlan as ScanPlan,
         ensure_distinct_files as ensure_distinct_files,
+        metadata_of as metadata_of,
         plan_scan as plan_scan,
         row_tracking_of as row_tracking_of,
         scan_schema as scan_schema,

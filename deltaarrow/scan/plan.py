@@ -17,6 +17,7 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.scan.metadata_column import METADATA, METADATA_FILE_COLUMNS, metadata_type, row_columns
 from deltaarrow.scan.row_id_columns import (
     ROW_TRACKING_COLUMNS,
     RowTracking,
@@ -25,7 +26,7 @@ from deltaarrow.scan.row_id_columns import (
     with_row_tracking,
 )
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
-from deltaarrow.schema import Schema
+from deltaarrow.schema import Schema, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -34,6 +35,7 @@ __all__ = [
     "ScanPlan",
     "ensure_columns",
     "ensure_distinct_files",
+    "metadata_of",
     "plan_scan",
     "row_tracking_of",
     "scan_schema",
@@ -51,13 +53,15 @@ class ScanPlan:
     """The files and columns that a scan of one snapshot reads.
 
     `columns` are the logical names of the requested top-level columns, in order; `files` is a table with
-    `PLAN_COLUMNS` and, if requested, the row tracking values.
+    `PLAN_COLUMNS` and, if requested, the row tracking values. `metadata` is the type of the further column
+    `METADATA`, which SQL alone can read; None if it is not requested.
     """
 
     layout: TableLayout
     version: int
     columns: tuple[str, ...]
     files: pa.Table
+    metadata: StructType | None = None
 
     @property
     def store(self) -> Store:
@@ -174,12 +178,25 @@ def ensure_distinct_files(store: Store, files: pa.Table, few_files: int = 1_000)
         )
 
 
+def metadata_of(snapshot: Snapshot) -> StructType | None:
+    """Return the type of `METADATA` in a table; None if the table has a column of its own with that name."""
+    if snapshot.schema.find(METADATA) is not None:
+        return None
+    has_row_ids = _tracks_rows(snapshot)
+    has_positions = has_row_ids or is_supported(snapshot.protocol, "deletionVectors")
+    return metadata_type(has_positions=has_positions, has_row_ids=has_row_ids)
+
+
 def plan_scan(
-    snapshot: Snapshot, predicate: Predicate | None = None, columns: Sequence[str] | None = None
+    snapshot: Snapshot,
+    predicate: Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    metadata: StructType | None = None,
 ) -> ScanPlan:
     """Plan reading `columns` (None: all) of the rows that may match `predicate`.
 
-    `columns` may include the row tracking columns; see `deltaarrow.scan.row_id_columns`.
+    `columns` may include the row tracking columns; see `deltaarrow.scan.row_id_columns`. `metadata` is that
+    of `metadata_of`, if the column is read as well.
 
     Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, and `CorruptLogError` if a
     data file is live twice, or if row tracking columns are requested and a file has no row ids.
@@ -187,10 +204,12 @@ def plan_scan(
     wanted = tuple(columns) if columns is not None else tuple(f.name for f in snapshot.schema.fields)
     asked = () if predicate is None else tuple(sorted({path[0] for path in columns_of(predicate)}))
     tracked = {*wanted, *asked}.intersection(ROW_TRACKING_COLUMNS).difference(snapshot.schema.names)
+    tracked.update(row_columns(metadata))
     layout = table_layout(snapshot, row_tracking_of(snapshot) if tracked else None)
     ensure_columns(layout.schema, wanted)
     ensure_columns(layout.schema, asked)
-    files = snapshot.files(predicate, [*PLAN_COLUMNS, *recorded_columns(tracked)])
+    further = METADATA_FILE_COLUMNS if metadata is not None else ()
+    files = snapshot.files(predicate, [*PLAN_COLUMNS, *recorded_columns(tracked), *further])
     ensure_recorded(files, tracked)
     ensure_distinct_files(snapshot.store, files)
-    return ScanPlan(layout, snapshot.version, wanted, files)
+    return ScanPlan(layout, snapshot.version, wanted, files, metadata)

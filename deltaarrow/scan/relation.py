@@ -42,6 +42,7 @@ from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
 from deltaarrow.scan.column_binding import bind_columns
 from deltaarrow.scan.footers import file_schemas, read_row_counts
+from deltaarrow.scan.metadata_column import METADATA, file_values, metadata_sql, row_columns
 from deltaarrow.scan.plan import ScanPlan
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.scan.sql_columns import BeyondDuckDBError, duckdb_type, sql_column
@@ -109,7 +110,7 @@ def relation_sql(
     """Render a plan as SQL.
 
     Args:
-        plan: the files and columns to read.
+        plan: the files and columns to read; after them comes `METADATA`, if the plan has it.
         parts_name: the unquoted name of the table of files that the SQL may use.
         locate: whether to add the columns `FILE_COLUMN`, the index of the file in ``plan.tasks``, and
             `ROW_COLUMN`, the position of the row in its file.
@@ -149,7 +150,8 @@ def relation_sql(
         constants = _constants(plan, branch, arrays)
         join, mask = None, "p.keep"
         has_own_mask = variables_name is not None and branch.masked and len(branch.files) == 1
-        is_joined = locate or tracked or len(constants) < len(arrays) or (branch.masked and not has_own_mask)
+        is_joined = locate or tracked or plan.metadata is not None or len(constants) < len(arrays)
+        is_joined = is_joined or (branch.masked and not has_own_mask)
         if branch.masked or is_joined:
             if clash := _VIRTUAL_COLUMNS & {name.casefold() for name in branch.bound}:
                 raise BeyondDuckDBError(
@@ -164,6 +166,8 @@ def relation_sql(
             parts.append(_parts(plan, branch, number, names, arrays))
         sources = branch.expressions | {name: f"p.{names[name]}" for name in arrays} | constants
         sources |= {name: f"coalesce({sources[name]}, {derived})" for name, derived in tracked.items()}
+        if plan.metadata is not None:
+            sources[METADATA] = metadata_sql(plan.metadata, sources)
         files = _file_list(plan, branch)
         if variables_name is not None and len(branch.files) > _LONG_LIST:
             name = f"{variables_name}:{number}"
@@ -184,7 +188,7 @@ def _select(
     *,
     locate: bool,
 ) -> str:
-    columns = [f"{sources[name]} AS {quote_identifier(name)}" for name in plan.columns]
+    columns = [f"{sources[name]} AS {quote_identifier(name)}" for name in _shown(plan)]
     live = f"get_bit({mask}, f.file_row_number::INTEGER) = 1"
     if locate:
         # The surrounding query may compute values before the deleted rows are filtered out.
@@ -215,11 +219,23 @@ def _read_parquet(files: str, branch: _Branch) -> str:
 
 def _empty_select(plan: ScanPlan, *, locate: bool) -> str:
     types = {f.name: duckdb_type(f.type) for f in plan.schema.fields}
-    columns = [(name, types[name]) for name in plan.columns]
+    if plan.metadata is not None:
+        types[METADATA] = duckdb_type(plan.metadata)
+    columns = [(name, types[name]) for name in _shown(plan)]
     if locate:
         columns += [(FILE_COLUMN, "BIGINT"), (ROW_COLUMN, "BIGINT")]
     nulls = ", ".join(f"NULL::{type_name} AS {quote_identifier(name)}" for name, type_name in columns)
     return f"SELECT {nulls or '1'} WHERE false"
+
+
+def _shown(plan: ScanPlan) -> list[str]:
+    """The names of the columns of the SELECT, without those that tell the place of a row."""
+    return [*plan.columns, *([] if plan.metadata is None else [METADATA])]
+
+
+def _read(plan: ScanPlan) -> set[str]:
+    """The columns that are read: those of the plan, and those that `METADATA` is made of."""
+    return {*plan.columns, *row_columns(plan.metadata)}
 
 
 def _repetitions(data_type: DataType) -> int:
@@ -237,7 +253,7 @@ def _repetitions(data_type: DataType) -> int:
 
 def _branches(plan: ScanPlan) -> list[_Branch]:
     """Group the files of the plan into branches."""
-    wanted = set(plan.columns)
+    wanted = _read(plan)
     fields = [f for f in plan.layout.data_fields if f.name in wanted]
     schemas = file_schemas(plan.layout, [f.name for f in fields], plan.tasks)
     # Files mostly share one schema object, so a lookup by identity is fast.
@@ -318,7 +334,7 @@ def _tracked(plan: ScanPlan) -> dict[str, str]:
         ROW_ID: "p.base_row_id + f.file_row_number",
         ROW_COMMIT_VERSION: "p.default_row_commit_version",
     }
-    return {name: expression for name, expression in derived.items() if name in plan.columns}
+    return {name: expression for name, expression in derived.items() if name in _read(plan)}
 
 
 def _parts(
@@ -337,6 +353,8 @@ def _parts(
     if plan.layout.row_tracking is not None:
         recorded = (name for name in _RECORDED if name in plan.files.column_names)
         columns |= {name: plan.files.column(name).take(places) for name in recorded}
+    if plan.metadata is not None:
+        columns |= file_values(plan.store, plan.files.take(places))
     return pa.table(columns | {names[name]: array.take(places) for name, array in arrays.items()})
 
 

@@ -58,9 +58,12 @@ def element(container: Node, place: Node) -> Node:
 
 def field_of(struct: Node, name: str) -> Node:
     """``struct.field``, by name in any case."""
-    found = struct.type.find(name) if isinstance(struct.type, StructType) else None
-    if found is None:
+    if not isinstance(struct.type, StructType):
         raise SchemaMismatchError(f"{type_name(struct.type)} has no field {name!r}")
+    found = struct.type.find(name)
+    if found is None:
+        known = ", ".join(f"`{each.name}`" for each in struct.type.fields)
+        raise SchemaMismatchError(f"[FIELD_NOT_FOUND] no field `{name}` in the struct (fields: {known})")
     return member(struct, found)
 
 

@@ -6,6 +6,7 @@ from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.scan import metadata_of
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
@@ -54,7 +55,7 @@ class NamedRelations:
             return Relation(written, view.schema)
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
-            return Relation(f"{written}{_at(travel)}", snapshot.schema)
+            return Relation(f"{written}{_at(travel)}", snapshot.schema, metadata_of(snapshot))
         if travel is not None:
             raise UnsupportedFeatureError(
                 f"{TableName(names).text} is no Delta table, which alone has versions", feature="time travel"

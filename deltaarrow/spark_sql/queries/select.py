@@ -138,7 +138,7 @@ class _Select:
         star, names = _star(node) or (node, ())
         if not is_plain_part(star, {"except_"}):
             raise refused("* with REPLACE or RENAME")
-        columns = Columns(self.source.columns, self.around.outer)
+        columns = Columns([each for each in self.source.columns if not each.is_metadata], self.around.outer)
         found = columns.shown if not names else columns.matching(names)
         if names and not found:
             found = self._fields(columns, names)
