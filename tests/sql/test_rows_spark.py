@@ -165,7 +165,8 @@ def test_history_has_the_conditions(con, orders):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("INTO lake.orders VALUES (4, 'd', 2), ('5', NULL, NULL)", [(4, "d", 2), (5, None, None)]),
+        ("INTO lake.orders VALUES (4, 'd', 2), (5, NULL, NULL)", [(4, "d", 2), (5, None, None)]),
+        ("INTO lake.orders VALUES ('6', 7, '2')", [(6, "7", 2)]),
         ("INTO TABLE lake.orders (S, id) VALUES ('e', 5)", [(5, "e", None)]),
         ("INTO lake.orders BY NAME SELECT 's' AS s, 9 AS id", [(9, "s", None)]),
         ("INTO lake.orders PARTITION (p = 5) VALUES (10, 'z')", [(10, "z", 5)]),

@@ -152,6 +152,7 @@ SELECT * FROM (SELECT id FROM t) x, LATERAL (SELECT x.id * 2 AS y WHERE x.id > 3
 SELECT y.id, z.c FROM t y LEFT JOIN LATERAL (SELECT count(*) AS c FROM u WHERE u.id = y.id) z
 SELECT y.id, z.x FROM t y JOIN LATERAL (SELECT u.x FROM u WHERE u.id = y.id ORDER BY u.b LIMIT 1) z
 SELECT id, y FROM t JOIN LATERAL (SELECT a + b AS y) WHERE id < 3
+SELECT z.id, w.l FROM t z, LATERAL (SELECT z.a AS k) y, LATERAL (SELECT y.k + z.b AS l) w WHERE z.id < 3
 -- set operations
 SELECT id FROM t UNION ALL SELECT id FROM u
 SELECT id FROM t UNION SELECT b FROM u
@@ -202,6 +203,12 @@ SELECT id FROM t WHERE id IN (SELECT id FROM u) OR s = 'X'
 SELECT a, sum(b) FROM t GROUP BY a HAVING sum(b) > (SELECT min(b) FROM u)
 SELECT * FROM (SELECT a x, count(*) c FROM t GROUP BY a) WHERE c > 1
 SELECT q.x FROM (SELECT a FROM t) AS q(x) WHERE q.x = 1
+SELECT id, (SELECT max(z.b) FROM (SELECT b FROM u WHERE u.id = t.id) z) FROM t
+SELECT id, (SELECT max(u.b) FROM u HAVING max(u.b) > t.b) FROM t WHERE id < 3
+SELECT id, (SELECT u.b + t.a FROM u WHERE u.id = 1) FROM t WHERE id < 3
+SELECT t.id FROM t JOIN u ON t.id = u.id AND EXISTS (SELECT 1 FROM n WHERE n.id = t.id)
+SELECT id, (SELECT max(b) FROM u WHERE u.id = t.id) k FROM t ORDER BY k, id
+SELECT id FROM t ORDER BY (SELECT max(b) FROM u), id
 WITH q AS (SELECT a, max(d) md FROM t GROUP BY a) SELECT * FROM q WHERE a = 1
 WITH q AS (SELECT 1 AS x), r AS (SELECT x + 1 AS y FROM q) SELECT * FROM q, r
 WITH q(k, v) AS (SELECT id, s FROM t) SELECT k FROM q WHERE v = 'x'
@@ -229,6 +236,7 @@ SELECT id, a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY id DESC) 
 SELECT id, row_number() OVER (PARTITION BY o ORDER BY id) AS rn FROM t QUALIFY rn = 2
 SELECT id, a FROM t WHERE id < 6 QUALIFY count(*) OVER (PARTITION BY a) > 1 AND a = 1
 SELECT id, sum(b) FILTER (WHERE o) OVER (ORDER BY id) FROM t
+SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM t ORDER BY r + 1
 -- generators, VALUES, range
 SELECT id, x FROM n LATERAL VIEW explode(ar) AS x
 SELECT id, x FROM n LATERAL VIEW OUTER explode(ar) v AS x
@@ -254,6 +262,15 @@ SELECT * FROM VALUES 1, 2
 SELECT n FROM (VALUES (1), (2)) AS v(n)
 VALUES (2), (1) ORDER BY 1
 VALUES (TIMESTAMP'2020-01-01'), (NULL)
+VALUES (1), (2.5), (3L)
+VALUES (1), (1.5D)
+VALUES (1.5F), (2.5)
+VALUES (array()), (array('a'))
+VALUES (array(1)), (array(2L))
+VALUES (DATE'2020-01-01'), (TIMESTAMP'2020-01-01')
+SELECT * FROM VALUES ((1, 2)), ((3, 4))
+SELECT * FROM VALUES (struct(1, 'a')), (struct(2L, 'b' AS c))
+SELECT * FROM VALUES (named_struct('a', 1))
 SELECT * FROM range(3)
 SELECT id FROM range(1, 10, 4)
 SELECT sum(r.id) FROM range(5) r
@@ -310,3 +327,21 @@ SELECT id FROM t LIMIT -1
 SELECT id AS x, x AS x, x + 1 FROM t
 SELECT id FROM t LIMIT 2L
 SELECT id FROM t WHERE null
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM n WHERE n.id = t.id))
+SELECT id, (SELECT (SELECT t.id)) FROM t
+SELECT z.id, y.k FROM t z, LATERAL (SELECT (SELECT max(u.b) FROM u WHERE u.id = z.id) AS k) y
+SELECT id, (SELECT max(l) FROM (SELECT 1 AS q) p, LATERAL (SELECT p.q + t.b AS l) w) FROM t WHERE id < 3
+SELECT id, (SELECT max(u.b) + t.a FROM u) FROM t WHERE id < 3
+SELECT id, (SELECT max(t.a) FROM u) FROM t WHERE id < 3
+SELECT id FROM t ORDER BY (SELECT max(b) FROM u WHERE u.id = t.id), id
+SELECT id FROM t ORDER BY id IN (SELECT id FROM u), id
+SELECT t.id FROM t JOIN u ON t.id = (SELECT max(id) FROM n WHERE n.id = u.id)
+SELECT id FROM t ORDER BY row_number() OVER (ORDER BY id)
+SELECT id, row_number() OVER (ORDER BY id) AS r FROM t ORDER BY row_number() OVER (ORDER BY id)
+SELECT a, count(*) FROM t GROUP BY a ORDER BY row_number() OVER (ORDER BY count(*), a)
+SELECT id FROM t UNION ALL SELECT id FROM u ORDER BY row_number() OVER (ORDER BY id)
+VALUES ('5'), (6)
+VALUES (DATE'2020-01-01'), ('2020-01-02')
+VALUES (array(1)), (array('a'))
+SELECT * FROM VALUES (struct(1, 'a')), (struct(2, 5))
+VALUES ((SELECT 1))

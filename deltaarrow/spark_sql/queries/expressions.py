@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_aggregate
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
@@ -47,6 +47,7 @@ __all__ = [
     "AMBIGUOUS",
     "GROUPING",
     "WINDOW_KEY",
+    "BindSubquery",
     "Binding",
     "constant_of",
     "is_plain_part",
@@ -61,6 +62,12 @@ WINDOW_KEY = "window key"
 
 GROUPING = "aggregate grouping"
 """The name of calls of ``grouping`` and ``grouping_id``, whose operands are keys of the group."""
+
+_NO_WINDOW = {
+    "ORDER BY": "UNSUPPORTED_EXPR_FOR_OPERATOR",
+    "WHERE": "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE",
+}
+"""Spark's class of errors for a function over a window, by the clause that takes none."""
 
 _OVER_ROWS = ("filter", "withingroup", "ignorenulls", "respectnulls")
 
@@ -154,13 +161,8 @@ class Binding:
                     f"[AMBIGUOUS_LATERAL_COLUMN_ALIAS] several columns before are called `{names[0]}`"
                 )
             return _named(alias, names[0])
-        around = self.columns.outer
-        while around is not None:
-            found = around.find(names)
-            if found is not None:
-                return found
-            around = around.outer
-        return None
+        # As in Spark, a subquery reads columns of the query around it, but of none around that one.
+        return None if self.columns.outer is None else self.columns.outer.find(names)
 
     def is_alias(self, names: Sequence[str]) -> bool:
         """Whether a name refers to an earlier column of the select list."""
@@ -206,7 +208,7 @@ class Binding:
 
     def _window(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         if not self.takes_windows or self._within:
-            raise refused(f"a function over a window in {self._within or self.clause}")
+            raise _misplaced_window(self._within or self.clause)
         window = self._window_of(node, ())
         return self._over_rows(node.this, bind, window)
 
@@ -363,6 +365,15 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "window": Binding._window,
     **dict.fromkeys(_OVER_ROWS, Binding._rows),
 }
+
+
+def _misplaced_window(place: str) -> DeltaError:
+    if place not in _NO_WINDOW:
+        return refused(f"a function over a window in {place}")
+    return SchemaMismatchError(
+        f"[{_NO_WINDOW[place]}] a function over a window stands in {place}: give it a name in the select list"
+        " of a subquery, and use that"
+    )
 
 
 def _key(node: Node) -> Node:

@@ -11,6 +11,7 @@ from deltaarrow.schema import Field
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
+from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
 from deltaarrow.spark_sql.placing import placed_at
@@ -20,11 +21,12 @@ from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
 from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
+from deltaarrow.spark_sql.queries.placement import ensure_joining
 from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
 from deltaarrow.spark_sql.registry import find_function
-from deltaarrow.spark_sql.types import INTEGRAL, LONG
+from deltaarrow.spark_sql.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -286,6 +288,7 @@ class FromClause:
                 return None, left.columns if word in ("SEMI", "ANTI") else both
             assert on is not None
             node = self.binding(both, "the condition of a join").bind(on)
+            ensure_joining(node)
             return node, left.columns if word in ("SEMI", "ANTI") else both
         pairs = [(_column(left, each), _column(right, each)) for each in merged]
         found = all_of(tuple(compare(one.node, two.node, "=") for one, two in pairs))
@@ -357,13 +360,16 @@ def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
     writer = context.writer()
     clause = FromClause(context, around, writer)
     binding = clause.binding((), "VALUES")
-    rows = [each.expressions if each.key == "tuple" else [_unwrapped(each)] for each in node.expressions]
+    rows = [_row_of_values(each) for each in node.expressions]
     if len({len(row) for row in rows}) != 1:
         raise SchemaMismatchError(
-            "[INVALID_INLINE_TABLE] the rows of VALUES have different numbers of values"
+            "[INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH] the rows of VALUES have different numbers of values"
         )
     nodes = [[binding.bind_output(value) for value in row] for row in rows]
-    found = [same_type(tuple(row[place] for row in nodes)) for place in range(len(rows[0]))]
+    columns_of_values = [tuple(row[place] for row in nodes) for place in range(len(rows[0]))]
+    for place, values in enumerate(columns_of_values, 1):
+        _ensure_inline(values, place)
+    found = [same_type(values) for values in columns_of_values]
     columns = [
         OutputColumn(f"col{place}", f"col{place}", Field(f"col{place}", data_type))
         for place, (_, data_type) in enumerate(found, 1)
@@ -377,8 +383,32 @@ def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
     return writer.query(f"SELECT {keys} FROM (VALUES {listed}) AS {alias}({keys})", columns)
 
 
-def _unwrapped(node: "exp.Expr") -> "exp.Expr":
-    return node.this if node.key == "paren" else node
+def _row_of_values(node: "exp.Expr") -> "Sequence[exp.Expr]":
+    """The values of one row: of a tuple or of ``struct(...)``, or the one value that is no such."""
+    if node.key in ("paren", "tuple") and len(values := node.expressions or [node.this]) == 1:
+        (node,) = values
+    if node.key == "anonymous" and str(node.this).lower() == "struct":
+        return [each.this if each.key == "alias" else each for each in node.expressions]
+    return node.expressions if node.key == "tuple" else [node]
+
+
+def _ensure_inline(values: Sequence[Node], place: int) -> None:
+    """Refuse a column of VALUES with a subquery, or with texts beside other values, which Spark casts not."""
+    if any(is_query(part) for each in values for part in walk(each)):
+        raise SchemaMismatchError(
+            "[UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.SCALAR_SUBQUERY_IN_VALUES] a subquery stands in"
+            " VALUES: write SELECT"
+        )
+    for leaves in zip(*(leaf_types(each.type) for each in values if each.type != VOID), strict=False):
+        if FLOAT in leaves and any(each in INTEGRAL for each in leaves):
+            raise refused("VALUES of floats beside integers without a cast")
+        if len({each == STRING for each in leaves if each != VOID}) < 2:
+            continue
+        types = ", ".join(dict.fromkeys(type_name(each.type) for each in values))
+        raise SchemaMismatchError(
+            "[INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE] the values of the column"
+            f" `col{place}` of VALUES have the types {types}: cast them to one"
+        )
 
 
 def _shown(source: Source) -> list[SourceColumn]:

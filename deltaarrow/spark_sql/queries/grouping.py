@@ -184,8 +184,9 @@ def grouped(
             if isinstance(each, ColumnRef):
                 path = each.path[1:] if each.path[0] == AS_IS else each.path
                 if path[0] in hidden:
+                    named = "MISSING_AGGREGATION" if keys.nodes else "MISSING_GROUP_BY"
                     raise SchemaMismatchError(
-                        f"[MISSING_AGGREGATION] the column `{'.'.join(path[1:])}` is neither in GROUP BY nor"
+                        f"[{named}] the column `{'.'.join(path[1:])}` is neither in GROUP BY nor"
                         " in an aggregate: add it to GROUP BY, or use any_value"
                     )
         return found

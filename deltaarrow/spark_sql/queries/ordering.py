@@ -1,6 +1,6 @@
 """ORDER BY, LIMIT and OFFSET, of a SELECT and of a set operation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ from deltaarrow.spark_sql.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.context import Around, Context, unique_keys
-from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns
+from deltaarrow.spark_sql.queries.placement import ensure_ordering
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.types import INTEGER, VARIANT, type_name
 
@@ -45,12 +46,23 @@ def bound_order(tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: B
     if len(order.expressions) == 1 and first.this.key == "var" and first.this.name.upper() == "ALL":
         found = [_order(first, node) for _, node in output]
     else:
-        over = replace(binding, first=names)
+        over = replace(binding, first=names, subquery=_in_order(binding.subquery))
         found = [_order(each, _key(each.this, output, over)) for each in order.expressions]
     for each in found:
         if not isinstance(each.node.type, PrimitiveType) or each.node.type == VARIANT:
             raise refused(f"ORDER BY of {type_name(each.node.type)}")
     return found
+
+
+def _in_order(bind_subquery: BindSubquery) -> BindSubquery:
+    """Binds the subqueries in ORDER BY."""
+
+    def bind(node: "exp.Expr", columns: Columns, bind_inner: Callable[["exp.Expr"], Node]) -> Node:
+        found = bind_subquery(node, columns, bind_inner)
+        ensure_ordering(found)
+        return found
+
+    return bind
 
 
 def _key(tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: Binding) -> Node:
@@ -119,7 +131,6 @@ def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Ar
         lambda node, columns, bind: bind_subquery(context, node, columns, around, bind),
         context.parameters,
         "ORDER BY",
-        takes_windows=True,
     )
     nodes = [each.node for each in source.columns]
     order = bound_order(tree, list(zip(names, nodes, strict=True)), binding)

@@ -34,7 +34,7 @@ class _QueryText:
     """The rules of a text that is one query of a user."""
 
     is_stored: bool = False
-    refused_tokens: frozenset[str] = EXPRESSION_REFUSES - {"PLACEHOLDER", "PARAMETER", "HINT"}
+    refused_tokens: frozenset[str] = (EXPRESSION_REFUSES - {"PLACEHOLDER", "PARAMETER", "HINT"}) | {"PIPE_GT"}
 
     def dialect(self) -> Any:
         return _dialect()

@@ -26,6 +26,7 @@ from deltaarrow.spark_sql.queries.grouping import (
 )
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
+from deltaarrow.spark_sql.queries.placement import ensure_of_groups
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
@@ -93,6 +94,7 @@ class _Select:
         if keys is not None or having is not None or aggregates_in(used):
             if self.has_generator:
                 raise refused("a generator beside an aggregate")
+            ensure_of_groups(map(_node, bound), self.writer.own)
             rows, rewritten = grouped(
                 self.context, self.writer, self.source, where, keys or GroupKeys((), None), used
             )
@@ -160,7 +162,11 @@ class _Select:
     def _fields(self, columns: Columns, names: Sequence[str]) -> list[SourceColumn]:
         found = columns.find(names)
         if found is None:
-            raise columns.unknown(names)
+            known = ", ".join(f"`{each.name}`" for each in columns.shown)
+            raise SchemaMismatchError(
+                f"[CANNOT_RESOLVE_STAR_EXPAND] `{'.'.join(names)}`.* names neither a table nor a struct"
+                f" (columns: {known})"
+            )
         if not isinstance(found.node.type, StructType):
             raise SchemaMismatchError(f"`{'.'.join(names)}` is {type_name(found.node.type)}, not a struct")
         return [
@@ -268,7 +274,7 @@ class _Select:
     def _order(self, bound: Sequence[_Item], keys: GroupKeys | None) -> list[Order]:
         sets = keys.nodes if keys is not None and keys.sets is not None else None
         output = [(each.name, _node(each)) for each in bound]
-        binding = self._binding("ORDER BY", takes_aggregates=True, takes_windows=True, keys=sets)
+        binding = self._binding("ORDER BY", takes_aggregates=True, keys=sets)
         return bound_order(self.tree, output, binding)
 
     # --- SQL ---

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 
 import pytest
 
@@ -27,5 +28,7 @@ def test_names_types_and_rows_are_those_of_spark(text):
 def test_what_spark_refuses_is_refused(text):
     import duckdb
 
-    with pytest.raises((DeltaError, duckdb.Error)):
+    with pytest.raises((DeltaError, duckdb.Error)) as raised:
         run_here(text)
+    named = re.match(r"\[([A-Z_.]+)\]", str(raised.value))
+    assert named is None or named[1] == RECORDED[text]["error"]
