@@ -153,6 +153,12 @@ SELECT y.id, z.c FROM t y LEFT JOIN LATERAL (SELECT count(*) AS c FROM u WHERE u
 SELECT y.id, z.x FROM t y JOIN LATERAL (SELECT u.x FROM u WHERE u.id = y.id ORDER BY u.b LIMIT 1) z
 SELECT id, y FROM t JOIN LATERAL (SELECT a + b AS y) WHERE id < 3
 SELECT z.id, w.l FROM t z, LATERAL (SELECT z.a AS k) y, LATERAL (SELECT y.k + z.b AS l) w WHERE z.id < 3
+SELECT n.id, k.* FROM n, LATERAL explode(ar) k
+SELECT id, e FROM t, LATERAL explode(array(a, b)) AS k(e) WHERE e > 1 AND id < 3
+SELECT n.id, p, x FROM n JOIN LATERAL posexplode(ar) AS k(p, x)
+SELECT n.id, k.* FROM n, LATERAL inline(sts) k
+SELECT t.id, r.id FROM t JOIN LATERAL range(2) r WHERE t.id = 1
+SELECT id, (SELECT sum(e) FROM LATERAL explode(array(t.a, t.b)) AS k(e)) FROM t WHERE id < 3
 -- set operations
 SELECT id FROM t UNION ALL SELECT id FROM u
 SELECT id FROM t UNION SELECT b FROM u
@@ -345,3 +351,4 @@ VALUES (DATE'2020-01-01'), ('2020-01-02')
 VALUES (array(1)), (array('a'))
 SELECT * FROM VALUES (struct(1, 'a')), (struct(2, 5))
 VALUES ((SELECT 1))
+SELECT n.id, range.id FROM n, LATERAL range(n.id)

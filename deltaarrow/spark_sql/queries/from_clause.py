@@ -206,16 +206,20 @@ class FromClause:
             columns.append(SourceColumn(_METADATA, reference, field, qualifier, is_metadata=True))
         return Source(f"{relation.sql} AS {quote_identifier(name)}", tuple(columns))
 
-    def _function(self, node: "exp.Expr") -> Source:
+    def _function(self, node: "exp.Expr", before: Sequence[SourceColumn] = ()) -> Source:
+        """A table function; behind LATERAL its arguments read the relations `before` it."""
         function = node.this
         name = str(function.this)
-        binding = self.binding((), f"the arguments of {name}")
+        binding = self.binding(before, f"the arguments of {name}")
         operands = binding.bind_list(function.expressions)
         if name.lower() == "range":
             return self._range(operands)
         generator = find_generator(name)
         if generator is not None:
-            return self.generated(Source("", ()), generator(name, tuple(operands)), (name,))
+            generated = generator(name, tuple(operands))
+            if generated.is_outer and before:
+                raise refused(f"LATERAL {name} in FROM, instead of LATERAL VIEW,")
+            return self.generated(Source("", ()), generated, (name,))
         if not all(isinstance(each, Constant) for each in operands):
             raise refused(f"{name} in FROM with an argument that is not a literal")
         values = tuple(each.value for each in operands if isinstance(each, Constant))
@@ -262,6 +266,9 @@ class FromClause:
         lateral = "LATERAL " if join.this.key == "lateral" else ""
         if lateral and word not in ("INNER", "CROSS", "LEFT"):
             raise refused(f"{word} JOIN LATERAL")
+        if lateral and word == "LEFT" and join.this.this.key == "anonymous":
+            # Spark leaves out the rows for which the function makes none.
+            raise refused("LEFT JOIN LATERAL of a table function, instead of LATERAL VIEW OUTER,")
         if not left.sql:
             return Source(right.sql, columns)
         if condition is None and word in ("INNER", "CROSS"):
@@ -305,7 +312,7 @@ class FromClause:
         """``LATERAL (SELECT ...)`` and ``LATERAL explode(...)``, which see the relations to their left."""
         before = left.columns if left is not None else ()
         if node.this.key == "anonymous":
-            raise refused("LATERAL before a table function")
+            return self._renamed(self._function(node, before), node)
         outer = Columns(before, self._around.outer)
         query = self._context.query(node.this, self._around.inside(outer))
         return self._renamed(self._context.nested(self._writer, query, ()), node)
