@@ -1,9 +1,10 @@
-"""A catalog in a folder, for one machine or a shared store: a folder a namespace, a JSON file a table.
+"""A catalog in a folder, for one machine or a shared store: a folder a namespace, a JSON file a name.
 
-The file ``shop.namespace.json`` makes the namespace ``shop``, and ``shop/orders.json`` says where the table
-``shop.orders`` is. A file appears at once and whole, and of two that register one name at the same time one
-fails. Tables without a location go into ``shop/orders``, and belong to the catalog: dropping such a name
-deletes the files.
+The file ``shop.namespace.json`` makes the namespace ``shop``, ``shop/orders.json`` says where the table
+``shop.orders`` is, and ``shop/recent.view.json`` holds the query of the view ``shop.recent``. A file appears
+at once and whole, and of two that register one table at the same time one fails.
+Tables without a location go into ``shop/orders``, and belong to the catalog: dropping such a name deletes the
+files.
 """
 
 import json
@@ -12,8 +13,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from deltaarrow.catalogs.namespace import TableLocation, fold
+from deltaarrow.catalogs.namespace import TableLocation, View, fold
 from deltaarrow.errors import DeltaError
+from deltaarrow.schema import Schema
 from deltaarrow.storage import Store, open_store
 
 __all__ = ["FileCatalog"]
@@ -21,8 +23,12 @@ __all__ = ["FileCatalog"]
 _NAME = re.compile(r"[^\W\d_][\w -]*|\d[\w -]*", re.ASCII)
 _ENDING = ".json"
 _NAMESPACE_ENDING = ".namespace.json"
+_VIEW_ENDING = ".view.json"
 _LOCATION = "location"
 _MANAGED = "managed"
+_QUERY = "query"
+_SCHEMA = "schema"
+_NAMESPACE = "namespace"
 _DEFAULT = "default"
 
 
@@ -76,12 +82,12 @@ class FileCatalog:
         self._store.put_if_absent(_mark(folded), b"{}")
 
     def drop_namespace(self, name: str) -> None:
-        """Remove a namespace without tables. `KeyError` if there is none, `ValueError` if it has tables."""
+        """Remove an empty namespace. `KeyError` if there is none, `ValueError` if it has tables or views."""
         found = self.namespace(name)
         if found is None or fold(name) == _DEFAULT:
             raise KeyError(name)
-        if tables := found.tables():
-            raise ValueError(f"the namespace {fold(name)} is not empty: drop its tables first, {tables}")
+        if names := [*found.tables(), *found.views()]:
+            raise ValueError(f"the namespace {fold(name)} is not empty: drop its tables and views, {names}")
         self._store.delete(_mark(fold(name)))
 
 
@@ -105,8 +111,8 @@ class _FileNamespace:
         return TableLocation(uri, self._storage_options, is_managed=True)
 
     def tables(self) -> list[str]:
-        names = [entry.name.rpartition("/")[2] for entry in self._store.list_from(self._name)]
-        return sorted(each.removesuffix(_ENDING) for each in names if each.endswith(_ENDING))
+        files = [each for each in self._files(_ENDING) if not each.endswith(_VIEW_ENDING)]
+        return sorted(each.removesuffix(_ENDING) for each in files)
 
     def add(self, name: str, location: TableLocation) -> None:
         text = json.dumps({_LOCATION: location.uri, _MANAGED: location.is_managed})
@@ -117,8 +123,43 @@ class _FileNamespace:
             raise KeyError(name)
         self._store.delete(self._file(fold(name)))
 
-    def _file(self, folded: str) -> str:
-        return f"{self._name}/{folded}{_ENDING}"
+    def view(self, name: str) -> View | None:
+        if not _NAME.fullmatch(fold(name)):
+            return None
+        try:
+            text = self._store.read(self._file(fold(name), _VIEW_ENDING))
+        except FileNotFoundError:
+            return None
+        try:
+            found = json.loads(text)
+            schema = Schema.from_json(found[_SCHEMA])
+            return View(fold(name), str(found[_QUERY]), schema, found.get(_NAMESPACE))
+        except (ValueError, TypeError, KeyError, DeltaError) as error:
+            raise DeltaError(f"the file of the view {self._name}.{name} is damaged: {error}") from error
+
+    def views(self) -> list[str]:
+        return sorted(each.removesuffix(_VIEW_ENDING) for each in self._files(_VIEW_ENDING))
+
+    def add_view(self, view: View, *, may_replace: bool = False) -> None:
+        found = {_QUERY: view.query, _SCHEMA: view.schema.to_json(), _NAMESPACE: view.namespace}
+        text = json.dumps(found).encode()
+        file = self._file(_checked(view.name), _VIEW_ENDING)
+        if may_replace:
+            self._store.write(file, text)
+        else:
+            self._store.put_if_absent(file, text)
+
+    def remove_view(self, name: str) -> None:
+        if self.view(name) is None:
+            raise KeyError(name)
+        self._store.delete(self._file(fold(name), _VIEW_ENDING))
+
+    def _files(self, ending: str) -> list[str]:
+        names = [entry.name.rpartition("/")[2] for entry in self._store.list_from(self._name)]
+        return [each for each in names if each.endswith(ending)]
+
+    def _file(self, folded: str, ending: str = _ENDING) -> str:
+        return f"{self._name}/{folded}{ending}"
 
     def _read(self, name: str, text: bytes) -> TableLocation:
         try:

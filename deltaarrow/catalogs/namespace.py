@@ -1,10 +1,12 @@
-"""What a catalog is for SQL: namespaces that tell where a table is, and where a new one goes."""
+"""What a catalog is for SQL: namespaces that tell where tables are and new ones go, and that keep views."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "fold"]
+from deltaarrow.schema import StructType
+
+__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "View", "fold"]
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
@@ -34,8 +36,25 @@ class TableLocation:
     is_managed: bool = False
 
 
+@dataclass(frozen=True)
+class View:
+    """A query under a name.
+
+    Attributes:
+        name: the name.
+        query: the query as DuckDB's SQL over the names of a catalog.
+        schema: its columns in Delta's types, as they were when the view was made.
+        namespace: that of tables which the query names alone; None for names of DuckDB.
+    """
+
+    name: str
+    query: str
+    schema: StructType
+    namespace: str | None = None
+
+
 class Namespace(Protocol):
-    """Tables by name, without regard to case. Several processes may use one at a time."""
+    """Tables and views by name, without regard to case. Several processes may use one at a time."""
 
     def find(self, name: str) -> TableLocation | None:
         """Return where a table is; None if the namespace has no such table."""
@@ -56,6 +75,22 @@ class Namespace(Protocol):
     def remove(self, name: str) -> None:
         """Forget a table, whose files stay. `KeyError` if there is none of that name."""
 
+    def view(self, name: str) -> View | None:
+        """Return a view; None if there is none of that name."""
+
+    def views(self) -> list[str]:
+        """Return the names of all views, in order."""
+
+    def add_view(self, view: View, *, may_replace: bool = False) -> None:
+        """Keep a view.
+
+        Raises `FileExistsError` if there is one of its name that may not be replaced, and `ValueError` for
+        what cannot be a name, or if this namespace keeps no views.
+        """
+
+    def remove_view(self, name: str) -> None:
+        """Forget a view. `KeyError` if there is none of that name."""
+
 
 class NamespaceCatalog(Protocol):
     """Namespaces by name."""
@@ -70,4 +105,4 @@ class NamespaceCatalog(Protocol):
         """Create a namespace. `FileExistsError` if there is one, `ValueError` for what cannot be a name."""
 
     def drop_namespace(self, name: str) -> None:
-        """Remove a namespace without tables. `KeyError` if there is none, `ValueError` if it has tables."""
+        """Remove an empty namespace. `KeyError` if there is none, `ValueError` if it has tables or views."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset as ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset, DeltaFragment as DeltaFragment
     from deltaarrow.engines.duckdb import register as register
-    from deltaarrow.engines.duckdb_catalog import PLACES as PLACES, Catalog as Catalog, View as View
+    from deltaarrow.engines.duckdb_catalog import PLACES as PLACES, Catalog as Catalog
     from deltaarrow.engines.duckdb_connection import (
         DeltaConnection as DeltaConnection,
         Dialect as Dialect,

@@ -8,7 +8,8 @@ in a statement          what it is                                   its version
 ``orders``              a table of the current namespace             the newest at each statement
 ``lake.orders``         a table of the namespace ``lake``: an        the newest at each statement
                         attached folder, or one of the catalog
-``recent``              a view: a query over such names              that of the names in it
+``recent``,             a view of the connection, or of a namespace  that of the names in it
+``lake.recent``         of the catalog: a query over such names
 ``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
                         as Spark has it, or in double quotes
 ======================  ===========================================  ================================
@@ -20,21 +21,19 @@ import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, fold
+from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, View, fold
 from deltaarrow.engines.duckdb_travel import CHANGES
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
-from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
-__all__ = ["PLACES", "Catalog", "View", "may_name"]
+__all__ = ["PLACES", "Catalog", "may_name"]
 
 PLACES = "delta"
 """The SQL schema whose tables are named by path or URI."""
@@ -42,21 +41,6 @@ PLACES = "delta"
 _MOST_TABLES = 256
 _SPARK_CATALOG = "spark_catalog"
 """What Spark calls its one catalog."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A query under a name, as long as the connection lasts.
-
-    Args:
-        name: the name.
-        query: the query as DuckDB's SQL over the names of a catalog.
-        schema: its columns in Delta's types.
-    """
-
-    name: str
-    query: str
-    schema: StructType
 
 
 class Catalog:
@@ -125,8 +109,11 @@ class Catalog:
 
     # --- views ---
 
-    def add_view(self, view: "View", *, may_replace: bool) -> None:
-        """Register a view. `FileExistsError` if there is one of its name that may not be replaced."""
+    def add_view(self, view: View, *, may_replace: bool) -> None:
+        """Register a view, as long as the connection lasts.
+
+        `FileExistsError` if there is one of its name that may not be replaced.
+        """
         with self._lock:
             if not may_replace and fold(view.name) in self._views:
                 raise FileExistsError(view.name)
@@ -137,13 +124,30 @@ class Catalog:
         with self._lock:
             return self._views.pop(fold(name), None) is not None
 
-    def view(self, names: Sequence[str]) -> "View | None":
+    def view(self, names: Sequence[str]) -> View | None:
         """Return the view that a name in a statement refers to; None for any other."""
-        return self._views.get(fold(names[0])) if len(names) == 1 else None
+        found = self._views.get(fold(names[0])) if len(names) == 1 else None
+        schema = None if found is not None else self.schema_of(names)
+        namespace = None if schema is None or schema == PLACES else self.namespace(schema)
+        return found if namespace is None else namespace.view(names[-1])
+
+    @contextlib.contextmanager
+    def within(self, namespace: str | None) -> Iterator[None]:
+        """Let a namespace be the current one of this cursor for a while."""
+        before, self.current = self.current, namespace
+        try:
+            yield
+        finally:
+            self.current = before
 
     @property
-    def views(self) -> list["View"]:
-        """The views in the order of their names."""
+    def has_views(self) -> bool:
+        """Whether there may be views."""
+        return bool(self._views) or self.names is not None
+
+    @property
+    def views(self) -> list[View]:
+        """The views of the connection in the order of their names."""
         with self._lock:
             return [view for _, view in sorted(self._views.items())]
 

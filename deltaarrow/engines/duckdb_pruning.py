@@ -22,10 +22,10 @@ from typing import Any
 
 import duckdb
 
-from deltaarrow.catalogs import fold
+from deltaarrow.catalogs import View, fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import create_parts, planned_relation, register, unregister
-from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, View, may_name
+from deltaarrow.engines.duckdb_catalog import PLACES, Catalog, may_name
 from deltaarrow.engines.duckdb_references import (
     Reference,
     Settings,
@@ -122,6 +122,8 @@ class Rewriter:
         """The ids of all views created here, to tell them from the caller's."""
         self._hides_variables = False
         self._functions: frozenset[str] | None = None
+        self._shown: list[str] = []
+        """The queries of the views that are being rewritten, each in the one before."""
 
     # --- statements ---
 
@@ -408,11 +410,11 @@ class Rewriter:
 
     def _viewed(self, statement: Statement) -> Iterator[tuple[Reference, View]]:
         """The references to views over Delta tables."""
-        if not self._catalog.views:
+        if not self._catalog.has_views:
             return
         for reference in statement.references:
             view = None if reference.special is not None else self._catalog.view(reference.names)
-            if view is not None and fold(view.name) not in self._foreign():
+            if view is not None and not self.is_hidden(reference.names):
                 yield reference, view
 
     # --- sources ---
@@ -425,12 +427,22 @@ class Rewriter:
         statement = _parsed(view.query)
         if statement is None:
             raise UnsupportedFeatureError(f"the view {view.name} is no query", feature="views")
-        text = self._rewritten(view.query, statement, ())
+        if view.query in self._shown:
+            raise UnsupportedFeatureError(
+                f"[RECURSIVE_VIEW] the view {view.name} reads itself", feature="views"
+            )
+        self._shown.append(view.query)
+        try:
+            with self._catalog.within(view.namespace):
+                text = self._rewritten(view.query, statement, ())
+        finally:
+            self._shown.pop()
         name = f"{_HELPER}:shown:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         if name not in self._helpers:
             hidden = self._hides_variables
             self._hide_variables(True)  # a name in the view is never that of a variable
             try:
+                self._ensure_one(text, view)
                 self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {text}")
             except duckdb.CatalogException as error:
                 why = str(error).partition("\n")[0]
@@ -440,6 +452,11 @@ class Rewriter:
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
         self._helpers.move_to_end(name)
         return quote_identifier(name)
+
+    def _ensure_one(self, query: str, view: View) -> None:
+        """Refuse what a file of a catalog holds besides a query."""
+        if len(self._connection.extract_statements(query)) != 1:
+            raise UnsupportedFeatureError(f"the view {view.name} is no query", feature="views")
 
     def _source(self, use: _Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""

@@ -80,12 +80,20 @@ class Place:
             raise TableNotFoundError(
                 f"[TABLE_OR_VIEW_NOT_FOUND] {self.shown} is not the name of a table, so it cannot be replaced"
             )
+        if there is None:
+            self._ensure_no_view()
         location = there or self.new
         store = _store(location)
         result = build(store, location)
         if there is None:
             self._register(store, location, is_new=result.version == 0)
         return result
+
+    def _ensure_no_view(self) -> None:
+        if self.namespace is not None and self.namespace.view(self.name) is not None:
+            raise VersionExistsError(
+                f"[TABLE_OR_VIEW_ALREADY_EXISTS] {self.shown} is a view: drop it first, with DROP VIEW"
+            )
 
     def _register(self, store: Store, location: TableLocation, *, is_new: bool) -> None:
         if self.namespace is None:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
-from deltaarrow.catalogs import NamespaceCatalog, TableLocation, fold
+from deltaarrow.catalogs import NamespaceCatalog, TableLocation, View, fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.display.redaction import redacted
-from deltaarrow.engines import View
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import FEATURE_PREFIX, properties
 from deltaarrow.operations import clustering_columns
@@ -174,13 +173,15 @@ def _drop_schema(session: "Session", statement: DropSchema) -> pa.Table:
         raise UnsupportedFeatureError(
             f"{schema} is an attached folder: DETACH it, or delete the folder", feature="DROP SCHEMA"
         )
-    tables = namespace.tables()
-    if tables and not statement.cascades:
+    tables, views = namespace.tables(), namespace.views()
+    if (tables or views) and not statement.cascades:
         raise UnsupportedFeatureError(
-            f"[SCHEMA_NOT_EMPTY] the schema {schema} has tables: {', '.join(tables)}; drop them first, or use"
-            " CASCADE",
+            f"[SCHEMA_NOT_EMPTY] the schema {schema} has tables: {', '.join([*tables, *views])}; drop them"
+            " first, or use CASCADE",
             feature="DROP SCHEMA",
         )
+    for view in views:
+        namespace.remove_view(view)
     drop = next(kind.handle for kind in DEFINITIONS if kind.statement is DropTable)
     for table in tables:
         drop(session, DropTable(TableName((schema, table))))
@@ -231,7 +232,8 @@ def _show_tables(session: "Session", statement: ShowTables) -> "pa.Table | str":
     schema = catalog.current if statement.schema is None else _schema(statement.schema)
     if is_duckdb and schema is None:
         return statement.text
-    tables = [] if schema is None else namespace_of(session, schema).tables()
+    namespace = None if schema is None else namespace_of(session, schema)
+    tables = [] if namespace is None else sorted([*namespace.tables(), *namespace.views()])
     if is_duckdb:
         return _texts(["name"], [[name] for name in tables])
     rows: list[tuple[str | None, str, bool]] = [
@@ -242,8 +244,14 @@ def _show_tables(session: "Session", statement: ShowTables) -> "pa.Table | str":
 
 
 def _show_views(session: "Session", statement: ShowViews) -> pa.Table:
-    names = _matching(_views(session.connection.catalog.views), statement.pattern)
-    return _listed("viewName", [("", name, True) for name in names])
+    catalog = session.connection.catalog
+    schema = catalog.current if statement.schema is None else _schema(statement.schema)
+    kept = [] if schema is None else namespace_of(session, schema).views()
+    rows: list[tuple[str | None, str, bool]] = [
+        (schema, name, False) for name in _matching(kept, statement.pattern)
+    ]
+    rows += [("", name, True) for name in _matching(_views(catalog.views), statement.pattern)]
+    return _listed("viewName", rows)
 
 
 def _views(views: Iterable[View]) -> list[str]:

@@ -1,11 +1,12 @@
-"""Statements that make and drop views over Delta tables, which last as long as the connection."""
+"""Statements that make and drop views over Delta tables: those of a connection, and those of a catalog."""
 
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from deltaarrow.catalogs import Namespace, View
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines import View
+from deltaarrow.engines import PLACES
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import COMMENT_KEY
@@ -26,22 +27,37 @@ _SCHEMAS = (("main",), ("temp",), ("temp", "main"), ("memory", "main"), ("memory
 
 def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
     connection, parts = session.connection, statement.view.parts
+    namespace = _namespace(session, parts) if session.dialect == "duckdb" else None
     query = session.query(statement.query)
-    if session.dialect == "duckdb" and not connection.reads_tables(query):
+    is_delta = namespace is not None or connection.reads_tables(query)
+    if session.dialect == "duckdb" and not is_delta:
         return statement.text
-    name = _name(statement.view.text, parts, session.dialect)
+    name = parts[-1] if namespace is not None else _name(statement.view.text, parts, session.dialect)
     if session.parameters:
         raise UnsupportedFeatureError("a view has no parameters", feature="views")
-    if not statement.is_temporary and session.dialect == "duckdb" and _is_stored(session):
+    if namespace is None:
+        _ensure_of_connection(session, name, is_temporary=statement.is_temporary)
+    elif statement.is_temporary:
         raise UnsupportedFeatureError(
-            f"a database keeps no view over Delta tables, whose names are those of a connection: write CREATE"
-            f" TEMP VIEW {name}",
-            feature="views",
+            f"the view {statement.view.text} is in a catalog, so it is not temporary", feature="views"
         )
-    if connection.catalog.is_pinned((name,)):
-        raise VersionExistsError(f"[TABLE_OR_VIEW_ALREADY_EXISTS] {name} is a registered table")
-    if statement.if_not_exists and connection.catalog.view((name,)) is not None:
+    if statement.if_not_exists and connection.catalog.view(parts) is not None:
         return _NOTHING
+    view = _view(session, statement, name, query)
+    if namespace is not None:
+        _add(namespace, view, statement)
+        return _NOTHING
+    try:
+        connection.catalog.add_view(view, may_replace=statement.may_replace)
+    except FileExistsError:
+        raise VersionExistsError(
+            f"[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] there is a view {name}; use CREATE OR REPLACE VIEW"
+        ) from None
+    return _NOTHING
+
+
+def _view(session: "Session", statement: CreateView, name: str, query: str) -> View:
+    """The view that a statement describes."""
     if statement.columns:
         listed = ", ".join(quote_identifier(column) for column, _ in statement.columns)
         query = f"SELECT * FROM (\n{query}\n) AS {quote_identifier(name)}({listed})"
@@ -57,14 +73,43 @@ def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
         Field(name, field.type, field.nullable, None if comment is None else {COMMENT_KEY: comment})
         for field, (name, comment) in columns
     ]
-    view = View(name, query, type(schema)(renamed) if renamed else schema)
+    schema = type(schema)(renamed) if renamed else schema
+    return View(name, query, schema, session.connection.catalog.current)
+
+
+def _namespace(session: "Session", parts: tuple[str, ...]) -> Namespace | None:
+    """The namespace that keeps the view of a name; None for a view of the connection."""
+    catalog = session.connection.catalog
+    schema = catalog.schema_of(parts)
+    if len(parts) == 1 or schema is None or schema == PLACES:
+        return None
+    return catalog.namespace(schema)
+
+
+def _add(namespace: Namespace, view: View, statement: CreateView) -> None:
+    shown = statement.view.text
+    if namespace.find(view.name) is not None:
+        raise VersionExistsError(f"[TABLE_OR_VIEW_ALREADY_EXISTS] {shown} is a table: drop it first")
     try:
-        connection.catalog.add_view(view, may_replace=statement.may_replace)
+        namespace.add_view(view, may_replace=statement.may_replace)
     except FileExistsError:
         raise VersionExistsError(
-            f"[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] there is a view {name}; use CREATE OR REPLACE VIEW"
+            f"[TABLE_OR_VIEW_ALREADY_EXISTS] there is a view {shown}; use CREATE OR REPLACE VIEW"
         ) from None
-    return _NOTHING
+    except ValueError as error:
+        raise UnsupportedFeatureError(str(error), feature="views") from error
+
+
+def _ensure_of_connection(session: "Session", name: str, *, is_temporary: bool) -> None:
+    """Raise for a view that cannot last as long as the connection."""
+    if not is_temporary and session.dialect == "duckdb" and _is_stored(session):
+        raise UnsupportedFeatureError(
+            f"a database keeps no view over Delta tables, whose names are those of a connection: write CREATE"
+            f" TEMP VIEW {name}",
+            feature="views",
+        )
+    if session.connection.catalog.is_pinned((name,)):
+        raise VersionExistsError(f"[TABLE_OR_VIEW_ALREADY_EXISTS] {name} is a registered table")
 
 
 def _name(shown: str, parts: tuple[str, ...], dialect: str) -> str:
@@ -86,14 +131,19 @@ def _is_stored(session: "Session") -> bool:
 
 
 def _drop_view(session: "Session", statement: DropView) -> "pa.Table | str":
-    catalog = session.connection.catalog
-    if catalog.drop_view(statement.view.parts[-1]):
+    catalog, parts = session.connection.catalog, statement.view.parts
+    namespace = _namespace(session, parts)
+    if namespace is not None and namespace.view(parts[-1]) is not None:
+        namespace.remove_view(parts[-1])
         return _NOTHING
-    if session.dialect == "duckdb":
-        return statement.text
+    if namespace is None:
+        if catalog.drop_view(parts[-1]):
+            return _NOTHING
+        if session.dialect == "duckdb":
+            return statement.text
     if statement.if_exists:
         return _NOTHING
-    if catalog.locate(statement.view.parts) is not None:
+    if catalog.locate(parts) is not None:
         raise TableNotFoundError(
             f"[WRONG_COMMAND_FOR_OBJECT_TYPE] {statement.view.text} is a table: use DROP TABLE"
         )

@@ -113,8 +113,7 @@ def _shown(words: Words) -> Any:
     if words.take("TABLES"):
         return ShowTables(_in_schema(words), _pattern(words), words.text)
     if words.take("VIEWS"):
-        _in_schema(words)
-        return ShowViews(_pattern(words))
+        return ShowViews(_in_schema(words), _pattern(words))
     if words.take("TBLPROPERTIES"):
         table, name = words.table_name(), None
         if words.take("("):

@@ -77,6 +77,7 @@ class ShowTables:
 class ShowViews:
     """``SHOW VIEWS [IN schema] [LIKE pattern]``."""
 
+    schema: tuple[str, ...] | None = None
     pattern: str | None = None
 
 
