@@ -62,7 +62,10 @@ def _altered(words: Words, table: TableName) -> Any:
         return DropColumns(table, (column,), if_exists)
     if words.take("ALTER"):
         words.take("COLUMN")
-        return ChangeColumns(table, {words.column(): _change(words)})
+        changes = [(words.column(), _change(words))]
+        while words.take(","):
+            changes.append((words.column(), _change(words)))
+        return ChangeColumns(table, dict(changes))
     raise words.refused("ADD, DROP, RENAME, ALTER or SET TBLPROPERTIES is expected")
 
 
@@ -72,6 +75,8 @@ def _change(words: Words) -> ColumnChange:
         if words.is_at("USING"):
             raise words.refused("a column of a Delta table keeps its values: no USING; the end is expected")
         return found
+    if words.take("COMMENT"):
+        return ColumnChange(comment=words.string("a comment"))
     if words.take("SET", "DEFAULT"):
         return ColumnChange(default=default_text(words))
     if words.take("DROP", "DEFAULT"):
@@ -80,4 +85,4 @@ def _change(words: Words) -> ColumnChange:
         return ColumnChange(nullable=False)
     if words.take("DROP", "NOT", "NULL"):
         return ColumnChange(nullable=True)
-    raise words.refused("TYPE, SET DEFAULT, DROP DEFAULT, SET NOT NULL or DROP NOT NULL is expected")
+    raise words.refused("TYPE, COMMENT, SET DEFAULT, DROP DEFAULT, SET NOT NULL or DROP NOT NULL is expected")

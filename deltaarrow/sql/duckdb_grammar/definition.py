@@ -2,9 +2,9 @@
 
 from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.schema import Field
-from deltaarrow.schema.keys import DEFAULT_KEY
+from deltaarrow.schema.keys import CHAR_TYPE_KEY, DEFAULT_KEY
 from deltaarrow.spark_sql import Words, declared_columns
-from deltaarrow.sql.spark_grammar.clauses import parse_properties, take_clause
+from deltaarrow.sql.spark_grammar.clauses import parse_column_names, parse_properties, take_clause
 from deltaarrow.sql.statements.definition import CreateTable, DropTable, TableClauses
 
 __all__ = ["parse_duckdb_create_table", "parse_duckdb_drop_table"]
@@ -35,23 +35,27 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
         columns = tuple(each.field for each in declared)
         words.expect(")")
     partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    comment: str | None = None
     properties = {_DEFAULTS: "supported"} if any(DEFAULT_KEY in each.metadata for each in columns) else {}
     while not words.is_done:
         if take_clause(words, "PARTITIONED BY"):
             partition_by = _names(words)
+        elif take_clause(words, "CLUSTER BY"):
+            cluster_by = parse_column_names(words)
+        elif words.take("COMMENT"):
+            comment = words.string("the comment of a table")
         elif words.take("WITH"):
             properties |= parse_properties(words)
         else:
             break
-    query = None
-    if words.take("AS"):
-        query = words.rest
-        if columns:
-            raise words.unsupported(
-                "a table gets its columns from the query alone: leave them out", words.text.index(query)
-            )
+    query = words.rest if words.take("AS") else None
+    if query is not None and any(each.metadata.keys() - {CHAR_TYPE_KEY} for each in columns):
+        raise words.unsupported(
+            "a column of a query has no default and is not generated: add defaults with ALTER TABLE"
+        )
     words.expect_end()
-    clauses = TableClauses(partition_by=partition_by, properties=properties)
+    clauses = TableClauses(partition_by, cluster_by, properties, comment)
     return CreateTable(table, columns, clauses, query, True, may_replace, if_not_exists)
 
 

@@ -45,6 +45,8 @@ def parse_insert(words: Words) -> Insert:
 
     >>> parse_insert(Words("INSERT INTO t BY NAME SELECT 2 AS id", "duckdb")).by_name
     True
+    >>> parse_insert(Words("INSERT INTO t REPLACE WHERE id > 1 SELECT 2 AS id", "duckdb")).replaced
+    'id > 1'
     """
     words.expect("INSERT")
     if words.is_at("OR"):
@@ -57,11 +59,12 @@ def parse_insert(words: Words) -> Insert:
     columns = None
     if not by_name and not words.take("BY", "POSITION"):
         columns = _columns(words)
+    replaced = words.expression(*_QUERY) if words.take("REPLACE", "WHERE") else None
     if words.is_done or not any(words.is_at(word) for word in (*_QUERY, "(")):
         raise words.refused("a query or VALUES is expected")
     query = words.until("RETURNING", "ON CONFLICT", ";")
     _ensure_end(words)
-    return Insert(table, query, columns, by_name)
+    return Insert(table, query, columns, by_name, overwrites=replaced is not None, replaced=replaced)
 
 
 def _columns(words: Words) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """Statements that create, clone and drop tables."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,8 +15,16 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.features import new_table_configuration
-from deltaarrow.operations import Definition, NewTable, WriteResult, define_table, drop_table, like_table
-from deltaarrow.schema import PrimitiveType, Schema, resolve_partition_columns
+from deltaarrow.operations import (
+    Definition,
+    NewTable,
+    WriteResult,
+    cast_rows,
+    define_table,
+    drop_table,
+    like_table,
+)
+from deltaarrow.schema import Field, PrimitiveType, Schema, resolve_partition_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
@@ -89,7 +97,7 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
             return define_table(
                 store,
                 definition,
-                None if statement.query is None else _rows(session, statement.query),
+                None if statement.query is None else _rows(session, statement.query, statement.columns),
                 snapshot=None if replaced is None else replaced.snapshot,
                 commit_properties=session.settings.commit_properties(is_write=False),
                 hook_properties=session.settings.hook_properties(),
@@ -113,9 +121,14 @@ def _replaced(location: TableLocation) -> DeltaTable | None:
         return None
 
 
-def _rows(session: "Session", text: str) -> pa.RecordBatchReader:
-    """The rows of a query, with columns of nothing for NULLs without a type, as Spark has them."""
+def _rows(session: "Session", text: str, columns: Sequence[Field] = ()) -> pa.RecordBatchReader:
+    """The rows of a query, as the columns that are declared if there are any.
+
+    In Spark's dialect NULLs without a type make a column of nothing.
+    """
     query = QueryRows(session, text)
+    if columns:
+        return _declared_rows(query, columns)
     reader = query.reader()
     if session.dialect == "duckdb":
         return reader
@@ -132,6 +145,22 @@ def _rows(session: "Session", text: str) -> pa.RecordBatchReader:
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches()) if places else reader
+
+
+def _declared_rows(query: QueryRows, columns: Sequence[Field]) -> pa.RecordBatchReader:
+    """The rows of a query by position as declared columns, which are cast to as DuckDB's INSERT does."""
+    names = query.names
+    if len(names) != len(columns):
+        raise SchemaMismatchError(
+            f"the table declares {len(columns)} columns ({', '.join(each.name for each in columns)}), and the"
+            f" query has {len(names)} ({', '.join(names)})"
+        )
+    reader = query.reader(cast_rows(query.sql, columns))
+    declared = Schema(columns).to_arrow()
+    fields = [declared.field(place).with_type(kind) for place, kind in enumerate(reader.schema.types)]
+    schema = pa.schema(fields)
+    batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _there(store: Store) -> Snapshot | None:
