@@ -44,8 +44,9 @@ __all__ = [
 ]
 
 _QUESTION = re.compile(
-    r"\s*(?:EXPLAIN\b\s*(?:ANALYZE\b\s*)?(?:\((?:[^()']|'[^']*')*\)\s*)?|(?:DESCRIBE|SUMMARIZE)\b)",
-    re.IGNORECASE,
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+    r"(?:EXPLAIN\b\s*(?:ANALYZE\b\s*)?(?:\((?:[^()']|'[^']*')*\)\s*)?|(?:DESCRIBE|SUMMARIZE)\b)",
+    re.IGNORECASE | re.DOTALL,
 )
 """Keywords before a query that ask for something other than its rows."""
 _BEGINNING = re.compile(

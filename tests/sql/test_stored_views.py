@@ -38,6 +38,10 @@ def test_view_keeps_the_namespace_in_which_it_was_made(con):
     assert con.sql("SELECT n FROM shop.alone").fetchall() == [(3,)]
 
 
+def test_questions_may_follow_a_comment(con):
+    assert con.sql("/* why */ DESCRIBE (SELECT id FROM shop.orders)").fetchall()[0][:2] == ("id", "BIGINT")
+
+
 def test_name_is_that_of_a_table_or_of_a_view(con):
     with pytest.raises(VersionExistsError, match="is a table: drop it first"):
         con.sql("CREATE OR REPLACE VIEW shop.orders AS SELECT 1 AS id")
