@@ -199,7 +199,7 @@ class Catalog:
 
     def is_mentioned(self, folded: str) -> bool:
         """Whether a case-folded statement may name a table of the catalog."""
-        if self.current is not None or CHANGES in folded:
+        if self.current is not None or CHANGES in folded or may_name(folded, _SPARK_CATALOG):
             return True
         return any(may_name(folded, name) for name in (*self._pinned, *self._views, *self.schemas))
 

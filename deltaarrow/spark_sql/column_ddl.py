@@ -72,13 +72,19 @@ _DUCKDB = {
     **dict.fromkeys(("bigint", "int8", "long"), "long"),
     **dict.fromkeys(("real", "float", "float4"), "float"),
     **dict.fromkeys(("double", "float8"), "double"),
-    **dict.fromkeys(("varchar", "char", "bpchar", "text", "string"), "string"),
+    **dict.fromkeys(("varchar", "char", "character", "bpchar", "text", "string"), "string"),
     **dict.fromkeys(("blob", "bytea", "binary", "varbinary"), "binary"),
     **dict.fromkeys(("timestamp", "datetime"), "timestamp_ntz"),
     "date": "date",
     "timestamptz": "timestamp",
     "variant": "variant",
 }
+_LONG_NAMES = (
+    ("timestamp", "WITHOUT", "TIME", "ZONE"),
+    ("double", "PRECISION"),
+    ("character", "VARYING"),
+)
+"""Names of DuckDB's types whose first word alone means the same."""
 _DECIMALS = ("decimal", "dec", "numeric")
 _DIGITS = {"spark": (10, 0), "duckdb": (18, 3)}
 _AFTER_EXPRESSION = (",", ")", "NOT NULL", "COMMENT", "GENERATED", "DEFAULT", "CHECK", "CONSTRAINT")
@@ -372,6 +378,9 @@ class _Types:
         elif name == "timestamp" and words.take("WITH", "TIME", "ZONE"):
             found = PrimitiveType("timestamp")
         else:
+            for first, *others in _LONG_NAMES:
+                if name == first and words.take(*others):
+                    break
             found, _ = self._simple(name, _DUCKDB, start)
             if found == PrimitiveType("string") and words.is_at("("):
                 self._digits(1)  # which DuckDB does not heed

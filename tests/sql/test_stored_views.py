@@ -38,6 +38,16 @@ def test_view_keeps_the_namespace_in_which_it_was_made(con):
     assert con.sql("SELECT n FROM shop.alone").fetchall() == [(3,)]
 
 
+def test_schemas_of_the_catalog_are_made_and_dropped_in_duckdbs_dialect(con):
+    con.sql(
+        "CREATE SCHEMA spark_catalog.new; CREATE TABLE spark_catalog.new.t (seen TIMESTAMP WITHOUT TIME ZONE)"
+    )
+    con.sql("CREATE SCHEMA own")
+    assert con.connection.execute("DROP SCHEMA own").fetchall() == []
+    con.sql("DROP SCHEMA IF EXISTS nothing; DROP SCHEMA new CASCADE; DROP SCHEMA spark_catalog.other")
+    assert con.catalog.namespaces() == ["default", "shop"]
+
+
 def test_questions_may_follow_a_comment(con):
     assert con.sql("/* why */ DESCRIBE (SELECT id FROM shop.orders)").fetchall()[0][:2] == ("id", "BIGINT")
 

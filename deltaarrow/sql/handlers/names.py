@@ -113,9 +113,14 @@ def _texts(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> pa.Tab
 # --- schemas ---------------------------------------------------------------------------------------
 
 
+def _is_of_catalog(parts: tuple[str, ...]) -> bool:
+    """Whether the name of a schema says that it is of Spark's one catalog."""
+    return len(parts) == 2 and parts[0].lower() == _CATALOG
+
+
 def _schema(parts: tuple[str, ...]) -> str:
     """The name of a schema, without that of Spark's one catalog."""
-    if len(parts) == 2 and parts[0].lower() == _CATALOG:
+    if _is_of_catalog(parts):
         return parts[1]
     if len(parts) > 1:
         raise UnsupportedFeatureError(
@@ -149,7 +154,9 @@ def _names(session: "Session") -> NamespaceCatalog:
     return names
 
 
-def _create_schema(session: "Session", statement: CreateSchema) -> pa.Table:
+def _create_schema(session: "Session", statement: CreateSchema) -> "pa.Table | str":
+    if session.dialect == "duckdb" and not _is_of_catalog(statement.schema):
+        return statement.text
     schema = _schema(statement.schema)
     if session.connection.catalog.namespace(schema) is not None:
         if statement.if_not_exists:
@@ -162,9 +169,12 @@ def _create_schema(session: "Session", statement: CreateSchema) -> pa.Table:
     return _NOTHING
 
 
-def _drop_schema(session: "Session", statement: DropSchema) -> pa.Table:
-    schema = _schema(statement.schema)
+def _drop_schema(session: "Session", statement: DropSchema) -> "pa.Table | str":
     catalog = session.connection.catalog
+    is_known = catalog.namespace(statement.schema[-1]) is not None and len(statement.schema) == 1
+    if session.dialect == "duckdb" and not is_known and not _is_of_catalog(statement.schema):
+        return statement.text
+    schema = _schema(statement.schema)
     if catalog.namespace(schema) is None and statement.if_exists:
         return _NOTHING
     namespace = namespace_of(session, schema)
@@ -525,6 +535,7 @@ KINDS = (
         CreateSchema,
         _create_schema,
         spark=parse_create_schema,
+        duckdb=parse_create_schema,
     ),
     StatementKind(
         "DROP SCHEMA",
@@ -532,6 +543,7 @@ KINDS = (
         DropSchema,
         _drop_schema,
         spark=parse_drop_schema,
+        duckdb=parse_drop_schema,
     ),
     _show_kind("SCHEMAS", ShowSchemas, _show_schemas),
     _show_kind("CURRENT NAMESPACE", ShowCurrentNamespace, _show_current_namespace),

@@ -69,7 +69,7 @@ def parse_create_schema(words: Words) -> CreateSchema:
                 "COMMENT or WITH DBPROPERTIES is expected; the place of a schema is that of its catalog"
             )
     words.expect_end()
-    return CreateSchema(schema, if_not_exists)
+    return CreateSchema(schema, if_not_exists, words.text)
 
 
 def parse_drop_schema(words: Words) -> DropSchema:
@@ -86,7 +86,7 @@ def parse_drop_schema(words: Words) -> DropSchema:
     if not cascades:
         words.take("RESTRICT")
     words.expect_end()
-    return DropSchema(schema, if_exists, cascades)
+    return DropSchema(schema, if_exists, cascades, words.text)
 
 
 def parse_show(words: Words) -> Any:

@@ -37,19 +37,21 @@ class Use:
 
 @dataclass(frozen=True)
 class CreateSchema:
-    """``CREATE SCHEMA|DATABASE|NAMESPACE [IF NOT EXISTS] schema``."""
+    """``CREATE SCHEMA|DATABASE|NAMESPACE [IF NOT EXISTS] schema``; `text` is the whole statement."""
 
     schema: tuple[str, ...]
     if_not_exists: bool = False
+    text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
 class DropSchema:
-    """``DROP SCHEMA|DATABASE|NAMESPACE [IF EXISTS] schema [RESTRICT|CASCADE]``."""
+    """``DROP SCHEMA|DATABASE|NAMESPACE [IF EXISTS] schema [RESTRICT|CASCADE]``; `text` is the statement."""
 
     schema: tuple[str, ...]
     if_exists: bool = False
     cascades: bool = False
+    text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
