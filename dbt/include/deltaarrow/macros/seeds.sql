@@ -1,0 +1,30 @@
+{# A seed replaces its table in one version: columns and rows come from the file at once. #}
+
+{% macro deltaarrow__create_csv_table(model, agate_table) -%}
+  {%- set types = model['config'].get('column_types', {}) -%}
+  {%- set quote_columns = model['config'].get('quote_columns', none) -%}
+  {%- set names, columns = [], [] -%}
+  {%- for name in agate_table.column_names -%}
+    {%- set type = types.get(name, adapter.convert_type(agate_table, loop.index0)) -%}
+    {%- do names.append(deltaarrow__literal(name)) -%}
+    {%- do columns.append('cast("' ~ name ~ '" as ' ~ type ~ ') as ' ~ adapter.quote_seed_column(name, quote_columns)) -%}
+  {%- endfor -%}
+  {%- set sql -%}
+    create or replace table {{ this }} {{ deltaarrow__table_clauses() }} as
+    select {{ columns | join(', ') }}
+    from read_csv(
+      {{ deltaarrow__literal(adapter.get_seed_file_path(model)) }}, header = true, all_varchar = true,
+      delim = {{ deltaarrow__literal(config.get('delimiter', ',')) }}, names = [{{ names | join(', ') }}]
+    )
+  {%- endset -%}
+  {%- call statement('_') -%}{{ sql }}{%- endcall -%}
+  {{ return(sql) }}
+{%- endmacro %}
+
+{% macro deltaarrow__reset_csv_table(model, full_refresh, old_relation, agate_table) -%}
+  {{ return(deltaarrow__create_csv_table(model, agate_table)) }}
+{%- endmacro %}
+
+{% macro deltaarrow__load_csv_rows(model, agate_table) -%}
+  {{ return('') }}
+{%- endmacro %}
