@@ -61,6 +61,18 @@ class Constant:
     folded: bool = False
     can_fail: bool = False
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        """What tells constants apart: NaN is one value, and the zeros are two."""
+        value = repr(self.value) if isinstance(self.value, float) else self.value
+        return (value, self.type, self.folded, self.can_fail)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

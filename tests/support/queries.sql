@@ -74,6 +74,8 @@ SELECT a + 1, count(*) FROM t WHERE id < 7 GROUP BY a + 1
 SELECT (a + 1) * 2, count(*) FROM t WHERE id < 7 GROUP BY a + 1
 SELECT 2, a, count(*) FROM t GROUP BY 2, 1
 SELECT d, count(*) FROM t GROUP BY d
+SELECT nullif(d, double('NaN')), count(*) FROM t GROUP BY nullif(d, double('NaN'))
+SELECT array_remove(array(1.0D), double('NaN')) AS k, o, count(*) FROM t GROUP BY CUBE(k, o)
 SELECT f, count(*) FROM t GROUP BY f
 SELECT -f, count(*) FROM t GROUP BY f
 SELECT o, s, sum(b), count(*) FROM t GROUP BY ALL
