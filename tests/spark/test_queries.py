@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.queries import QUERIES, RESULTS, TABLES, described
-from tests.support.spark import spark, spark_rows
+from tests.support.spark import running_spark, spark_rows
 
 _STEP = 32
 _CLASS = re.compile(r"\[([A-Z_.]+)\]")
@@ -57,12 +57,7 @@ def test_spark_gives_everything_that_is_recorded(session):
 
 def record() -> None:
     """Write the results of all queries."""
-
-    class Folders:
-        def mktemp(self, name: str) -> Path:
-            return Path(tempfile.mkdtemp(prefix=name))
-
-    for session in spark.__wrapped__(Folders()):
+    with tempfile.TemporaryDirectory() as folder, running_spark(Path(folder)) as session:
         add_views(session)
         found = {text: result_of(session, text) for text in QUERIES}
         lines = (f"{json.dumps(text)}: {json.dumps(result)}" for text, result in found.items())

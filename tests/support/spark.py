@@ -32,6 +32,7 @@ __all__ = [
     "delta_table",
     "drop_temporary_views",
     "make_once",
+    "running_spark",
     "spark",
     "spark_rows",
     "spark_table",
@@ -80,12 +81,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
+    with running_spark(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@contextmanager
+def running_spark(folder: Path) -> Iterator["SparkSession"]:
+    """Start the session, with its files in a folder, and stop it at the end."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from delta import configure_spark_with_delta_pip
     from pyspark.sql import SparkSession
 
-    folder = tmp_path_factory.mktemp("spark")
     classes = folder / "classes"
     classes.mkdir()
     builder = SparkSession.builder.master("local[2]").appName("deltaarrow tests")
@@ -102,8 +109,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         session = configure_spark_with_delta_pip(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     use_local_files(session, classes)
-    yield session
-    session.stop()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def delta_table(path: str | os.PathLike[str]) -> str:

@@ -18,9 +18,20 @@ import pyarrow as pa
 
 import deltaarrow
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, Schema, StructType
-from tests.support.spark import drop_temporary_views, spark
+from tests.support.spark import drop_temporary_views, running_spark
 
-__all__ = ["FOLDERS", "OnSpark", "OneNode", "Outcome", "Step", "matches", "paths", "read_steps", "run_step"]
+__all__ = [
+    "FOLDERS",
+    "OnSpark",
+    "OneNode",
+    "Outcome",
+    "Step",
+    "matches",
+    "paths",
+    "read_steps",
+    "run_step",
+    "spark_type",
+]
 
 ROOT = Path(__file__).parents[2] / "sql"
 UNTOLD = ("OPTIMIZE", "REORG", "RESTORE", "VACUUM")
@@ -184,7 +195,7 @@ class OnSpark:
 def shown(table: pa.Table, *, is_ordered: bool) -> tuple[str, ...]:
     """The lines of a result: its columns, then its rows."""
     schema = Schema.from_arrow(table.schema)
-    columns = ", ".join(f"{field.name} {_type(field.type)}" for field in schema.fields)
+    columns = ", ".join(f"{field.name} {spark_type(field.type)}" for field in schema.fields)
     rows = [", ".join(map(_value, row.values())) for row in _rows(table)]
     return (columns, *(rows if is_ordered else sorted(rows)))
 
@@ -198,15 +209,17 @@ def _rows(table: pa.Table) -> Iterator[dict[int, Any]]:
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
-def _type(data_type: DataType) -> str:
+def spark_type(data_type: DataType) -> str:
     """The type as Spark writes it."""
     match data_type:
         case ArrayType():
-            return f"array<{_type(data_type.element_type)}>"
+            return f"array<{spark_type(data_type.element_type)}>"
         case MapType():
-            return f"map<{_type(data_type.key_type)},{_type(data_type.value_type)}>"
+            return f"map<{spark_type(data_type.key_type)},{spark_type(data_type.value_type)}>"
         case StructType():
-            return f"struct<{','.join(f'{field.name}:{_type(field.type)}' for field in data_type.fields)}>"
+            return (
+                f"struct<{','.join(f'{field.name}:{spark_type(field.type)}' for field in data_type.fields)}>"
+            )
         case PrimitiveType():
             return _SPARK_NAMES.get(data_type.type, data_type.type)
 
@@ -262,9 +275,9 @@ def rewritten(text: str, outcome: Callable[[Step], Outcome]) -> str:
 
 
 def main(files: list[str]) -> None:
-    session = next(spark.__wrapped__(_Factory()))  # type: ignore[attr-defined]
-    for file in files:
-        _write(Path(file), session)
+    with tempfile.TemporaryDirectory() as folder, running_spark(Path(folder)) as session:
+        for file in files:
+            _write(Path(file), session)
 
 
 def _write(path: Path, session: Any) -> None:
@@ -275,11 +288,6 @@ def _write(path: Path, session: Any) -> None:
     text = rewritten(path.read_text("utf-8"), lambda step: run_step(engine, step, work))
     path.write_text(text, "utf-8")
     engine.close()
-
-
-class _Factory:
-    def mktemp(self, name: str) -> Path:
-        return Path(tempfile.mkdtemp(prefix=name))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,203 @@
+"""Random queries on several engines: `compare` tells which results are not Spark's.
+
+``python -m tests.support.query_comparison FIRST LAST`` compares the queries of some seeds
+and shows what differs.
+"""
+
+import itertools
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+
+import deltaarrow
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from deltaarrow.schema import Schema
+from tests.support.queries import compared
+from tests.support.random_rows import random_tables
+from tests.support.random_spark_queries import RandomQueries
+from tests.support.spark import running_spark
+from tests.support.sql_scripts import spark_type
+
+__all__ = ["Comparison", "OneNodeQueries", "QueryEngine", "SparkQueries", "compare", "random_texts"]
+
+Rows = list[tuple[str, ...]]
+"""The types of a result's columns, then its rows, sorted."""
+
+_UNSUPPORTED = "unsupported: "
+_ZERO = re.compile(r"(?<![\w.])-0\.0(?![\w.])")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an engine makes of a query: its rows, or the error; `is_refused` for what it does not support."""
+
+    rows: Rows | None = None
+    error: Exception | None = None
+    is_refused: bool = False
+
+
+class QueryEngine(Protocol):
+    """Runs queries over some tables."""
+
+    def results(self, texts: Sequence[str]) -> list[Result]: ...
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What an engine, and Spark, make of a query of a seed."""
+
+    seed: int
+    text: str
+    found: Result
+    wanted: Result
+
+    @property
+    def outcome(self) -> str:
+        """One word for it; where only one of the two fails, the other may have no need of the value."""
+        if self.found.is_refused:
+            return "refused"
+        if self.wanted.error is not None:
+            return "failed in both" if self.found.error is not None else "failed in Spark"
+        if self.found.error is not None:
+            return "failed here"
+        return "equal" if self.found.rows == self.wanted.rows else "different"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.outcome}, seed {self.seed}: {self.text}\n"
+            f"  found  {_told(self.found)}\n  wanted {_told(self.wanted)}"
+        )
+
+
+def random_texts(seed: int, count: int) -> list[str]:
+    """The first queries of a seed."""
+    return list(itertools.islice(iter(RandomQueries(seed).query, None), count))
+
+
+def compare(seed: int, texts: Sequence[str], engine: QueryEngine, spark: QueryEngine) -> list[Comparison]:
+    """Run queries on an engine and, but for those that it refuses, on Spark."""
+    found = dict(zip(texts, engine.results(texts), strict=True))
+    wanted = {text: Result() for text, each in found.items() if each.is_refused}
+    # Those that fail here mostly fail in Spark as well, which computes the others together.
+    together = [text for text, each in found.items() if each.error is None]
+    alone = [[text] for text, each in found.items() if each.error is not None and not each.is_refused]
+    for group in (together, *alone):
+        wanted |= zip(group, spark.results(group), strict=True)
+    return [Comparison(seed, text, found[text], wanted[text]) for text in found]
+
+
+def _told(result: Result) -> str:
+    if result.error is None:
+        return str(result.rows)
+    return f"{type(result.error).__name__}: {str(result.error).partition(chr(10))[0]}"
+
+
+def _rows(table: pa.Table) -> Rows:
+    """Types and rows; which zero is the greatest of some depends on their order."""
+    types = tuple(spark_type(field.type) for field in Schema.from_arrow(table.schema).fields)
+    rows = (tuple(_ZERO.sub("0.0", value) for value in row) for row in compared(table, is_ordered=False))
+    return [types, *sorted(rows)]
+
+
+class OneNodeQueries:
+    """This package, over Delta tables with partitions and deletion vectors."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._connection = deltaarrow.connect(dialect="spark")
+        self._connection.connection.execute("SET timezone = 'Asia/Tokyo'")
+        for name, table in random_tables(seed).items():
+            write_with_vectors(folder / name, table, partition=("o", "j", "dt")[seed % 3])
+            self._connection.register(name, str(folder / name))
+
+    def results(self, texts: Sequence[str]) -> list[Result]:
+        return [self._result(text) for text in texts]
+
+    def _result(self, text: str) -> Result:
+        try:
+            found = self._connection.sql(text)
+        except UnsupportedFeatureError as error:
+            return Result(error=error, is_refused=True)
+        except DeltaError as error:
+            return Result(error=error)
+        try:
+            return Result(_rows(found.to_arrow_table()))
+        except (
+            duckdb.OutOfRangeException,
+            duckdb.ConversionException,
+            duckdb.InvalidInputException,
+        ) as error:
+            return Result(error=error, is_refused=_UNSUPPORTED in str(error))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def write_with_vectors(path: Path, table: pa.Table, partition: str) -> None:
+    """Write a table of two commits, whose files had one more row each before a deletion vector."""
+    gone = pa.table(
+        {field.name: pa.nulls(1, field.type) for field in table.schema} | {"r": pa.array([-1], pa.int32())}
+    )
+    half = table.num_rows // 2
+    properties = {"delta.enableDeletionVectors": "true"}
+    for rows in (table.slice(0, half), table.slice(half)):
+        rows = pa.concat_tables([gone, rows])
+        deltaarrow.write_deltalake(
+            path, rows, mode="append", partition_by=[partition], configuration=properties
+        )
+    deltaarrow.DeltaTable(path).delete("r = -1")
+
+
+class SparkQueries:
+    """A Spark session with the tables as temporary views; Spark Connect takes the same calls."""
+
+    def __init__(self, session: Any, seed: int) -> None:
+        self._session = session
+        for name, table in random_tables(seed).items():
+            rows = session.createDataFrame(table)
+            # The session takes times without a zone for times in its own, UTC.
+            rows = rows.withColumn("z", rows["z"].cast("timestamp_ntz"))
+            rows.createOrReplaceTempView(name)
+
+    def results(self, texts: Sequence[str]) -> list[Result]:
+        """Run several queries in one statement, because Spark takes long to begin one."""
+        if not texts:
+            return []
+        listed = ", ".join(
+            f"(SELECT collect_list(struct(*)) FROM ({text})) AS q{i}" for i, text in enumerate(texts)
+        )
+        try:
+            found = self._session.sql(f"SELECT {listed}").toArrow()
+        except Exception as error:  # One of them fails: Java's errors reach Python in several classes.
+            if len(texts) == 1:
+                return [Result(error=error)]
+            half = len(texts) // 2
+            return [*self.results(texts[:half]), *self.results(texts[half:])]
+        columns = (column.combine_chunks().flatten() for column in found.columns)
+        return [Result(_rows(pa.Table.from_struct_array(column))) for column in columns]
+
+
+def main(seeds: Iterable[int], count: int = 20) -> None:
+    """Compare with a Spark session of its own, and show what is not equal."""
+    outcomes: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, running_spark(Path(folder)) as session:
+        for seed in seeds:
+            engine = OneNodeQueries(Path(folder) / str(seed), seed)
+            for each in compare(seed, random_texts(seed, count), engine, SparkQueries(session, seed)):
+                outcomes[each.outcome] += 1
+                if each.outcome not in ("equal", "failed in both"):
+                    print(each, flush=True)
+            engine.close()
+            print(seed, dict(outcomes), flush=True)
+
+
+if __name__ == "__main__":
+    first, last = map(int, sys.argv[1:])
+    main(range(first, last))
