@@ -1,8 +1,8 @@
 """A DuckDB connection that knows Delta tables by name and opens only the files that a query needs."""
 
-import contextlib
+import functools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
@@ -13,12 +13,13 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import ensure_view_name, reach, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
+from deltaarrow.engines.query_errors import DeltaRelation, QueryErrors
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.scan import Explanation, ScanPlan, reader_failure
+from deltaarrow.scan import Explanation, ScanPlan
 from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -61,6 +62,9 @@ class StatementRunner(Protocol):
     ) -> "str | pa.Table":
         """Return the result of a statement that it has run, or the query that DuckDB is to run."""
 
+    def row_error(self, statement: str, dialect: Dialect, error: Exception) -> Exception | None:
+        """Return the error to raise for a row of a query that cannot be computed; None for DuckDB's own."""
+
 
 class DeltaConnection:
     """A DuckDB connection made by `deltaarrow.connect`; any other attribute is that of `connection`.
@@ -85,6 +89,7 @@ class DeltaConnection:
         self._catalog = catalog
         self._front_end = front_end
         self._rewriter = Rewriter(connection, catalog)
+        self._errors = QueryErrors()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -109,9 +114,9 @@ class DeltaConnection:
         """Return a query as a DuckDB relation, which runs when its rows are read.
 
         It keeps the files that it was planned with. Other statements run at once; one that changes or
-        describes Delta tables returns its result as an Arrow table. The relation is DuckDB's own, so a
-        damaged file raises DuckDB's exceptions when the rows are read; `execute` and its fetch methods raise
-        `CorruptDataFileError`.
+        describes Delta tables returns its result as an Arrow table. To read the rows of a relation raises
+        `CorruptDataFileError` for a damaged file. In Spark's dialect it raises `ConstraintViolationError` for
+        a row that cannot be computed, and in DuckDB's what DuckDB raises.
 
         Args:
             query: one or more statements.
@@ -124,8 +129,9 @@ class DeltaConnection:
             return last
         if self._dialect(dialect) == "spark":
             params = None  # They are in the text already.
-        with self._rewriter.errors(), self.naming_damaged_files():
-            return self.connection.sql(last, alias=alias, params=params)
+        with self._rewriter.errors(), self._errors.named():
+            found = self.connection.sql(last, alias=alias, params=params)
+        return None if found is None else DeltaRelation.of(found, self._errors)
 
     query = sql
     from_query = sql
@@ -139,14 +145,14 @@ class DeltaConnection:
             last, parameters = self._shown(last), None
         elif self._dialect(dialect) == "spark":
             parameters = None  # They are in the text already.
-        with self._rewriter.errors(), self.naming_damaged_files():
+        with self._rewriter.errors(), self._errors.named():
             self.connection.execute(last, parameters)
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Self:
         """Run a statement with several sets of parameters. Their values skip no files."""
         last = self._last(query, None, "duckdb")
-        with self.naming_damaged_files():
+        with self._errors.named():
             self.connection.executemany(last, parameters)
         return self
 
@@ -165,13 +171,14 @@ class DeltaConnection:
         if isinstance(query, duckdb.Statement):
             query = query.query
         if not isinstance(query, str):
+            self._errors = QueryErrors()
             return query  # DuckDB says what it accepts.
         chosen = self._dialect(dialect)
         *first, last = self._split(query, chosen)
         for statement in first:
             prepared = self._prepared(statement, (), chosen)
             if isinstance(prepared, str):
-                with self._rewriter.errors():
+                with self._rewriter.errors(), self._errors.named():
                     self.connection.execute(prepared)
         return self._prepared(last, parameters or (), chosen)
 
@@ -206,26 +213,15 @@ class DeltaConnection:
 
     def _prepared(self, statement: str, parameters: Parameters, dialect: Dialect) -> "str | pa.Table":
         """The statement as DuckDB is to run it, or the result of one that is not for DuckDB."""
+        query, row_error = statement, None
         if self._front_end is not None:
             done = self._front_end.run(self, statement, parameters, dialect)
             if not isinstance(done, str):
                 return done
-            statement = done
-        return self._rewriter.rewrite(statement, parameters)
-
-    @contextlib.contextmanager
-    def naming_damaged_files(self) -> Iterator[None]:
-        """Raise a `DeltaError` for a data file of the last statement that DuckDB cannot read."""
-        try:
-            yield
-        except duckdb.Error as error:
-            # A statement may also read files that are not of Delta tables.
-            is_named = type(error) is not duckdb.Error
-            found = (reader_failure(plan, error, is_named=is_named) for plan in self._rewriter.plans)
-            failure = next((each for each in found if each is not None), None)
-            if failure is None:
-                raise
-            raise failure from error
+            query, row_error = done, functools.partial(self._front_end.row_error, statement, dialect)
+        query, plans = self.planned(query, parameters)
+        self._errors = QueryErrors(plans, row_error)
+        return query
 
     # --- names ---
 
@@ -381,7 +377,7 @@ class DeltaConnection:
         if name in _READS_BY_NAME:
             self._rewriter.show_registered()
         value = getattr(self.connection, name)
-        return self.naming_damaged_files()(value) if name in _FETCHES or name.startswith("fetch") else value
+        return self._errors.naming(value) if name in _FETCHES or name.startswith("fetch") else value
 
 
 def _is_result(value: object) -> bool:

@@ -11,6 +11,7 @@ from deltaarrow.spark_sql.function import Function, as_integer, same_type
 from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.nested import with_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -34,8 +35,12 @@ __all__ = ["FUNCTIONS", "mixes_text"]
 _MOST_ELEMENTS = 10_000_000
 _MOST_NULLS = 10_000
 _MOST_COPIES = 100
-_NO_FIRST = "error('an index is 0, but the first element has index 1')"
-_NO_SUCH = "error('an array has no such element')"
+_NO_FIRST = raising("INVALID_INDEX_OF_ZERO", "an index is 0, but the first element has index 1")
+_NO_SUCH = raising(
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "an array of ' || len({0}) || ' has no element ' || {1} || '"
+)
+_NO_START = raising("INVALID_PARAMETER_VALUE.START", "slice begins at 0, but the first element has index 1")
+_NEGATIVE = raising("INVALID_PARAMETER_VALUE.LENGTH", "slice of a negative length")
 
 
 def mixes_text(one: DataType, other: DataType) -> bool:
@@ -281,10 +286,7 @@ def _slice(array: Node, start: Node, length: Node) -> Node:
     _element_type(array, "slice")
     begin = "CASE WHEN {1} > 0 THEN CAST({1} AS BIGINT) ELSE len({0}) + {1} + 1 END"
     part = let("CASE WHEN b < 1 OR b > len({0}) THEN {0}[1:0] ELSE {0}[b:b + {2} - 1] END", b=begin)
-    sql = (
-        f"CASE WHEN {{1}} = 0 THEN {_NO_FIRST} WHEN {{2}} < 0 THEN error('slice of a negative length')"
-        f" ELSE {part} END"
-    )
+    sql = f"CASE WHEN {{1}} = 0 THEN {_NO_START} WHEN {{2}} < 0 THEN {_NEGATIVE} ELSE {part} END"
     return call("slice", nodes, array.type, given(sql, 3), fails=True)
 
 

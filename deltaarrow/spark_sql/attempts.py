@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.encodings import url_decoded
+from deltaarrow.spark_sql.encodings import NOT_ENCODED, url_decoded
 from deltaarrow.spark_sql.forms import attempted
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
@@ -82,7 +82,7 @@ def _try_divide(left: Node, right: Node) -> Node:
 def _try_url_decode(operand: Node) -> Node:
     found = url_decoded(operand)
     assert isinstance(found, Call)
-    sql = found.sql.replace("error('the text is not encoded as in a URL')", "NULL")
+    sql = found.sql.replace(NOT_ENCODED, "NULL")
     return call("try_url_decode", found.operands, STRING, sql, fails=True)
 
 

@@ -7,6 +7,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_integer, as_long, same_type
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     BYTE,
@@ -92,7 +93,9 @@ def _count(operand: Node) -> Node:
 def _bit(operand: Node, place: Node) -> Node:
     operand = _integral(operand, "getbit")
     size = 8 << INTEGRAL.index(operand.type)
-    beyond = f"error('there is no such bit in a number of {size} bits')"
+    beyond = raising(
+        "INVALID_PARAMETER_VALUE.BIT_POSITION_RANGE", f"there is no such bit in a number of {size} bits"
+    )
     bit = "CAST(((CAST({0} AS BIGINT) >> {1}) & 1) AS TINYINT)"
     sql = f"CASE WHEN {{1}} < 0 OR {{1}} >= {size} THEN {beyond} ELSE {bit} END"
     return call("getbit", (operand, as_integer(place)), BYTE, given(sql, 2), fails=True)

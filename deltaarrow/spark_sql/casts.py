@@ -13,9 +13,10 @@ from decimal import Decimal
 
 from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.forms import java_text, let
+from deltaarrow.spark_sql.forms import java_text, let, raised_as
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.time_zones import TimeZone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -54,9 +55,11 @@ _TRIMMED = "trim({0}, chr(32) || chr(9) || chr(13) || chr(10))"
 _YEAR = "(?:[0-9]{{3}}[1-9]|[0-9]{{2}}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _ONE_OR_TWO = "[0-9]{{1,2}}"
 _DATE_PARTS = f"{_BLANKS}(?P<y>{_YEAR})(?:-(?P<m>{_ONE_OR_TWO})(?:-(?P<d>{_ONE_OR_TWO}))?)?"
-_DATE = (
+_INVALID = raising("CAST_INVALID_INPUT", "the text ' || {0} || ' is not a valid {type}; try_cast gives NULL")
+_DATE = raised_as(
+    _INVALID,
     "make_date(CAST(g.y AS INTEGER), CAST(coalesce(nullif(g.m, ''), '1') AS INTEGER),"
-    " CAST(coalesce(nullif(g.d, ''), '1') AS INTEGER))"
+    " CAST(coalesce(nullif(g.d, ''), '1') AS INTEGER))",
 )
 _INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
 _DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{{{1,2}}}})?{_BLANKS}"
@@ -157,7 +160,7 @@ def _text(pattern: str, sql: str) -> _Cast:
     """A cast from text that matches one grammar."""
     checked = (
         f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
-        " ELSE error('the text ' || {0} || ' is not a valid {type}') END"
+        f" ELSE {_INVALID} END"
     )
     return _raising(checked)
 
@@ -248,17 +251,17 @@ def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
     sign = "CASE WHEN left(g.z, 1) = '-' THEN -1 ELSE 1 END"
     offset = f"{sign} * ({hours} * 60 + {minutes}) * 60000000"
     offset = f"CASE WHEN left(g.z, 1) IN ('+', '-') THEN {offset} ELSE 0 END"
-    invalid = "error('the text ' || {0} || ' is not a valid {type}')"
     clock = f"(({hour} * 60 + {minute}) * 60 + {second}) * 1000000 + {part}"
     local = f"make_timestamp(epoch_us(CAST({_DATE} AS TIMESTAMP)) + {clock})"
     time = f"make_timestamp(epoch_us({local}) - {offset})"
     session = session_time_zone()
     if target == TIMESTAMP and not session.is_utc:
         time = f"CASE WHEN g.z = '' THEN {session.point_in_time(local)} ELSE {time} END"
-    moment = let(f"CASE WHEN year(t) BETWEEN 1 AND 9999 THEN t ELSE {invalid} END", t=time)
+    moment = let(f"CASE WHEN year(t) BETWEEN 1 AND 9999 THEN t ELSE {_INVALID} END", t=time)
     wrong = f"{hour} > 23 OR {minute} > 59 OR {second} > 59 OR abs({offset}) > 64800000000"
     parts = f"regexp_extract({{0}}, '{pattern}', ['y', 'm', 'd', 'h', 'i', 's', 'f', 'z'])"
-    return _text(pattern, let(f"CASE WHEN {wrong} THEN {invalid} ELSE {moment} END", g=parts))(source, target)
+    checked = let(f"CASE WHEN {wrong} THEN {_INVALID} ELSE {moment} END", g=parts)
+    return _text(pattern, checked)(source, target)
 
 
 def _nested_text(node: Node) -> Node:
@@ -333,7 +336,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
         f"CASE WHEN {{0}} IS NULL THEN NULL"
         f" WHEN lower({_TRIMMED}) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
         f" WHEN lower({_TRIMMED}) IN ('f', 'false', 'n', 'no', '0') THEN FALSE"
-        " ELSE error('the text ' || {0} || ' is not a valid BOOLEAN') END"
+        f" ELSE {_INVALID} END"
     ),
     ("string", "binary"): _always("encode({0})"),
     ("binary", "string"): _raising(

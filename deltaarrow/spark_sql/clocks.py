@@ -5,10 +5,10 @@ from collections.abc import Callable
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly, implicitly
-from deltaarrow.spark_sql.forms import given, let
+from deltaarrow.spark_sql.forms import given, let, raised_as
 from deltaarrow.spark_sql.function import Function, as_date, as_integer, literal_text, timestamp_at
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
-from deltaarrow.spark_sql.temporal import extracted, to_timestamp
+from deltaarrow.spark_sql.temporal import NO_SUCH_DATE, extracted, to_timestamp
 from deltaarrow.spark_sql.time_zones import TimeZone, in_time_zone, parse_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -97,8 +97,8 @@ def _made(name: str, data_type: DataType, *, tries: bool = False) -> Callable[..
         if digits is not None and digits[1] > 6:
             raise refused(f"{name} with seconds of {type_name(second.type)}")
         nodes = (*parts, implicitly(second, decimal_type(16, 6)))
-        wrong = "NULL" if tries else "error('there is no such time')"
-        day_start = "CAST(make_date({0}, {1}, {2}) AS TIMESTAMP)"
+        wrong = "NULL" if tries else NO_SUCH_DATE
+        day_start = f"CAST({raised_as(NO_SUCH_DATE, 'make_date({0}, {1}, {2})')} AS TIMESTAMP)"
         if tries:
             day_start = "TRY(CAST(make_date(p.y, p.m, p.d) AS TIMESTAMP))"
         micros = "CAST({5} * 1000000 AS BIGINT)"

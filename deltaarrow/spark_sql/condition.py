@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import (
     ConstraintViolationError,
+    DeltaError,
     InvalidPredicateError,
     SchemaMismatchError,
     UnsupportedFeatureError,
@@ -30,6 +31,7 @@ from deltaarrow.spark_sql.nodes import Expression, Path, refused
 from deltaarrow.spark_sql.operators import all_of
 from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.quoted_names import ensure_columns_unquoted
+from deltaarrow.spark_sql.row_errors import row_error
 from deltaarrow.spark_sql.scope import AliasScope
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
@@ -37,10 +39,6 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 __all__ = ["Condition", "condition_on", "evaluation_error", "parse_condition"]
-
-_UNSUPPORTED = "unsupported: "
-_NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
-"""How the messages of these DuckDB exceptions begin when they arrive through an Arrow stream."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,9 @@ class Condition:
         try:
             kept = evaluate(_joined(self.text, others), batch, clock=self._clock)
         except ConstraintViolationError as error:
-            raise InvalidPredicateError(str(error)) from error
+            refusal = InvalidPredicateError(str(error))
+            refusal.place = error.place
+            raise refusal from error
         return batch.filter(kept)
 
     def to_duckdb(self, column: Callable[[Path], str]) -> str:
@@ -161,19 +161,9 @@ def _joined(text: str, parts: Sequence[_Part]) -> Expression:
     return Expression(text, all_of(tuple(part.expression.root for part in parts)))
 
 
-def evaluation_error(error: Exception, text: str) -> Exception | None:
+def evaluation_error(error: Exception, text: str) -> DeltaError | None:
     """The error to raise if DuckDB cannot compute a condition for a row; None for other errors of DuckDB."""
-    import duckdb
-
-    failures = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
-    is_streamed = isinstance(error, OSError) and str(error).startswith(_NOT_COMPUTED)
-    if not isinstance(error, failures) and not is_streamed:
-        return None
-    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
-    if message.startswith(_UNSUPPORTED):
-        why = message.removeprefix(_UNSUPPORTED)
-        return UnsupportedFeatureError(f"{why} is not supported in {text!r}", feature="expression")
-    return InvalidPredicateError(f"the condition {text!r} cannot be evaluated: {message}")
+    return row_error(error, f"the condition {text!r} cannot be evaluated", text, InvalidPredicateError)
 
 
 def parse_condition(text: str, schema: StructType, *, clock: Clock = system_clock) -> Condition:

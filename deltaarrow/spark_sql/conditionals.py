@@ -8,6 +8,7 @@ from deltaarrow.spark_sql.function import Function, as_text, same_type
 from deltaarrow.spark_sql.nested import member
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import compare, is_null, negate
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -25,7 +26,7 @@ from deltaarrow.spark_sql.types import (
 
 __all__ = ["FUNCTIONS", "case", "element", "field_of"]
 
-_RAISED = "'[USER_RAISED_EXCEPTION] '"
+_RAISED = "USER_RAISED_EXCEPTION"
 
 
 def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
@@ -52,7 +53,8 @@ def element(container: Node, place: Node) -> Node:
     if place.type not in (*INTEGRAL, VOID):
         raise refused(f"an element of an array at a {type_name(place.type)}")
     missing = "{0} IS NOT NULL AND ({1} < 0 OR {1} >= len({0}))"
-    sql = f"CASE WHEN {missing} THEN error('an array has no such element') ELSE {{0}}[{{1}} + 1] END"
+    beyond = raising("INVALID_ARRAY_INDEX", "an array of ' || len({0}) || ' has no element ' || {1} || '")
+    sql = f"CASE WHEN {missing} THEN {beyond} ELSE {{0}}[{{1}} + 1] END"
     return call("[]", (container, cast(place, LONG)), container.type.element_type, sql, fails=True)
 
 
@@ -135,14 +137,15 @@ def _contains(array: Node, value: Node) -> Node:
 def _raised(message: Node) -> Node:
     """``raise_error``: no value, but an error with this message."""
     text = call("message", (as_text(message),), STRING, "coalesce({0}, 'null')")
-    return call(f"{UNSTORED}raise_error", (text,), VOID, f"error({_RAISED} || {{0}})", fails=True)
+    return call(f"{UNSTORED}raise_error", (text,), VOID, raising(_RAISED, "' || {0} || '"), fails=True)
 
 
 def _asserted(condition: Node, message: Node | None = None) -> Node:
     if condition.type != BOOLEAN:
         raise refused(f"assert_true of {type_name(condition.type)}")
+    error = raising(_RAISED, "' || coalesce({1}, 'null') || '")
     text = message or Constant("the condition of assert_true is not true", STRING)
-    sql = f"CASE WHEN {{0}} THEN NULL ELSE error({_RAISED} || coalesce({{1}}, 'null')) END"
+    sql = f"CASE WHEN {{0}} THEN NULL ELSE {error} END"
     return call(f"{UNSTORED}assert_true", (condition, as_text(text)), VOID, sql, fails=True)
 
 

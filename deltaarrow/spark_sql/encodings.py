@@ -5,9 +5,10 @@ from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_long, as_text, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, is_numeric, type_name
 
-__all__ = ["FUNCTIONS", "url_decoded"]
+__all__ = ["FUNCTIONS", "NOT_ENCODED", "url_decoded"]
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
@@ -76,12 +77,16 @@ def _url_encoded(operand: Node) -> Node:
     return call("url_encode", (as_text(operand),), STRING, sql)
 
 
+NOT_ENCODED = raising("CANNOT_DECODE_URL", "the text ' || {0} || ' is not encoded as in a URL")
+"""What ``url_decode`` raises."""
+
+
 def url_decoded(operand: Node) -> Node:
     """``url_decode``."""
     decoded = "url_decode(replace({0}, '+', ' '))"
     sql = (
         "CASE WHEN NOT regexp_full_match({0}, '(?:[^%]|%[0-9a-fA-F]{{2}})*') THEN"
-        " error('the text is not encoded as in a URL')"
+        f" {NOT_ENCODED}"
         " WHEN regexp_full_match({0}, '(?:[^%]|%[0-7][0-9a-fA-F])*') THEN "
         f"{decoded} ELSE error('unsupported: url_decode of letters outside ASCII') END"
     )

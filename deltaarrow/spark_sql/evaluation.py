@@ -15,12 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.compute import expression_limits, limited_cursor, quote_identifier
-from deltaarrow.errors import (
-    ConstraintViolationError,
-    ExpressionLimitError,
-    SchemaMismatchError,
-    UnsupportedFeatureError,
-)
+from deltaarrow.errors import ExpressionLimitError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
 from deltaarrow.spark_sql.growth import grows, length_of, longest, parts
@@ -28,6 +23,7 @@ from deltaarrow.spark_sql.native import given_sql
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import ColumnRef, Expression, Node, Path, refused, valued, walk
 from deltaarrow.spark_sql.rendering import to_sql
+from deltaarrow.spark_sql.row_errors import row_error
 from deltaarrow.spark_sql.types import VOID, type_name
 
 if TYPE_CHECKING:
@@ -35,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compute", "evaluate", "values_at"]
 
-_RAISED = "unsupported: "
 _DAY_US = 86_400_000_000
 _FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY = datetime.date(9999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
@@ -100,8 +95,13 @@ def compute(
                     dict(zip(shown, expressions, strict=True)), columns, places, cursor, given, now_ms
                 )
             ]
-    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise _raised(error, expressions) from error
+    except duckdb.Error as error:
+        texts = [each.text for each in expressions]
+        what = f"the SQL expression {'; '.join(texts)!r} cannot be evaluated"
+        failure = row_error(error, what, texts[0] if len(texts) == 1 else None)
+        if failure is None:
+            raise
+        raise failure from error
     found = pa.concat_tables(tables)
     arrays = [_array(found.column(place), types[place]) for place in range(len(expressions))]
     return pa.RecordBatch.from_arrays(arrays, names=[f"r{place}" for place in range(len(arrays))])
@@ -228,14 +228,3 @@ def _array(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(wanted):
         return array.view(wanted)
     return array if array.type == wanted else array.cast(wanted)
-
-
-def _raised(error: Exception, expressions: Sequence[Expression]) -> Exception:
-    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
-    texts = repr("; ".join(each.text for each in expressions))
-    if message.startswith(_RAISED):
-        return UnsupportedFeatureError(
-            f"{message.removeprefix(_RAISED)} is not supported in the SQL expression {texts}",
-            feature="expression",
-        )
-    return ConstraintViolationError(f"the SQL expression {texts} cannot be evaluated: {message}")

@@ -43,7 +43,7 @@ from deltaarrow.spark_sql.operators import (
     negative,
     remainder,
 )
-from deltaarrow.spark_sql.placing import place_at, placed_in
+from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
 from deltaarrow.spark_sql.registry import find_function
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
@@ -211,6 +211,9 @@ class _Binder:
         self.variables: list[dict[str, Node]] = []
 
     def bind(self, node: "exp.Expr") -> Node:
+        return call_at(self._bound(node), node)
+
+    def _bound(self, node: "exp.Expr") -> Node:
         if self.bind_part is not None:
             found = self.bind_part(node, self.bind)
             if found is not None:

@@ -7,7 +7,7 @@ import re
 
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 
-__all__ = ["attempted", "given", "java_text", "let", "limited"]
+__all__ = ["attempted", "given", "java_text", "let", "limited", "raised_as"]
 
 _ERROR = re.compile(r"error\((?:[^()']|'[^']*'|\([^()']*\))*\)")
 _LEAST_DOUBLES = {"5e-324": "4.9e-324", "1e-323": "9.9e-324"}
@@ -42,6 +42,11 @@ def given(sql: str, count: int = 1) -> str:
 def limited(sql: str, condition: str, what: str) -> str:
     """SQL that raises `what` as unsupported where the condition is TRUE."""
     return f"CASE WHEN {condition} THEN error('unsupported: {what}') ELSE {sql} END"
+
+
+def raised_as(error: str, sql: str) -> str:
+    """SQL that raises this error where `sql` raises another one; `sql` must not be NULL."""
+    return f"coalesce(TRY({sql}), {error})"
 
 
 def java_text(value: str, kind: str) -> str:

@@ -11,7 +11,7 @@ without a bound: such calls are for users' texts, and refused in expressions tha
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from deltaarrow.errors import UnsupportedFeatureError
@@ -79,7 +79,8 @@ class Call:
     """A function or an operator over its operands, as a format string of DuckDB SQL.
 
     `can_fail` says whether some row may make it raise; then it is evaluated only where Spark evaluates it.
-    In the SQL `NOW` stands for the time of the query.
+    In the SQL `NOW` stands for the time of the query. `place` is where the call begins in a user's text, if
+    that is known; calls are equal wherever they stand.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Call:
     type: DataType
     sql: str
     can_fail: bool
+    place: int | None = field(default=None, compare=False)
 
 
 Node: TypeAlias = ColumnRef | Constant | Call

@@ -11,6 +11,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, refused, walk
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -46,7 +47,8 @@ __all__ = [
 ]
 
 _SHORT_DECIMAL = 18
-_DIVISION_BY_ZERO = "error('division by zero')"
+_DIVISION_BY_ZERO = raising("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL")
+_REMAINDER_BY_ZERO = raising("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL")
 _MIN_DIVISION_SCALE = 6
 
 
@@ -122,10 +124,10 @@ def remainder(left: Node, right: Node) -> Node:
         result = decimal_type(min(p1 - s1, p2 - s2) + scale, scale)
         common = decimal_type(max(p1 - s1, p2 - s2) + scale, scale)
         sql = f"CAST(CAST({{0}} AS {_sql(common)}) % CAST({{1}} AS {_sql(common)}) AS {_sql(result)})"
-        return _strict(call("%", (left, right), result, _guarded(sql), fails=True))
+        return _strict(call("%", (left, right), result, _guarded(sql, _REMAINDER_BY_ZERO), fails=True))
     # DuckDB reports an overflow for the least integer % -1.
     sql = "CASE WHEN {1} = -1 THEN {0} - {0} ELSE {0} % {1} END" if left.type in INTEGRAL else "{0} % {1}"
-    return _strict(call("%", (left, right), left.type, _guarded(sql), fails=True))
+    return _strict(call("%", (left, right), left.type, _guarded(sql, _REMAINDER_BY_ZERO), fails=True))
 
 
 def negative(operand: Node) -> Node:
@@ -295,9 +297,9 @@ def _in_turn(right: Node, sql: str) -> str:
     return f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END" if right.can_fail else sql
 
 
-def _guarded(sql: str) -> str:
+def _guarded(sql: str, error: str = _DIVISION_BY_ZERO) -> str:
     """Evaluate the divisor first, and the dividend only if the divisor is not NULL, as Spark does."""
-    zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_DIVISION_BY_ZERO}"
+    zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {error}"
     return f"CASE WHEN {{1}} IS NULL THEN NULL {zero} ELSE {sql} END"
 
 

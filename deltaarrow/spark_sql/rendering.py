@@ -8,6 +8,7 @@ from decimal import Decimal
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Expression, Node, Path, refused
+from deltaarrow.spark_sql.row_errors import with_place
 from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 
 __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
@@ -63,7 +64,7 @@ def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
         return _literal(node)
     assert isinstance(node, Call)
     operands = [rendered(operand, columns, now) for operand in node.operands]
-    sql = node.sql
+    sql = node.sql if node.place is None else with_place(node.sql, node.place)
     for place in _repeated(node, operands):
         name = f"{OWN_NAME}long{place}"
         sql = let(re.sub(rf"(?<!\{{)\{{{place}\}}(?!\}})", name, sql), **{name: f"{{{place}}}"})

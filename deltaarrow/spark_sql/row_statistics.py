@@ -11,6 +11,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.rows import Rows, RowsCall
 from deltaarrow.spark_sql.types import DOUBLE, LONG
 
@@ -55,7 +56,7 @@ def _shape(made: RowsCall, name: str) -> str:
     return let(skewness if name == "skewness" else kurtosis, xs=values, a="list_avg(xs)", **moments)
 
 
-_ZERO = "error('division by zero')"
+_ZERO = raising("DIVIDE_BY_ZERO", "division by zero")
 PAIRS = {
     "covar_pop": "{covar_pop}",
     "covar_samp": "CASE WHEN {count} > 1 THEN {covar_samp} END",

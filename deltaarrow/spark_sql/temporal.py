@@ -3,6 +3,7 @@
 import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
+from deltaarrow.spark_sql.forms import given, raised_as
 from deltaarrow.spark_sql.function import (
     Function,
     as_date,
@@ -13,6 +14,7 @@ from deltaarrow.spark_sql.function import (
     literal_text,
 )
 from deltaarrow.spark_sql.nodes import NOW, Node, call, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.time_zones import UTC, session_time_zone, zone_of
 from deltaarrow.spark_sql.types import (
     DATE,
@@ -31,6 +33,7 @@ from deltaarrow.spark_sql.types import (
 __all__ = [
     "BY_UNIT",
     "FUNCTIONS",
+    "NO_SUCH_DATE",
     "add_days",
     "date_format",
     "extracted",
@@ -166,6 +169,9 @@ def _within_years(name: str, operand: Node, count: Node, sql: str) -> Node:
     return call(name, nodes, DATE, checked, fails=True)
 
 
+NO_SUCH_DATE = raising("DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION", "there is no such date or time")
+"""What functions raise that make a date of its parts."""
+
 _OUTSIDE = "error('unsupported: a date outside the years 1 to 9999')"
 
 
@@ -226,8 +232,9 @@ def _last_day(operand: Node) -> Node:
 
 def _make_date(year: Node, month: Node, day: Node) -> Node:
     nodes = (as_integer(year), as_integer(month), as_integer(day))
-    sql = f"CASE WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE make_date({{0}}, {{1}}, {{2}}) END"
-    return call("make_date", nodes, DATE, sql, fails=True)
+    made = raised_as(NO_SUCH_DATE, "make_date({0}, {1}, {2})")
+    sql = f"CASE WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE {made} END"
+    return call("make_date", nodes, DATE, given(sql, 3), fails=True)
 
 
 def to_date(operand: Node) -> Node:

@@ -10,6 +10,7 @@ from deltaarrow.spark_sql.function import Function, as_integer, as_text, literal
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import add, compare
 from deltaarrow.spark_sql.patterns import is_plain_separator
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.texts import concatenate, like, lower, substring
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, STRING
 
@@ -17,7 +18,7 @@ __all__ = ["FUNCTIONS", "is_ilike", "trimmed"]
 
 _MOST_REPEATED = 10_000
 _MOST_CHARACTERS = 100_000_000
-_ZERO = "error('an index is 0, but the first part has index 1')"
+_ZERO = raising("INVALID_INDEX_OF_ZERO", "an index is 0, but the first part has index 1")
 
 
 def _split_part(operand: Node, separator: Node, place: Node) -> Node:
@@ -80,7 +81,8 @@ def _chosen(place: Node, *values: Node) -> Node:
         raise refused("elt of binary")
     nodes = (as_integer(place), *map(as_text, values))
     branches = " ".join(f"WHEN {number} THEN {{{number}}}" for number in range(1, len(nodes)))
-    sql = f"CASE {{0}} {branches} ELSE error('elt has no such argument') END"
+    missing = raising("INVALID_ARRAY_INDEX", "elt has no argument ' || {0} || '")
+    sql = f"CASE {{0}} {branches} ELSE {missing} END"
     return call("elt", nodes, STRING, given(sql), fails=True)
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from deltaarrow.compute import quote_literal
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly
-from deltaarrow.spark_sql.forms import given, let
+from deltaarrow.spark_sql.forms import given, let, raised_as
 from deltaarrow.spark_sql.function import Function, as_long, as_timestamp, literal_text, timestamp_at
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.temporal import date_format, to_date, to_timestamp
 from deltaarrow.spark_sql.types import (
     DATE,
@@ -53,7 +54,7 @@ _PARTS = {
     "s": ("s", _FEW),
     "a": ("half", "AM|PM"),
 }
-_NO_TIME = "error('the text cannot be read as a time by the pattern')"
+_NO_TIME = raising("CANNOT_PARSE_TIMESTAMP", "the text ' || {0} || ' cannot be read as a time by the pattern")
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ class _Pattern:
         """The timestamp that the text ``{0}`` means; an error, or NULL if `tries`."""
         names = ", ".join(quote_literal(name) for name in self.runs)
         expression = escaped(quote_literal(f"(?i){self.expression}"))
+        day = f"make_date({self._year()}, {self._month()}, {self._number('d', 1)})"
         moment = (
-            f"make_timestamp(epoch_us(CAST(make_date({self._year()}, {self._month()}, {self._number('d', 1)})"
+            f"make_timestamp(epoch_us(CAST({day if tries else raised_as(_NO_TIME, day)}"
             f" AS TIMESTAMP)) + ({self._hour()} * 3600 + {self._number('mi', 0)} * 60 +"
             f" {self._number('s', 0)})::BIGINT * 1000000 + {self._fraction()})"
         )

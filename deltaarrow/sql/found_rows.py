@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
+from deltaarrow.engines import QueryErrors
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml import NO_CLAUSE, When, clause_sql, computing_rows
@@ -98,7 +99,7 @@ def loaded_source(session: "Session", text: str) -> Iterator[LoadedSource]:
     duckdb = connection.connection
     table = f"temp.main.{quote_identifier(_SOURCE)}"
     try:
-        with connection.naming_damaged_files(), computing_rows():
+        with QueryErrors(plans).named(), computing_rows():
             duckdb.execute(
                 f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {_PRESENT} FROM (\n{sql}\n)"
             )

@@ -39,6 +39,7 @@ _lazily = lazy_attributes(
     __name__,
     {
         "Session": "deltaarrow.sql.session",
+        "query_error": "deltaarrow.sql.places",
         "run_statement": "deltaarrow.sql.running",
         "split_statements": "deltaarrow.spark_sql",
     },
@@ -88,6 +89,16 @@ class FrontEnd:
         session.progress = self._progress
         result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
         return result
+
+    def row_error(self, statement: str, dialect: Dialect, error: Exception) -> Exception | None:
+        """Return the error to raise for a row of a query that cannot be computed; None for DuckDB's own.
+
+        A query in DuckDB's dialect raises what DuckDB raises.
+        """
+        if dialect == "duckdb":
+            return None
+        found: Exception | None = _lazily("query_error")(statement, error)
+        return found
 
 
 def _may_be_ours(connection: DeltaConnection, statement: str, first: "re.Match[str]") -> bool:

@@ -4,9 +4,9 @@ import re
 
 from deltaarrow.display.marked_line import marked_line
 from deltaarrow.errors import DeltaError, TableNotFoundError
-from deltaarrow.spark_sql import Words
+from deltaarrow.spark_sql import Words, row_error
 
-__all__ = ["show_place"]
+__all__ = ["query_error", "show_place"]
 
 _CLASSES = (
     (re.compile("no column [`']"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
@@ -20,6 +20,14 @@ _NAMED = re.compile(r" \(Spark: ([A-Z][A-Z_.]+)\)")
 
 _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
+
+
+def query_error(statement: str, error: Exception) -> DeltaError | None:
+    """Return the error of a query in Spark's dialect whose row cannot be computed; None for other errors."""
+    found = row_error(error, "a row of the query cannot be computed", statement)
+    if found is not None:
+        show_place(found, Words(statement))
+    return found
 
 
 def show_place(error: DeltaError | ValueError, words: Words) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaarrow.engines import QueryErrors
 from deltaarrow.operations.dml import computing_rows
 from deltaarrow.schema import StructType, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
@@ -38,6 +39,7 @@ class QueryRows:
         self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
         self.sql, self._plans = self._connection.planned(query, self._parameters)
+        self._errors = QueryErrors(self._plans)
 
     def reads(self, table: Snapshot) -> bool:
         """Whether the query reads this version of a table."""
@@ -49,7 +51,7 @@ class QueryRows:
         """The names of the columns."""
         if self._schema is not None:
             return self._schema.names
-        with self._connection.naming_damaged_files():
+        with self._errors.named():
             names: list[str] = self._relation(self.sql).columns
         return names
 
@@ -58,7 +60,7 @@ class QueryRows:
         """The names and types of the columns, in Delta's types."""
         if self._schema is not None:
             return self._schema
-        with self._connection.naming_damaged_files():
+        with self._errors.named():
             return from_arrow_schema(self._relation(f"FROM (\n{self.sql}\n) LIMIT 0").to_arrow_table().schema)
 
     def reader(self, sql: str | None = None) -> pa.RecordBatchReader:
@@ -66,13 +68,13 @@ class QueryRows:
 
         Reading raises `ConstraintViolationError` for a row that cannot be computed.
         """
-        with self._connection.naming_damaged_files(), computing_rows():
+        with self._errors.named(), computing_rows():
             found = self._relation(sql or self.sql).to_arrow_reader(_BATCH_ROWS)
         self._session.opened.append(found)
         return pa.RecordBatchReader.from_batches(found.schema, self._batches(found))
 
     def _batches(self, found: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-        with self._connection.naming_damaged_files(), computing_rows():
+        with self._errors.named(), computing_rows():
             yield from found
 
     def _relation(self, sql: str) -> Any:

@@ -14,11 +14,9 @@ INSERT INTO t VALUES (1, 1 / 0);
 INSERT INTO t VALUES (CAST('x' AS INT), 1);
 --! INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION
 
---? one node: a relation raises DuckDB's exceptions when its rows are read
 SELECT CAST(3000000000 AS INT);
 --! CAST_OVERFLOW
 
---? one node: a relation raises DuckDB's exceptions when its rows are read
 SELECT 2147483647 + 1;
 --! ARITHMETIC_OVERFLOW
 

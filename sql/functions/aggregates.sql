@@ -71,7 +71,6 @@ SELECT first(id), last(id), any_value(id) FROM rows WHERE id = 3;
 --| first(id) int, last(id) int, any_value(id) int
 --| 3, 3, 3
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT sum(CAST(9223372036854775807 AS BIGINT)) FROM range(2);
 --! ARITHMETIC_OVERFLOW
 

@@ -69,7 +69,6 @@ SELECT array(1, 2)[1];
 --| array(1, 2)[1] int
 --| 2
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT items[5] FROM (SELECT array(1, 2) AS items);
 --! INVALID_ARRAY_INDEX
 

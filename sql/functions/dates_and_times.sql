@@ -60,10 +60,8 @@ SELECT try_cast('soon' AS TIMESTAMP) AS tried, try_to_timestamp('x', 'yyyy-MM-dd
 --| tried timestamp, try_to_timestamp(x, yyyy-MM-dd) timestamp, CAST(NULL AS DATE) date
 --| NULL, NULL, NULL
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT CAST('soon' AS DATE);
 --! CAST_INVALID_INPUT
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT make_date(2023, 2, 29);
 --! DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION

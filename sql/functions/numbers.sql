@@ -57,18 +57,14 @@ SELECT CAST(1.5 AS DECIMAL(3, 1)) * CAST(2.25 AS DECIMAL(4, 2)), 1.0 / 3, 10.00 
 --| (CAST(1.5 AS DECIMAL(3,1)) * CAST(2.25 AS DECIMAL(4,2))) decimal(8,3), (1.0 / 3) decimal(7,6), (10.00 + 0.125) decimal(6,3)
 --| 3.375, 0.333333, 10.125
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT 1 / 0;
 --! DIVIDE_BY_ZERO
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT 2147483647 + 1;
 --! ARITHMETIC_OVERFLOW
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT CAST('x' AS INT);
 --! CAST_INVALID_INPUT
 
---? one node: the error of DuckDB names no class of Spark's
 SELECT CAST(300 AS TINYINT);
 --! CAST_OVERFLOW

@@ -1,12 +1,12 @@
 """Statements on one node: what a MERGE reports, which changes it follows, and what is refused by name."""
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import (
     ConcurrentAppendException,
+    ConstraintViolationError,
     DeltaError,
     TableNotFoundError,
     UnsupportedFeatureError,
@@ -65,7 +65,7 @@ def test_query_reads_the_target_at_the_version_that_is_merged_into(source, targe
 def test_query_alone_is_run_to_its_end(source):
     engine = OneNodeEngine()
     assert engine.run(f"SELECT * FROM delta.`{source}`") is None
-    with pytest.raises(duckdb.Error, match="too many"):
+    with pytest.raises(ConstraintViolationError, match="too many"):
         engine.run(f"SELECT assert_true(n < 20, 'too many') FROM delta.`{source}`")
     assert engine.run("SELECT 1") is None
 
@@ -215,5 +215,5 @@ def test_scripts_of_the_pipeline_are_run_without_spark(tmp_path):
     # What was run before comes to the same.
     assert run(0, "02") == ["02_silver", "03_gold", "04_maintenance"]
     assert {name: rows(tmp_path / name) for name in names} == lake
-    with pytest.raises(duckdb.Error, match="batches have numbers from 0 on"):
+    with pytest.raises(ConstraintViolationError, match="batches have numbers from 0 on"):
         run(-1)

@@ -26,9 +26,9 @@ import pyarrow.compute as pc
 import deltaarrow.scan as scan
 from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
 from deltaarrow.schema import Schema
+from deltaarrow.spark_sql import row_error
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,9 +48,6 @@ __all__ = [
 
 NO_CLAUSE = -1
 _BATCH_ROWS = 1 << 17
-_UNSUPPORTED = "unsupported: "
-_NOT_COMPUTED = ("Out of Range Error: ", "Conversion Error: ", "Invalid Input Error: ")
-"""How messages of these DuckDB exceptions begin if they arrive through an Arrow stream."""
 
 
 class ClauseKind(StrEnum):
@@ -196,12 +193,13 @@ def computing_rows(texts: Callable[[], Sequence[str]] = list) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise _raised(error, texts()) from error
-    except OSError as error:
-        if str(error).startswith(_NOT_COMPUTED):
-            raise _raised(error, texts()) from error
-        raise
+    except (duckdb.Error, OSError) as error:
+        named = texts()
+        within = f" in {'; '.join(named)}" if named else ""
+        found = row_error(error, f"a row cannot be computed{within}", named[0] if len(named) == 1 else None)
+        if found is None:
+            raise
+        raise found from error
 
 
 def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
@@ -212,16 +210,6 @@ def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
         return bool(cursor.sql(f"SELECT 1 {rest} LIMIT 1").fetchall())
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException):
         return True
-
-
-def _raised(error: Exception, texts: Sequence[str]) -> Exception:
-    within = f" in {'; '.join(texts)}" if texts else ""
-    message = str(error).partition("\n")[0].partition(": ")[2] or str(error)
-    if message.startswith(_UNSUPPORTED):
-        return UnsupportedFeatureError(
-            f"{message.removeprefix(_UNSUPPORTED)} is not supported{within}", feature="expression"
-        )
-    return ConstraintViolationError(f"a row cannot be computed{within}: {message}")
 
 
 def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]:

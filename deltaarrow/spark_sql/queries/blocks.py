@@ -12,7 +12,7 @@ The SQL of a query is a format string. Its places are the columns of outer queri
 import datetime
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
@@ -226,7 +226,7 @@ def substituted(node: Node, known: "dict[Node, Node]", *, with_constants: bool =
     if not isinstance(node, Call) or not node.operands:
         return node
     operands = tuple(substituted(each, known, with_constants=with_constants) for each in node.operands)
-    return Call(node.name, operands, node.type, node.sql, node.can_fail)
+    return replace(node, operands=operands)
 
 
 def _part_of_known(column: ColumnRef, known: "dict[Node, Node]") -> Node:

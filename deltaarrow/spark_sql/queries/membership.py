@@ -5,6 +5,8 @@ equal or may be, so ``NOT IN`` is FALSE too where SQL has NULL. Before that, Spa
 the ANDs and ORs below it. In a filter none of this makes a difference, unless there is another NOT above.
 """
 
+from dataclasses import replace
+
 from deltaarrow.spark_sql.nodes import Call, Node, call
 from deltaarrow.spark_sql.operators import all_of, any_of, negate
 from deltaarrow.spark_sql.types import BOOLEAN
@@ -28,7 +30,7 @@ def settled(node: Node) -> Node:
         return _denied(node.operands[0])
     if node.name in ("and", "or"):
         return (all_of if node.name == "and" else any_of)(tuple(map(settled, node.operands)))
-    return Call(node.name, tuple(map(settled, node.operands)), node.type, node.sql, node.can_fail)
+    return replace(node, operands=tuple(map(settled, node.operands)))
 
 
 def filtering(node: Node) -> Node:
@@ -36,7 +38,7 @@ def filtering(node: Node) -> Node:
     if isinstance(node, Call) and node.name == CERTAIN:
         return node.operands[0]
     if isinstance(node, Call) and node.name == "and":
-        return Call(node.name, tuple(map(filtering, node.operands)), node.type, node.sql, node.can_fail)
+        return replace(node, operands=tuple(map(filtering, node.operands)))
     return node
 
 

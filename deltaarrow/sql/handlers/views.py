@@ -10,6 +10,7 @@ from deltaarrow.engines import PLACES
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import COMMENT_KEY
+from deltaarrow.spark_sql import without_places
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.definition import parse_create_view, parse_drop_view
@@ -28,7 +29,8 @@ _SCHEMAS = (("main",), ("temp",), ("temp", "main"), ("memory", "main"), ("memory
 def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
     connection, parts = session.connection, statement.view.parts
     namespace = _namespace(session, parts) if session.dialect == "duckdb" else None
-    query = session.query(statement.query)
+    # Errors of its rows are not those of the statement that reads the view, so they have no place in that.
+    query = without_places(session.query(statement.query))
     is_delta = namespace is not None or connection.reads_tables(query)
     if session.dialect == "duckdb" and not is_delta:
         return statement.text

@@ -92,7 +92,7 @@ def test_floats_are_assigned_what_becomes_one(tmp_path, value, wanted):
 def test_values_that_are_put_together_or_taken_apart(tmp_path, column, text, wanted):
     table = make(tmp_path)
     if wanted is None:
-        with pytest.raises(ConstraintViolationError, match="no such element"):
+        with pytest.raises(ConstraintViolationError, match="has no element"):
             table.update({column: text})
     else:
         table.update({column: text}, predicate="id > 0")

@@ -1,0 +1,121 @@
+"""What the errors of a query mean: a damaged data file, or a row that cannot be computed.
+
+DuckDB computes the rows of a query when they are read, and raises its own exceptions then. `QueryErrors`
+makes them errors of this package, and `DeltaRelation` does so wherever the rows of a relation are read.
+"""
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from deltaarrow.scan import ScanPlan, reader_failure
+
+__all__ = ["DeltaRelation", "QueryErrors"]
+
+
+class QueryErrors:
+    """Makes the exceptions of DuckDB errors of this package.
+
+    Args:
+        plans: of the Delta tables that the query reads.
+        row_error: returns the error to raise for a row that cannot be computed; None for DuckDB's own.
+    """
+
+    def __init__(
+        self, plans: Sequence[ScanPlan] = (), row_error: Callable[[Exception], Exception | None] | None = None
+    ) -> None:
+        self._plans = tuple(plans)
+        self._row_error = row_error
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Raise the error that an exception of DuckDB means; other exceptions pass."""
+        try:
+            yield
+        except (duckdb.Error, OSError) as error:
+            found = self._meant(error)
+            if found is None:
+                raise
+            raise found from error
+
+    def _meant(self, error: Exception) -> Exception | None:
+        # A statement may also read files that are not of Delta tables.
+        is_named = type(error) is not duckdb.Error
+        damaged = (reader_failure(plan, error, is_named=is_named) for plan in self._plans)
+        found: Exception | None = next((each for each in damaged if each is not None), None)
+        if found is None and self._row_error is not None:
+            found = self._row_error(error)
+        return found
+
+    def naming(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that raises what `named` does, and so do the relation and the stream it returns."""
+
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.named():
+                result = method(*args, **kwargs)
+            if isinstance(result, duckdb.DuckDBPyRelation):
+                return DeltaRelation.of(result, self)
+            if isinstance(result, pa.RecordBatchReader):
+                return pa.RecordBatchReader.from_batches(result.schema, self._read(result))
+            return result
+
+        return call
+
+    def _read(self, batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        with self.named(), batches:
+            yield from batches
+
+
+_errors: "weakref.WeakKeyDictionary[DeltaRelation, QueryErrors]" = weakref.WeakKeyDictionary()
+
+
+class DeltaRelation(duckdb.DuckDBPyRelation):
+    """A relation of DuckDB's whose rows raise errors of this package.
+
+    So do the relations that are made of it, and the streams of its rows.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(relation: duckdb.DuckDBPyRelation, errors: QueryErrors) -> "DeltaRelation":
+        """Make a relation one of this class."""
+        relation.__class__ = DeltaRelation
+        assert isinstance(relation, DeltaRelation)
+        _errors[relation] = errors
+        return relation
+
+    def __getattribute__(self, name: str) -> Any:
+        """The attribute of DuckDB's relation; what it reads and returns raises this package's errors too."""
+        if name.startswith("_") and name != "__arrow_c_stream__":
+            return super().__getattribute__(name)
+        errors = _errors[self]
+        with errors.named():
+            value = super().__getattribute__(name)
+        return errors.naming(value) if callable(value) else value
+
+    def __getattr__(self, name: str) -> Any:
+        """The relation of one column."""
+        return _errors[self].naming(super().__getattr__)(name)
+
+    def __getitem__(self, name: str) -> Any:
+        """The relation of one column."""
+        return _errors[self].naming(super().__getitem__)(name)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        with _errors[self].named():
+            return super().__len__()
+
+    def __repr__(self) -> str:
+        """The first rows, as DuckDB shows them."""
+        with _errors[self].named():
+            return super().__repr__()
+
+    __str__ = __repr__
