@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import FALSE, TRUE, And, Column, Compare, IsIn, Literal, Or, Predicate, bind
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
-from deltaarrow.operations.dml.query import Clause
+from deltaarrow.operations.dml.query import Clause, computing_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope
 from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.spark_sql import Equality
@@ -81,20 +81,21 @@ def _values(
         return TRUE
     value = scope.source_sql(equality)
     column = Column(path)
+    few = f"SELECT DISTINCT {value} AS v FROM {source} WHERE {value} IS NOT NULL LIMIT {_MOST_VALUES + 1}"
     try:
-        least, greatest = _column(cursor, f"SELECT min({value}), max({value}) FROM {source}")
+        with computing_rows():
+            least, greatest = _column(cursor, f"SELECT min({value}), max({value}) FROM {source}")
+            values = cursor.sql(few).to_arrow_table().column(0).to_pylist()
         if least is None:
             return FALSE
         known: Predicate = And(
             (Compare(">=", column, Literal(least)), Compare("<=", column, Literal(greatest)))
         )
-        few = f"SELECT DISTINCT {value} AS v FROM {source} WHERE {value} IS NOT NULL LIMIT {_MOST_VALUES + 1}"
-        values = cursor.sql(few).to_arrow_table().column(0).to_pylist()
         if len(values) <= _MOST_VALUES:
             known = IsIn(column, tuple(values))
         return bind(known, schema)
     except DeltaError:
-        return TRUE
+        return TRUE  # The merge itself raises for a value that cannot be computed.
 
 
 def _column(cursor: "duckdb.DuckDBPyConnection", sql: str) -> list[Any]:

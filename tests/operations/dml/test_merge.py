@@ -311,3 +311,12 @@ def test_source_may_have_a_column_of_the_name_that_marks_its_rows(tmp_path):
     merger.when_matched_update({"v": "coalesce(s.deltaarrow_present, 7) + s.deltaarrow_present_"})
     merger.when_not_matched_by_source_delete().execute()
     assert rows_of(table) == [(1, 7), (2, 5)]
+
+
+def test_a_value_of_the_source_that_cannot_be_computed_is_named(tmp_path):
+    write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    merger = DeltaTable(tmp_path / "t").merge(
+        pa.table({"s": ["1", "x"]}), "target.id = CAST(source.s AS BIGINT)"
+    )
+    with pytest.raises(ConstraintViolationError, match="x is not a valid BIGINT"):
+        merger.when_matched_delete().execute()
