@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         delete_rows as delete_rows,
         explain_merge as explain_merge,
         merge_rows as merge_rows,
+        replace_rows as replace_rows,
         update_rows as update_rows,
     )
     from deltaarrow.operations.drop import drop_table as drop_table, plan_drop as plan_drop

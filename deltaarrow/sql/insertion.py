@@ -28,6 +28,11 @@ class InsertedRows:
         table: the version of the table that is inserted into.
         evolves: whether columns that the table lacks are added.
 
+    Attributes:
+        query: the rows as the query finds them.
+        columns: the column of the table that each of its columns is for; None for one that is added.
+        reads_table: whether it reads this version of the table.
+
     Raises `SchemaMismatchError` for columns that do not fit those of the table.
     """
 
@@ -37,20 +42,20 @@ class InsertedRows:
         self._partition = {self._column(name): text for name, text in statement.partition.items()}
         self._ensure_partition(table)
         text, columns = without_defaults(statement, self._wanted(), session.dialect)
-        self._query = QueryRows(session, text)
-        names = self._query.names
-        self._columns = self._by_name(names) if statement.by_name else self._by_position(names, columns)
-        self.reads_table = self._query.reads(table)
+        self.query = QueryRows(session, text)
+        names = self.query.names
+        self.columns = self._by_name(names) if statement.by_name else self._by_position(names, columns)
+        self.reads_table = self.query.reads(table)
 
     def reader(self) -> "pa.RecordBatchReader":
         """Return the rows as a stream."""
-        query = self._query
+        query = self.query
         if not self._is_spark:
-            own = [column for column in self._columns if column is not None]
+            own = [column for column in self.columns if column is not None]
             return query.reader(cast_rows(query.sql, own))
         constants = {column: text for column, text in self._partition.items() if text is not None}
         return query.reader(
-            assigned_rows(query.sql, query.schema, self._columns, constants, fills=self._evolves)
+            assigned_rows(query.sql, query.schema, self.columns, constants, fills=self._evolves)
         )
 
     @property

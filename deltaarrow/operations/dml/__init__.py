@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ClauseKind as ClauseKind,
         computing_rows as computing_rows,
     )
+    from deltaarrow.operations.dml.replace import replace_rows as replace_rows
     from deltaarrow.operations.dml.update import update_rows as update_rows
 
 __getattr__ = lazy_package(__name__)

@@ -6,7 +6,7 @@ memory.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from deltaarrow.write import read_variants, to_reader
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Merge", "explain_merge", "merge_rows"]
+__all__ = ["Merge", "carry_out_merge", "explain_merge", "merge_rows"]
 
 _SOURCE = "deltaarrow_source"
 _SOURCE_STREAM = "deltaarrow_source_stream"
@@ -60,6 +60,13 @@ def merge_rows(
     several source rows match one row of the table, `ConstraintViolationError` for a row that violates a
     constraint, and the exceptions of commits.
     """
+    return carry_out_merge(operation, lambda of: Merge(of, statement, source), reads_itself=reads_itself)
+
+
+def carry_out_merge(
+    operation: RowOperation, run_on: "Callable[[RowOperation], Merge]", *, reads_itself: bool
+) -> dict[str, Any]:
+    """Carry out the runs of a merge until one is committed, as for `merge_rows`; they share the source."""
     if reads_itself:
         operation.transaction.read_files()
         operation = replace(operation, begin_again=None)
@@ -67,7 +74,7 @@ def merge_rows(
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
 
         def run(of: RowOperation) -> dict[str, Any]:
-            merge = Merge(of, statement, source)
+            merge = run_on(of)
             if not source_rows:  # a stream is read only once
                 source_rows.append(merge.load(cursor))
             return merge.run(cursor, source_rows[0])
@@ -95,6 +102,9 @@ def explain_merge(operation: RowOperation, statement: MergeStatement, source: An
 
 class Merge:
     """One run of a MERGE on a version of the table."""
+
+    source_name = _SOURCE
+    """The relation of the source, once it is loaded."""
 
     def __init__(
         self, operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader

@@ -12,7 +12,8 @@ from deltaarrow.sql.duckdb_grammar.rows import find_subject
 from deltaarrow.sql.insertion import InsertedRows
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.results import with_metrics
+from deltaarrow.sql.replacement import NO_ALIAS, replace_found
+from deltaarrow.sql.results import NOTHING, with_metrics
 from deltaarrow.sql.settings import AUTO_MERGE, OPTIMIZE_WRITE, OVERWRITE_MODE
 from deltaarrow.sql.spark_grammar.rows import (
     parse_delete,
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS"]
 
-_NO_ALIAS = "__auto_generated_subquery_name"
-"""The name of a query that has none, as in Spark."""
-
 _COUNTS = tuple(f"num_target_rows_{each}" for each in ("updated", "deleted", "inserted"))
 """The metrics of a MERGE that its result has."""
 
@@ -41,6 +39,8 @@ _COUNTS = tuple(f"num_target_rows_{each}" for each in ("updated", "deleted", "in
 def _insert(session: "Session", statement: Insert) -> pa.Table:
     table = session.table(statement.table)
     evolves = statement.evolves or session.settings[AUTO_MERGE]
+    if statement.using or statement.match is not None:
+        return with_metrics(NOTHING, replace_found(session, table, statement, evolves))
     with session.at(table):
         rows = InsertedRows(session, statement, table.snapshot, evolves)
         written = _written(session, table, statement, rows, evolves)
@@ -182,7 +182,7 @@ def _merge_into(
     merger = table.merge(
         source,
         statement.condition,
-        statement.source_alias or _NO_ALIAS,
+        statement.source_alias or NO_ALIAS,
         statement.alias or statement.table.parts[-1],
         statement.evolves,
         commit_properties=properties,

@@ -7,6 +7,7 @@ from deltaarrow.spark_sql import Words
 __all__ = [
     "at_clause",
     "parse_column_names",
+    "parse_names",
     "parse_properties",
     "parse_property_names",
     "parse_version",
@@ -80,6 +81,20 @@ def parse_column_names(words: Words) -> tuple[str, ...]:
     found = [words.column()]
     while words.take(","):
         found.append(words.column())
+    words.expect(")")
+    return tuple(found)
+
+
+def parse_names(words: Words) -> tuple[str, ...]:
+    """Go past names of columns in brackets, and return them without quotes.
+
+    >>> parse_names(Words("(a, `b.c`)"))
+    ('a', 'b.c')
+    """
+    words.expect("(")
+    found = [words.identifier("a column")]
+    while words.take(","):
+        found.append(words.identifier("a column"))
     words.expect(")")
     return tuple(found)
 

@@ -1,15 +1,25 @@
 """Spark's INSERT, DELETE, UPDATE, MERGE and TRUNCATE."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
 from deltaarrow.spark_sql import Words
+from deltaarrow.sql.spark_grammar.clauses import parse_names
 from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
 
 __all__ = ["parse_delete", "parse_insert", "parse_merge", "parse_truncate", "parse_update", "quoted"]
 
 _QUERY = ("SELECT", "VALUES", "WITH", "FROM", "TABLE", "MAP", "REDUCE")
 """First words of a query that is in no brackets."""
+
+_AFTER_MATCH = (
+    "BY NAME",
+    *(f"{bracket}{word}" for word in ("SELECT", "VALUES", "WITH", "TABLE") for bracket in ("", "( ")),
+)
+"""What may follow the condition of a REPLACE ON."""
+
+_SET_OPERATORS = ("UNION", "EXCEPT", "MINUS", "INTERSECT")
 
 
 def parse_insert(words: Words) -> Insert:
@@ -29,27 +39,49 @@ def parse_insert(words: Words) -> Insert:
     partition = _partition(words)
     if words.is_at("IF", "NOT", "EXISTS"):
         raise words.refused("PARTITION is expected without IF NOT EXISTS, as for every Delta table")
+    insert = Insert(table, None, overwrites=overwrites, partition=partition, evolves=evolves)
+    alias = None if overwrites or partition else _replacing_alias(words)
     by_name = words.take("BY", "NAME")
-    replaced = None
     if not overwrites and words.take("REPLACE", "WHERE"):
-        replaced = words.expression(*_QUERY)
-    elif not by_name:
-        by_name = words.take("BY", "NAME")
+        insert = replace(insert, overwrites=True, replaced=words.expression(*_QUERY))
+    elif not overwrites and not partition and words.take("REPLACE", "USING"):
+        insert = replace(insert, using=parse_names(words))
+    elif not overwrites and not partition and words.take("REPLACE", "ON"):
+        return _replacing_on(words, replace(insert, alias=alias, by_name=by_name))
+    by_name = by_name or words.take("BY", "NAME")
     columns = None
     if words.is_at("(") and not any(words.is_at("(", word) for word in (*_QUERY, "(")):
-        columns = tuple(_names(words))
+        columns = parse_names(words)
     if words.is_done or not any(words.is_at(word) for word in (*_QUERY, "(")):
         raise words.refused("a query or VALUES is expected")
-    return Insert(
-        table,
-        words.rest,
-        columns,
-        by_name,
-        overwrites or replaced is not None,
-        replaced,
-        partition,
-        evolves,
-    )
+    return replace(insert, query=words.rest, columns=columns, by_name=by_name)
+
+
+def _replacing_alias(words: Words) -> str | None:
+    """The alias of the table before a REPLACE ON."""
+    start = words.here()
+    words.take("AS")
+    if not (words.is_done or words.is_at("(") or words.is_at("REPLACE") or words.is_at_string):
+        alias = words.identifier("an alias")
+        if words.is_at("REPLACE", "ON") or words.is_at("BY", "NAME", "REPLACE", "ON"):
+            return alias
+    words.back_to(start)
+    return None
+
+
+def _replacing_on(words: Words, insert: Insert) -> Insert:
+    match = words.expression(*_AFTER_MATCH)
+    by_name = insert.by_name or words.take("BY", "NAME")
+    start, query, alias = words.here(), None, None
+    if words.is_at("("):
+        query = words.bracketed("a query")
+        if any(map(words.is_at, _SET_OPERATORS)):
+            words.back_to(start)
+            query = None
+        else:
+            alias = _alias(words)
+            words.expect_end()
+    return replace(insert, match=match, by_name=by_name, query=query or words.rest, query_alias=alias)
 
 
 def _partition(words: Words) -> dict[str, str | None]:
@@ -65,15 +97,6 @@ def _partition(words: Words) -> dict[str, str | None]:
         if not words.take(","):
             words.expect(")")
             return found
-
-
-def _names(words: Words) -> list[str]:
-    words.expect("(")
-    found = [words.identifier("a column")]
-    while words.take(","):
-        found.append(words.identifier("a column"))
-    words.expect(")")
-    return found
 
 
 def parse_delete(words: Words) -> Delete:

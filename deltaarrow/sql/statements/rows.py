@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from deltaarrow.operations.dml import MergeClause
 from deltaarrow.spark_sql import TableName
 
-__all__ = ["Begin", "Commit", "CopyTo", "Delete", "Insert", "Merge", "Rollback", "Truncate", "Update"]
+__all__ = [
+    "Begin",
+    "Commit",
+    "CopyTo",
+    "Delete",
+    "Insert",
+    "Merge",
+    "Rollback",
+    "Truncate",
+    "Update",
+]
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,10 @@ class Insert:
         replaced: which rows an overwrite replaces, as a condition; None for all, or those of `partition`.
         partition: the partition columns of the clause, with the texts of their values; None without value.
         evolves: whether columns that the table lacks are added.
+        using: the columns by which rows of the table match rows of the query, which take their place.
+        match: the condition by which they match; `using` excludes it.
+        alias: that of the table in `match`.
+        query_alias: that of the query in `match`.
     """
 
     table: TableName
@@ -36,6 +50,10 @@ class Insert:
     replaced: str | None = None
     partition: Mapping[str, str | None] = field(default_factory=dict)
     evolves: bool = False
+    using: tuple[str, ...] = ()
+    match: str | None = None
+    alias: str | None = None
+    query_alias: str | None = None
 
 
 @dataclass(frozen=True)
