@@ -121,7 +121,8 @@ def read_steps(text: str) -> Iterator[Step]:
 def run_step(engine: ScriptEngine, step: Step, folder: Path) -> Outcome:
     """What an engine makes of a statement."""
     try:
-        table = engine.run(step.text.replace("${folder}", str(folder)))
+        text = step.text.replace("${folder}", str(folder)).replace("${data}", str(ROOT / "data"))
+        table = engine.run(text)
     except Exception as error:
         return Outcome(error=error, error_class=engine.error_class(error))
     is_untold = step.text.split()[0].upper() in UNTOLD

@@ -18,6 +18,6 @@ if TYPE_CHECKING:
         plan_conversion as plan_conversion,
     )
     from deltaarrow.operations.convert.iceberg import plan_iceberg_conversion as plan_iceberg_conversion
-    from deltaarrow.operations.convert.source import is_iceberg as is_iceberg
+    from deltaarrow.operations.convert.source import is_hidden as is_hidden, is_iceberg as is_iceberg
 
 __getattr__ = lazy_package(__name__)

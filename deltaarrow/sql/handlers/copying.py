@@ -1,4 +1,4 @@
-"""COPY: the rows of a query into a table that may be new."""
+"""COPY: the rows of a query into a table that may be new, and the rows of files into a table."""
 
 from typing import TYPE_CHECKING
 
@@ -6,15 +6,22 @@ import pyarrow as pa
 
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.errors import TableNotFoundError
+from deltaarrow.sql.copied_files import copied_files
 from deltaarrow.sql.duckdb_grammar.copying import parse_copy
+from deltaarrow.sql.insertion import InsertedRows
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.statements.rows import CopyTo
-from deltaarrow.table import write_deltalake
+from deltaarrow.sql.settings import AUTO_MERGE
+from deltaarrow.sql.source_files import SourceFiles
+from deltaarrow.sql.source_options import parse_source_options
+from deltaarrow.sql.spark_grammar.copying import parse_copy_into
+from deltaarrow.sql.statements.rows import COPIED_FILES, CopyInto, CopyTo, Insert
+from deltaarrow.table import DeltaTable, write_deltalake
 
 if TYPE_CHECKING:
     from deltaarrow.catalogs import Namespace
     from deltaarrow.sql.session import Session
+    from deltaarrow.sql.source_options import SourceOptions
 
 __all__ = ["KINDS"]
 
@@ -53,4 +60,57 @@ def _place(session: "Session", statement: CopyTo) -> "tuple[TableLocation, Names
     return namespace.place_for(parts[-1]), namespace
 
 
-KINDS = (StatementKind("COPY TO", (("COPY",),), CopyTo, _copy_to, duckdb=parse_copy),)
+def _copy_into(session: "Session", statement: CopyInto) -> pa.Table:
+    table = session.table(statement.table)
+    options = parse_source_options(statement.format, statement.format_options)
+    files = SourceFiles.find(
+        statement.source,
+        session.connection.catalog.storage_options,
+        files=statement.files,
+        pattern=statement.pattern,
+        is_recursive=options.is_recursive,
+    )
+    if not statement.is_forced:
+        files = files.new_to(table.snapshot)
+    written = _copied(session, table, statement, files, options) if files.names else 0
+    counts = {"num_affected_rows": written, "num_inserted_rows": written, "num_skipped_corrupt_files": 0}
+    return pa.table({name: [count] for name, count in counts.items()})
+
+
+def _copied(
+    session: "Session",
+    table: DeltaTable,
+    statement: CopyInto,
+    files: SourceFiles,
+    options: "SourceOptions",
+) -> int:
+    """Copy the rows of files and remember these, in one commit; return the number of rows."""
+    evolves = statement.evolves or session.settings[AUTO_MERGE]
+    query = statement.query or f"SELECT * FROM {COPIED_FILES}"
+    insert = Insert(statement.table, query, statement.columns, statement.by_name)
+    transaction = table.transaction(
+        "COPY INTO",
+        commit_properties=session.settings.commit_properties(is_write=False),
+        post_commithook_properties=session.settings.hook_properties(),
+    )
+    written = 0
+    with (
+        session.at(table),
+        transaction,
+        copied_files(session, files, statement, table.schema(), options) as found,
+    ):
+        files.remember(transaction)
+        if found:
+            rows = InsertedRows(session, insert, table.snapshot, evolves)
+            if rows.reads_table:
+                transaction.read_files()
+            mode = "merge" if evolves else None
+            written = write_deltalake(transaction, rows.reader(), mode="append", schema_mode=mode).num_rows
+            transaction.operation, transaction.parameters = "COPY INTO", {}
+    return written
+
+
+KINDS = (
+    StatementKind("COPY INTO", (("COPY", "INTO"),), CopyInto, _copy_into, spark=parse_copy_into),
+    StatementKind("COPY TO", (("COPY",),), CopyTo, _copy_to, duckdb=parse_copy),
+)

@@ -11,8 +11,10 @@ from deltaarrow.operations.dml import MergeClause
 from deltaarrow.spark_sql import TableName
 
 __all__ = [
+    "COPIED_FILES",
     "Begin",
     "Commit",
+    "CopyInto",
     "CopyTo",
     "Delete",
     "Insert",
@@ -21,6 +23,9 @@ __all__ = [
     "Truncate",
     "Update",
 ]
+
+COPIED_FILES = "__deltaarrow_copied_files"
+"""The relation of the rows of the files in the query of a COPY INTO."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,37 @@ class CopyTo:
     mode: str = "error"
     partition_by: tuple[str, ...] | None = None
     schema_mode: str | None = None
+
+
+@dataclass(frozen=True)
+class CopyInto:
+    """``COPY INTO table FROM 'folder' | (SELECT ... FROM 'folder') FILEFORMAT = format ...``.
+
+    Attributes:
+        table: the table.
+        source: the folder or the file, as a path or URI.
+        format: of the files, in lower case.
+        query: what is copied of `COPIED_FILES`; None for all columns.
+        columns: the columns that those of the files are for, in their order; None for those of the table.
+        by_name: whether columns are for those of the same names.
+        files: the names of the files, relative to the folder; None for all.
+        pattern: the pattern that such names match; None for any.
+        format_options: how files are read, by names in lower case.
+        is_forced: whether files are copied that were copied before.
+        evolves: whether columns that the table lacks are added.
+    """
+
+    table: TableName
+    source: str
+    format: str
+    query: str | None = None
+    columns: tuple[str, ...] | None = None
+    by_name: bool = True
+    files: tuple[str, ...] | None = None
+    pattern: str | None = None
+    format_options: Mapping[str, str] = field(default_factory=dict)
+    is_forced: bool = False
+    evolves: bool = False
 
 
 @dataclass(frozen=True)
