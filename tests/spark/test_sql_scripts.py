@@ -48,10 +48,11 @@ def test_spark_refuses_an_extension(engine, path, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     steps = list(read_steps(path.read_text("utf-8")))
-    taken = [
-        f"{path.name}:{step.line}"
-        for step in steps
-        if (run_step(engine, step, folder).error is None) == (step.spark_refuses is not None)
-    ]
-    assert taken == []
+    wrong = []
+    for step in steps:
+        outcome = run_step(engine, step, folder)
+        refused = None if outcome.error is None else f"[{outcome.error_class}]"
+        if refused != step.spark_refuses:
+            wrong.append((f"{path.name}:{step.line}", step.spark_refuses, refused))
+    assert wrong == []
     assert any(step.spark_refuses for step in steps)
