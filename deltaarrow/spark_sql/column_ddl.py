@@ -16,7 +16,7 @@ Spark                       DuckDB                   Delta
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
@@ -121,15 +121,17 @@ def spark_type_name(data_type: DataType) -> str:
     return _SPARK_NAMES.get(data_type.type, data_type.type)
 
 
-def parse_type(words: Words) -> tuple[DataType, str]:
+def parse_type(words: Words, dialect: Literal["duckdb", "spark"] | None = None) -> tuple[DataType, str]:
     """Go past a type; return it, and its name with the lengths of texts.
+
+    Names of types are those of `dialect`, or else of the dialect of the words.
 
     >>> parse_type(Words("ARRAY<VARCHAR(3)>"))
     (ArrayType(PrimitiveType("string"), contains_null=True), 'array<varchar(3)>')
     >>> parse_type(Words("STRUCT(a INTEGER, b TIMESTAMPTZ)[]", "duckdb"))[1]
     'array<struct<a:int,b:timestamp>>'
     """
-    return _Types(words).read()
+    return _Types(words, dialect or words.dialect).read()
 
 
 def declared_columns(words: Words) -> list[DeclaredColumn]:
@@ -286,14 +288,14 @@ def _whole_number(words: Words) -> int:
 class _Types:
     """Reads one type with the types inside it."""
 
-    def __init__(self, words: Words) -> None:
-        self._words = words
+    def __init__(self, words: Words, dialect: Literal["duckdb", "spark"]) -> None:
+        self._words, self._dialect = words, dialect
 
     def read(self) -> tuple[DataType, str]:
         words = self._words
         start = words.start
         name = words.identifier("a type").lower()
-        if words.dialect == "duckdb":
+        if self._dialect == "duckdb":
             return self._duckdb(name, start)
         if name == "array":
             words.expect("<")
@@ -319,7 +321,7 @@ class _Types:
     def _simple(self, name: str, names: Mapping[str, str], start: int) -> tuple[DataType, str]:
         words = self._words
         if name in _DECIMALS:
-            precision, scale = _DIGITS[words.dialect]
+            precision, scale = _DIGITS[self._dialect]
             if words.is_at("("):
                 digits = self._digits(2)
                 precision, scale = digits[0], digits[1] if len(digits) > 1 else 0

@@ -3,11 +3,8 @@
 ANALYZE and FSCK REPAIR are extensions: Spark's open source refuses them for Delta tables.
 """
 
-import re
-
-from deltaarrow.errors import DeltaError
-from deltaarrow.schema import Field
-from deltaarrow.spark_sql import TableName, Words
+from deltaarrow.schema import Field, PrimitiveType
+from deltaarrow.spark_sql import TableName, Words, parse_type, spark_type_name
 from deltaarrow.sql.statements.maintenance import (
     Analyze,
     Convert,
@@ -31,28 +28,8 @@ __all__ = [
 ]
 
 _SOURCES = ("parquet", "iceberg")
+_NEVER_IN_PARTITIONS = ("variant", "void")
 _VACUUM_CLAUSES = ("FULL", "LITE", "RETAIN", "DRY", "USING")
-_TYPES = {
-    "BIGINT": "long",
-    "BINARY": "binary",
-    "BOOLEAN": "boolean",
-    "BYTE": "byte",
-    "DATE": "date",
-    "DOUBLE": "double",
-    "FLOAT": "float",
-    "INT": "integer",
-    "INTEGER": "integer",
-    "LONG": "long",
-    "SHORT": "short",
-    "SMALLINT": "short",
-    "STRING": "string",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMP_NTZ": "timestamp_ntz",
-    "TINYINT": "byte",
-}
-"""The types that partition columns may have, but for DECIMAL."""
-
-_DECIMAL = re.compile(r"DECIMAL(?: ?\( ?(\d{1,2}) ?(?:, ?(\d{1,2}) ?)?\))?", re.ASCII)
 
 
 def parse_optimize(words: Words) -> Optimize:
@@ -198,26 +175,17 @@ def _partition_columns(words: Words) -> list[Field]:
 
 
 def _partition_column(words: Words) -> Field:
-    start = words.here()
     name = words.identifier("the name of a column")
-    after = words.here()
-    text = " ".join(words.until("NOT NULL", "COMMENT", ",", ")").upper().split())
-    data_type = _TYPES.get(text)
-    if (found := _DECIMAL.fullmatch(text)) is not None:
-        data_type = f"decimal({found[1] or 10},{found[2] or 0})"
-    if data_type is None:
-        words.back_to(after)
-        raise words.refused(
-            f"a type that partition columns may have is expected ({', '.join(sorted(_TYPES))})"
-        )
+    start = words.here()
+    data_type, text = parse_type(words, "spark")
+    is_plain = isinstance(data_type, PrimitiveType) and text == spark_type_name(data_type)
+    if not is_plain or text in _NEVER_IN_PARTITIONS:
+        words.back_to(start)
+        raise words.refused(f"a type that partition columns may have is expected, which {text} is not")
     is_nullable = not words.take("NOT", "NULL")
     if words.take("COMMENT"):
         words.string("a comment")  # Spark drops it too.
-    try:
-        return Field(name, data_type, is_nullable)
-    except (DeltaError, ValueError) as error:
-        words.back_to(start)
-        raise words.refused(f"a partition column is expected ({error})") from error
+    return Field(name, data_type, is_nullable)
 
 
 def parse_generate(words: Words) -> Generate:
