@@ -157,26 +157,37 @@ def _escape(cursor: "duckdb.DuckDBPyConnection", files: Sequence[str], options: 
     """The character that DuckDB takes for the escape.
 
     Spark keeps an escape before another character than a quote or an escape, and DuckDB drops it. So it is
-    an ordinary character where it stands before others only.
+    an ordinary character where it stands before others only. Blanks around quotes make these ordinary
+    characters for Spark, and DuckDB drops the blanks.
+
+    Raises `UnsupportedFeatureError` for texts that the two would read in different ways.
     """
-    if not options.quote or options.escape == options.quote:
-        return options.quote
-    escape, quote = f"\\{options.escape}", f"\\{options.quote}"
-    meant, other = (
-        quote_literal(pattern)
-        for pattern in (f"{escape}[{quote}{escape}]", f"{escape}([^{quote}{escape}]|$)")
-    )
-    [found] = cursor.execute(
-        f"SELECT bool_or(regexp_matches(line, {meant})), bool_or(regexp_matches(line, {other}))"
-        f" FROM {_lines(files)}"
+    quote, escape, separator = (f"\\{each}" for each in (options.quote, options.escape, options.separator))
+    if not options.quote:
+        return ""
+    pair = quote_literal(f"{escape}[{quote}{escape}]")
+    blanks = quote_literal(f"(^|{separator}) +{quote}|{quote} +({separator}|$)")
+    rest = f"regexp_replace(line, {pair}, '', 'g')"
+    [(has_pairs, has_others, has_blanks)] = cursor.execute(
+        f"SELECT bool_or(regexp_matches(line, {pair})),"
+        f" bool_or(contains({rest}, {quote_literal(options.escape)})),"
+        f" bool_or(regexp_matches({rest}, {blanks})) FROM {_lines(files)}"
     ).fetchall()
-    if found == (True, True):
+    if has_blanks:
+        raise UnsupportedFeatureError(
+            f"a line has a blank between {options.separator} and {options.quote}, where Spark takes"
+            f" {options.quote} for a part of the value: remove the blank",
+            feature="CSV",
+        )
+    if options.escape == options.quote or not has_others:
+        return options.escape
+    if has_pairs:
         raise UnsupportedFeatureError(
             f"{options.escape} stands before quotes and before other characters, where Spark keeps it: write"
             " it twice there, or give the option escape the character that is meant",
             feature="CSV",
         )
-    return _UNUSED if found[1] else options.escape
+    return _UNUSED
 
 
 def _csv_value(column: str, name: str, options: SourceOptions) -> str:
