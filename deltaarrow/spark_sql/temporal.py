@@ -3,7 +3,7 @@
 import re
 
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
-from deltaarrow.spark_sql.forms import given, raised_as
+from deltaarrow.spark_sql.forms import given, let, raised_as
 from deltaarrow.spark_sql.function import (
     Function,
     as_date,
@@ -206,17 +206,17 @@ def _units_later(unit: str, count: Node, start: Node) -> Node:
         size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
         # Days go by the local time, hours by the clock that knows no time zone.
         clock = zone if size >= _MICROSECONDS["day"] else UTC
-        most, sql = _MOST_MICROSECONDS // size, clock.microseconds_later("{1}", f"{{0}} * {size}")
+        most, sql = _MOST_MICROSECONDS // size, clock.microseconds_later("start", f"count * {size}")
     elif name in _MONTHS:
         size = _MONTHS[name]
-        most, sql = _MOST_MONTHS // size, zone.months_later("{1}", f"CAST({{0}} * {size} AS INTEGER)")
+        most, sql = _MOST_MONTHS // size, zone.months_later("start", f"CAST(count * {size} AS INTEGER)")
     else:
         raise refused(f"timestampadd by {unit.upper() or 'something other than a unit name'}")
-    checked = (
-        f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL WHEN {{0}} NOT BETWEEN -{most} AND {most} THEN"
-        f" {_OUTSIDE} WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} ELSE {_OUTSIDE} END"
-    )
-    return call("timestampadd", nodes, nodes[1].type, checked, fails=True)
+    later = let(f"CASE WHEN year(later) BETWEEN 1 AND 9999 THEN later ELSE {_OUTSIDE} END", later=sql)
+    checked = f"CASE WHEN start IS NULL THEN NULL WHEN count NOT BETWEEN -{most} AND {most} THEN {_OUTSIDE} ELSE {later} END"
+    # Each operand is computed once, and the start only beside a count: such calls often stand in each other.
+    once = let(f"CASE WHEN count IS NULL THEN NULL ELSE {let(checked, start='{1}')} END", count="{0}")
+    return call("timestampadd", nodes, nodes[1].type, once, fails=True)
 
 
 BY_UNIT = {

@@ -172,7 +172,7 @@ REFUSED = {
     "CONVERT TO DELTA csv.`/t`": "the folder of the files, .* there is 'csv'",
     "CONVERT TO DELTA parquet.`/t` PARTITIONED BY ()": "the name of a column is expected",
     "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a)": "a type is expected",
-    "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a ARRAY<INT>)": "may have is expected, which array<int> is not",
+    "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a ARRAY<INT>)": "is expected, which array<int> is not",
     "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a DECIMAL(99,2))": "a decimal has 1 to 38 digits",
     "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a VARIANT)": "which variant is not",
     "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (a INT) NO STATISTICS": "the end is expected, .* 'NO'",
