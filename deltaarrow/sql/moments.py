@@ -1,13 +1,19 @@
-"""Times in statements and in their results, which are local times in the session time zone."""
+"""Times in statements, in tables and in results, which are local times in the session time zone."""
 
 import contextlib
 import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.schema import PrimitiveType, physical_name
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import session_time_zone
 
-__all__ = ["in_session_zone", "moment"]
+__all__ = ["ensure_points_in_time", "in_session_zone", "moment"]
+
+_WITH_OFFSET = "(Z|[+-][0-9]{2}:?[0-9]{2})$"
 
 
 def moment(written: int | str) -> int | str:
@@ -26,6 +32,30 @@ def moment(written: int | str) -> int | str:
         if time.tzinfo is None:
             return zone.point_in_time_of(time).replace(tzinfo=datetime.UTC).isoformat()
     return written
+
+
+def ensure_points_in_time(table: Snapshot) -> None:
+    """Refuse a table whose partition values are local times, unless the session time zone is UTC.
+
+    Old writers left such texts. Spark reads them in the session time zone, this package in UTC.
+    """
+    zone = session_time_zone()
+    if zone.is_utc:
+        return
+    fields = [table.schema.field(name) for name in table.partition_columns]
+    times = [each for each in fields if each.type == PrimitiveType("timestamp")]
+    if not times:
+        return
+    values = table.files(columns=["partition_values"]).column("partition_values").combine_chunks()
+    for field in times:
+        texts = pc.map_lookup(values, physical_name(field, table.mapping_mode), "first")
+        has_offset = pc.match_substring_regex(texts, _WITH_OFFSET)
+        if not pc.all(has_offset, min_count=0).as_py():
+            raise UnsupportedFeatureError(
+                f"the partition column {field.name} of {table.store.uri} has local times, which are not read"
+                f" in the session time zone {zone.name}: use SET TIME ZONE 'UTC'",
+                feature="session time zone",
+            )
 
 
 def in_session_zone(rows: pa.Table) -> pa.Table:

@@ -11,7 +11,7 @@ from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
-from deltaarrow.sql.moments import moment
+from deltaarrow.sql.moments import ensure_points_in_time, moment
 from deltaarrow.sql.unknown_names import unknown_table
 
 __all__ = ["NamedRelations"]
@@ -55,6 +55,7 @@ class NamedRelations:
             return Relation(written, view.schema)
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
+            ensure_points_in_time(snapshot)
             return Relation(f"{written}{_at(travel)}", snapshot.schema, metadata_of(snapshot))
         if travel is not None:
             raise UnsupportedFeatureError(

@@ -10,6 +10,7 @@ from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
+from deltaarrow.sql.moments import ensure_points_in_time
 from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import APPLICATION, Settings
 from deltaarrow.sql.transaction import TableTransaction
@@ -82,6 +83,7 @@ class Session:
         except TableNotFoundError as error:
             error.names = name.parts
             raise
+        ensure_points_in_time(opened.snapshot)
         held = self._held
         return held if held is not None and held.table_uri == opened.table_uri else opened
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow
-from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 
 
 @pytest.fixture
@@ -103,3 +103,19 @@ def test_view_keeps_the_zone_in_which_it_was_made(con, table):
 
 def test_statements_of_another_cursor_are_in_utc(con, table):
     assert values(con.cursor().sql(f"SELECT hour(at), current_timezone() FROM {table}")) == [(18, "UTC")]
+
+
+def test_local_times_of_old_partitions_are_refused(con, tmp_path):
+    name = f"delta.`{tmp_path / 'parts'}`"
+    con.sql(f"CREATE TABLE {name} (id INT, at TIMESTAMP) PARTITIONED BY (at)")
+    con.sql(f"INSERT INTO {name} VALUES (1, TIMESTAMP '2024-07-01 12:00:00'), (2, NULL)")
+    commit = tmp_path / "parts" / "_delta_log" / f"{1:020}.json"
+    assert '"2024-07-01T06:30:00.000000Z"' in commit.read_text()
+    assert values(con.sql(f"SELECT hour(at) FROM {name} WHERE at = '2024-07-01 12:00:00'")) == [(12,)]
+    commit.write_text(commit.read_text().replace("2024-07-01T06:30:00.000000Z", "2024-07-01 06:30:00"))
+    with deltaarrow.connect(dialect="spark") as fresh:
+        assert values(fresh.sql(f"SELECT hour(at) FROM {name} WHERE id = 1")) == [(6,)]
+        fresh.sql("SET TIME ZONE 'Asia/Kolkata'")
+        for statement in (f"SELECT * FROM {name}", f"DELETE FROM {name} WHERE id = 1"):
+            with pytest.raises(UnsupportedFeatureError, match=r"the partition column at .* has local times"):
+                fresh.sql(statement)
