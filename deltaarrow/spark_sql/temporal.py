@@ -213,7 +213,10 @@ def _units_later(unit: str, count: Node, start: Node) -> Node:
     else:
         raise refused(f"timestampadd by {unit.upper() or 'something other than a unit name'}")
     later = let(f"CASE WHEN year(later) BETWEEN 1 AND 9999 THEN later ELSE {_OUTSIDE} END", later=sql)
-    checked = f"CASE WHEN start IS NULL THEN NULL WHEN count NOT BETWEEN -{most} AND {most} THEN {_OUTSIDE} ELSE {later} END"
+    checked = (
+        f"CASE WHEN start IS NULL THEN NULL WHEN count NOT BETWEEN -{most} AND {most} THEN {_OUTSIDE}"
+        f" ELSE {later} END"
+    )
     # Each operand is computed once, and the start only beside a count: such calls often stand in each other.
     once = let(f"CASE WHEN count IS NULL THEN NULL ELSE {let(checked, start='{1}')} END", count="{0}")
     return call("timestampadd", nodes, nodes[1].type, once, fails=True)
