@@ -24,6 +24,7 @@ def assigned_rows(
     constants: Mapping[Field, str] | None = None,
     *,
     fills: bool = False,
+    by_position: bool = False,
 ) -> str:
     """Return a query of the rows of another one, assigned to columns by Spark's rules.
 
@@ -33,6 +34,7 @@ def assigned_rows(
         columns: the column of the table that each of them is for; None for one that stays as it is.
         constants: further columns, with the Spark SQL of their value.
         fills: whether struct fields that a value lacks become NULL.
+        by_position: whether struct fields match by their position.
 
     Raises `SchemaMismatchError` for a value that does not fit, and `UnsupportedFeatureError` for a cast that
     is not supported.
@@ -44,6 +46,7 @@ def assigned_rows(
         _SOURCE,
         system_clock(),
         fills,
+        by_position,
     )
     found = []
     for source, shown, column in zip(own.fields, given.fields, columns, strict=True):

@@ -1,8 +1,8 @@
-"""Assignment of values to columns in UPDATE and MERGE, by the rules of delta-spark.
+"""Assignment of values to columns in INSERT, UPDATE and MERGE, by the rules of delta-spark.
 
 A value is cast as by CAST in ANSI mode, with one difference: struct fields match by name, in any case and
 order, also in structs that are array elements, map keys or map values. In arrays of arrays they match by
-position, as in a plain cast.
+position, as in a plain cast. An INSERT may match all fields by their position.
 """
 
 from functools import partial
@@ -17,7 +17,14 @@ from deltaarrow.spark_sql.types import STRING, VOID, has_same_shape, type_name
 __all__ = ["assigned"]
 
 
-def assigned(node: Node, target: DataType, *, fills: bool = False, present: Node | None = None) -> Node:
+def assigned(
+    node: Node,
+    target: DataType,
+    *,
+    fills: bool = False,
+    present: Node | None = None,
+    by_position: bool = False,
+) -> Node:
     """Return the node cast to the type of the column that it is assigned to.
 
     Args:
@@ -25,6 +32,7 @@ def assigned(node: Node, target: DataType, *, fills: bool = False, present: Node
         target: the type of the column.
         fills: whether fields that the value lacks become NULL; if not, the value must have all fields.
         present: the column's current value, from which lacking fields are kept.
+        by_position: whether fields of structs match by their position.
 
     Raises:
         SchemaMismatchError: the value has a field that the column lacks, or the reverse; or the types
@@ -36,12 +44,15 @@ def assigned(node: Node, target: DataType, *, fills: bool = False, present: Node
     >>> assigned(Constant(None, VOID), pair).type == pair
     True
     """
-    source, convert = node.type, partial(assigned, fills=fills)
+    source, convert = node.type, partial(assigned, fills=fills, by_position=by_position)
     if present is not None and _lacks(source, target):
         return _kept(node, target, present)
     if has_same_shape(source, target) or source == VOID:
         return cast(node, target)
     if isinstance(source, StructType) and isinstance(target, StructType):
+        if by_position:
+            _ensure_as_many(source, target)
+            return with_members(node, source.fields, target, convert)
         _ensure_members(source, target, fills)
         return with_members(node, [source.find(each.name) for each in target.fields], target, convert)
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
@@ -83,6 +94,15 @@ def _kept(node: Node, target: DataType, present: Node) -> Node:
     made = struct_of(parts, target)
     sql = "CASE WHEN {0} IS NOT NULL OR {1} IS NOT NULL THEN {2} END"
     return call("if", (node, present, made), target, sql)
+
+
+def _ensure_as_many(source: StructType, target: StructType) -> None:
+    """Raise unless a value has as many fields as the column."""
+    if len(source.fields) != len(target.fields):
+        raise SchemaMismatchError(
+            "[DELTA_INSERT_COLUMN_ARITY_MISMATCH] the assigned struct has the fields"
+            f" {', '.join(source.names)}, and the column has {', '.join(target.names)}"
+        )
 
 
 def _ensure_members(source: StructType, target: StructType, fills: bool) -> None:

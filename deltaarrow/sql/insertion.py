@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows
-from deltaarrow.schema import Field
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.value_rows import without_defaults
 
@@ -55,13 +55,40 @@ class InsertedRows:
             return query.reader(cast_rows(query.sql, own))
         constants = {column: text for column, text in self._partition.items() if text is not None}
         return query.reader(
-            assigned_rows(query.sql, query.schema, self.columns, constants, fills=self._evolves)
+            assigned_rows(
+                query.sql,
+                query.schema,
+                self.columns,
+                constants,
+                fills=self._evolves,
+                by_position=self._matches_fields_by_position,
+            )
         )
 
     @property
     def static_partition(self) -> dict[Field, str]:
         """The partition columns that the statement gives a value, with its text."""
         return {column: text for column, text in self._partition.items() if text is not None}
+
+    @property
+    def _matches_fields_by_position(self) -> bool:
+        """Whether fields of structs go to those of the table by their position, as in delta-spark.
+
+        They do if the INSERT names columns, and as soon as a column of the query has another type than that
+        of the table, or another name, which BY NAME excludes. Else they go by name.
+        """
+        if self._statement.columns is not None:
+            return True
+        pairs = [
+            (column, given)
+            for column, given in zip(self.columns, self.query.schema.fields, strict=True)
+            if column is not None
+        ]
+        return any(
+            not _is_read_as(column.type, given.type)
+            or not (self._statement.by_name or column.name == given.name)
+            for column, given in pairs
+        )
 
     def _column(self, name: str) -> Field:
         found = self._schema.find(name)
@@ -116,3 +143,16 @@ class InsertedRows:
         if self._evolves:
             return [self._schema.find(name) for name in names]
         return [self._column(name) for name in names]
+
+
+def _is_read_as(column: DataType, given: DataType) -> bool:
+    """Whether values are of the type of a column, but for further fields of structs and their order."""
+    if isinstance(column, StructType) and isinstance(given, StructType):
+        found = {each.name: each.type for each in given.fields}
+        return all(each.name in found and _is_read_as(each.type, found[each.name]) for each in column.fields)
+    if isinstance(column, ArrayType) and isinstance(given, ArrayType):
+        return _is_read_as(column.element_type, given.element_type)
+    if isinstance(column, MapType) and isinstance(given, MapType):
+        keys = _is_read_as(column.key_type, given.key_type)
+        return keys and _is_read_as(column.value_type, given.value_type)
+    return column == given

@@ -79,6 +79,7 @@ class RowScope:
         target: the alias of the Delta table.
         now_ms: the value of ``current_timestamp()``, in milliseconds since the epoch.
         fills: whether struct fields that a value lacks become NULL, as in schema evolution.
+        by_position: whether struct fields of a value match those of the column by their position.
     """
 
     tables: Mapping[str, StructType]
@@ -86,6 +87,7 @@ class RowScope:
     target: str
     now_ms: int
     fills: bool = False
+    by_position: bool = False
 
     @cached_property
     def _scope(self) -> AliasScope:
@@ -162,7 +164,9 @@ class RowScope:
 
     def _value(self, found: Expression, data_type: DataType, present: Node | None = None) -> Value:
         try:
-            root = assigned(found.root, data_type, fills=self.fills, present=present)
+            root = assigned(
+                found.root, data_type, fills=self.fills, present=present, by_position=self.by_position
+            )
             value = Expression(found.text, root)
         except SchemaMismatchError as error:
             raise SchemaMismatchError(f"{found.text}: {error}") from error
