@@ -1,6 +1,6 @@
 """Clauses of a MERGE, bound to the columns of its two tables, and the columns that they add to the table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from deltaarrow.actions import Action
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
@@ -56,7 +56,8 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
     """
     if not statement.merges_schema:
         return WriteTarget.existing(snapshot)
-    wanted = [each for each in source.fields if _is_wanted(each, statement, source)]
+    tables = {statement.target_alias: snapshot.schema, statement.source_alias: source}
+    wanted = [each for each in source.fields if _is_wanted(each, statement, tables)]
     if not wanted:
         return WriteTarget.existing(snapshot)
     fitting = [
@@ -95,17 +96,18 @@ def _kind(data_type: PrimitiveType) -> str:
     return "number" if data_type.decimal else _KINDS.get(data_type.type, data_type.type)
 
 
-def _is_wanted(column: Field, statement: MergeStatement, source: Schema) -> bool:
+def _is_wanted(column: Field, statement: MergeStatement, tables: Mapping[str, Schema]) -> bool:
     """Whether a clause assigns the source column to the column of its name, which schema evolution needs."""
     for clause in statement.clauses:
         if clause.is_star and column.name.lower() not in {each.lower() for each in clause.except_columns}:
             return True
+        present = _PRESENT[clause.when](statement)
+        scope = AliasScope(tables if present is None else {present: tables[present]})
         for name, text in (clause.values or {}).items():
             path = [each.lower() for each in split_names(name)]
             if path in ([column.name.lower()], [statement.target_alias.lower(), column.name.lower()]):
-                alias = statement.source_alias
-                found = parse_column(text, AliasScope({alias: source}))
-                if found is not None and found[0] == (alias, column.name):
+                found = parse_column(text, scope)
+                if found is not None and found[0] == (statement.source_alias, column.name):
                     return True
     return False
 

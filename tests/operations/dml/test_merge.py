@@ -320,3 +320,17 @@ def test_a_value_of_the_source_that_cannot_be_computed_is_named(tmp_path):
     )
     with pytest.raises(ConstraintViolationError, match="x is not a valid BIGINT"):
         merger.when_matched_delete().execute()
+
+
+def test_a_value_of_the_table_is_none_of_the_source_though_columns_are_added(tmp_path):
+    write_deltalake(tmp_path / "t", pa.table({"id": [1], "n": [1]}))
+    table = DeltaTable(tmp_path / "t")
+    source = pa.table({"id": [1, 2], "n": [5, 6], "more": ["a", "b"]})
+    merger = table.merge(source, "target.id = source.id", merge_schema=True)
+    merger.when_matched_update({"n": "target.n", "more": "source.more"}).when_not_matched_insert(
+        {"id": "id", "n": "n"}
+    ).execute()
+    assert sorted(map(tuple, map(dict.values, table.to_pyarrow_table().to_pylist()))) == [
+        (1, 1, "a"),
+        (2, 6, None),
+    ]
