@@ -150,7 +150,6 @@ def drop_columns(
         SchemaMismatchError: the column does not exist, is a partition column or the only field of its struct,
             or an expression of the table refers to it. `commit_alteration` refuses clustering columns.
     """
-    _ensure_mapped(snapshot, "dropped")
     schema, dropped = snapshot.schema, []
     for column in columns:
         try:
@@ -159,6 +158,7 @@ def drop_columns(
             if raise_if_not_exists:
                 raise
             continue
+        _ensure_mapped(snapshot, "dropped")
         ensure_places_stay(snapshot.schema, path)
         _ensure_droppable(snapshot, path)
         schema = edit_field(schema, path, lambda field: None)
