@@ -61,8 +61,8 @@ class SourceFiles:
         store = open_store(source, storage_options)
         listed = sorted(entry.name for entry in store.list_recursive())
         if not listed:
-            folder, _, base = source.rstrip("/").rpartition("/")
-            store = open_store(folder or "/", storage_options)
+            folder, slash, base = source.rstrip("/").rpartition("/")
+            store = open_store(folder or slash or ".", storage_options)
             if not store.exists(base):
                 raise _not_found(f"there are no files in {redacted(source)}, or it does not exist")
             return cls(store, [base])

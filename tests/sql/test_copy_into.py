@@ -114,10 +114,12 @@ def test_files_are_remembered_by_transactions_that_checkpoints_keep(copy, write,
     assert copy("CSV") == 0
 
 
-def test_one_file_by_its_own_path_is_the_same_file(copy, write, tmp_path):
+def test_one_file_is_the_same_by_each_of_its_paths(copy, write, tmp_path, monkeypatch):
     write("a.csv", "id\n1\n")
-    assert copy(HEADER, source=tmp_path / "in" / "a.csv") == 1
-    assert copy(HEADER) == 0
+    monkeypatch.chdir(tmp_path / "in")
+    assert copy(HEADER, source="a.csv") == 1
+    for source in (tmp_path / "in" / "a.csv", f"file://{tmp_path}/in", ".", f"{tmp_path}/in/"):
+        assert copy(HEADER, source=source) == 0
 
 
 def test_what_fails_remembers_nothing(copy, write, table):
