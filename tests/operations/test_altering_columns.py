@@ -345,3 +345,12 @@ def test_an_identity_column_goes_on_after_the_numbers_that_rows_have(tmp_path):
     da.write_deltalake(tmp_path, pa.table({"v": ["next"]}), mode="append")
     table.update_incremental()
     assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == [7, 8]
+
+
+def test_a_column_that_is_not_there_is_dropped_from_any_table(tmp_path):
+    da.write_deltalake(tmp_path / "t", pa.table({"id": [1], "n": [2]}))
+    table = da.DeltaTable(tmp_path / "t")
+    table.alter.drop_columns(["nosuch"], raise_if_not_exists=False)
+    assert table.version() == 0
+    with pytest.raises(da.UnsupportedFeatureError, match="column mapping"):
+        table.alter.drop_columns(["nosuch", "n"], raise_if_not_exists=False)
