@@ -52,12 +52,9 @@ def _written(
 ) -> int:
     """Write the rows, and return their number."""
     options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
-    is_partial = bool(rows.static_partition) and len(rows.static_partition) == len(
-        table.snapshot.partition_columns
-    )
     if statement.replaced is not None:
         options["predicate"] = f"({statement.replaced})"
-    elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic" and not is_partial:
+    elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic":
         options["partition_overwrite_mode"] = "dynamic"
     elif statement.overwrites and rows.static_partition:
         options["predicate"] = " AND ".join(_equals(*each) for each in rows.static_partition.items())
