@@ -30,10 +30,13 @@ __all__ = [
     "Statement",
     "StatementMaker",
     "Update",
+    "assignments_sql",
+    "clause_sql",
     "describe",
     "rows",
     "run_here",
     "run_in_spark",
+    "where_sql",
 ]
 
 COLUMNS = pa.schema(
@@ -114,37 +117,37 @@ def run_in_spark(session: "SparkSession", path: str | os.PathLike[str], statemen
             session.createDataFrame(given).coalesce(1).createOrReplaceTempView("given")
             session.sql(f"INSERT INTO {name} SELECT * FROM given")
         case Delete(condition):
-            session.sql(f"DELETE FROM {name}{_where(condition)}")
+            session.sql(f"DELETE FROM {name}{where_sql(condition)}")
         case Update(values, condition):
-            session.sql(f"UPDATE {name} SET {_assignments(values)}{_where(condition)}")
+            session.sql(f"UPDATE {name} SET {assignments_sql(values)}{where_sql(condition)}")
         case Merge(source, on, clauses):
             if source is not None:
                 session.createDataFrame(source).coalesce(1).createOrReplaceTempView("given")
             using = name if source is None else "given"
             session.sql(
                 f"MERGE INTO {name} AS t USING {using} AS s ON {on} "
-                + " ".join(_clause_sql(clause) for clause in clauses)
+                + " ".join(clause_sql(clause) for clause in clauses)
             )
         case Optimize():
             session.sql(f"OPTIMIZE {name}")
 
 
-def _where(condition: str | None) -> str:
+def where_sql(condition: str | None) -> str:
     return "" if condition is None else f" WHERE {condition}"
 
 
-def _assignments(values: Mapping[str, str]) -> str:
+def assignments_sql(values: Mapping[str, str]) -> str:
     return ", ".join(f"{column} = {value}" for column, value in values.items())
 
 
-def _clause_sql(clause: Clause) -> str:
+def clause_sql(clause: Clause) -> str:
     condition = "" if clause.condition is None else f" AND {clause.condition}"
     if clause.then == "DELETE":
         action = "DELETE"
     elif clause.values is None:
         action = "UPDATE SET *" if clause.then == "UPDATE" else "INSERT *"
     elif clause.then == "UPDATE":
-        action = f"UPDATE SET {_assignments(clause.values)}"
+        action = f"UPDATE SET {assignments_sql(clause.values)}"
     else:
         action = f"INSERT ({', '.join(clause.values)}) VALUES ({', '.join(clause.values.values())})"
     return f"WHEN {clause.when}{condition} THEN {action}"
@@ -185,12 +188,12 @@ def describe(statement: Statement) -> str:
         case Insert(given):
             return f"INSERT {given.to_pylist()}"
         case Delete(condition):
-            return f"DELETE{_where(condition)}"
+            return f"DELETE{where_sql(condition)}"
         case Update(values, condition):
-            return f"UPDATE SET {_assignments(values)}{_where(condition)}"
+            return f"UPDATE SET {assignments_sql(values)}{where_sql(condition)}"
         case Merge(source, on, clauses):
             given = "itself" if source is None else source.to_pylist()
-            return f"MERGE ON {on} {' '.join(_clause_sql(each) for each in clauses)} USING {given}"
+            return f"MERGE ON {on} {' '.join(clause_sql(each) for each in clauses)} USING {given}"
     return repr(statement)
 
 
