@@ -32,9 +32,11 @@ _MAX_CELL = 200
 
 _INFINITIES = {
     pa.date32(): 2**31 - 1,
-    **{pa.timestamp(unit, zone): 2**63 - 1 for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC")},
+    **{pa.timestamp(unit): 2**63 - 1 for unit in ("s", "ms", "us", "ns")},
 }
 """DuckDB's numbers for the infinities of dates and timestamps; the negative one is the negated number."""
+
+_NOTHING, _MINUTE = datetime.timedelta(), datetime.timedelta(minutes=1)
 
 
 def print_json(value: Any) -> None:
@@ -106,6 +108,9 @@ def _value(scalar: pa.Scalar) -> Any:
                 return [(_value(item["key"]), _value(item["value"])) for item in scalar.values]
             case pa.ListScalar() | pa.LargeListScalar() | pa.FixedSizeListScalar():
                 return [_value(item) for item in scalar.values]
+        if pa.types.is_timestamp(scalar.type) and scalar.type.tz is not None:
+            in_utc = _value(pa.scalar(scalar.value, pa.timestamp(scalar.type.unit)))
+            return f"{in_utc}Z" if str(in_utc)[-1:].isdigit() else in_utc
         infinity = _INFINITIES.get(scalar.type)
         if infinity is not None and abs(scalar.value) == infinity:
             return "infinity" if scalar.value > 0 else "-infinity"
@@ -144,6 +149,8 @@ def _jsonable(value: Any) -> Any:
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case int() if not isinstance(value, bool) and not -(2**63) <= value < 2**64:
             return str(value)
+        case datetime.datetime() if (value.utcoffset() or _NOTHING) % _MINUTE:
+            return value.isoformat()  # orjson leaves out the seconds of an offset
         case Mapping():
             return {key: _jsonable(item) for key, item in value.items()}
         case list() | tuple():

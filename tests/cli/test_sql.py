@@ -82,6 +82,24 @@ def test_odd_values_have_a_text(lake):
     assert run(lake, "-e", "SELECT 1 AS a WHERE FALSE", "--format", "csv").stdout == "a\n"
 
 
+def test_times_are_shown_in_the_session_time_zone(lake):
+    text = (
+        "SET TIME ZONE 'Europe/Berlin'; SELECT TIMESTAMP '2024-07-01 12:00:00' AS a,"
+        " TIMESTAMP_NTZ '2024-07-01 12:00:00' AS n, TIMESTAMP '0050-01-01' AS old,"
+        " TIMESTAMP '9999-12-31 23:59:59 UTC' AS last"
+    )
+    words = ["-e", text, "--dialect", "spark", "--format"]
+    assert json.loads(run(lake, *words, "jsonl").stdout) == {
+        "a": "2024-07-01T12:00:00+02:00",
+        "n": "2024-07-01T12:00:00",
+        "old": "0050-01-01T00:00:00+00:53:28",
+        "last": "9999-12-31 23:59:59Z",
+    }
+    assert run(lake, *words, "csv").stdout.splitlines()[1] == (
+        "2024-07-01 12:00:00+02:00,2024-07-01 12:00:00,0050-01-01 00:00:00+00:53:28,9999-12-31 23:59:59Z"
+    )
+
+
 def test_rows_that_are_not_shown_hinder_no_statement(lake):
     text = "SELECT range AS r FROM range(1000000); SELECT 7 AS seven"
     assert "seven" in run(lake, "-e", text, "--limit", "1").stdout
