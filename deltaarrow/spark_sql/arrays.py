@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.nested import with_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.row_errors import raising
-from deltaarrow.spark_sql.time_zones import ensure_utc
+from deltaarrow.spark_sql.time_zones import TimeZone, zone_of
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -22,7 +22,6 @@ from deltaarrow.spark_sql.types import (
     INTEGRAL,
     LONG,
     STRING,
-    TIMESTAMP,
     TIMESTAMPS,
     VARIANT,
     VOID,
@@ -297,8 +296,6 @@ def _sequence(start: Node, stop: Node, step: Node | Interval | None = None) -> N
         return _numbers(first, last, common, step)
     if common not in (DATE, *TIMESTAMPS) or mixes_text(start.type, stop.type):
         raise refused(f"sequence of {type_name(common)}")
-    if common == TIMESTAMP:
-        ensure_utc("sequence of timestamps")
     wanted = Interval(0, 86_400_000_000, is_days=True) if step is None else step
     if not isinstance(wanted, Interval):
         raise refused("sequence of times by a step that is not an INTERVAL literal")
@@ -322,13 +319,14 @@ def _numbers(first: Node, last: Node, common: DataType, step: Node | Interval | 
 
 
 def _times(first: Node, last: Node, common: DataType, step: Interval) -> Node:
+    zone = zone_of(common)
     if step.months:
         places = "CAST((year({1}) - year({0})) * 12 + month({1}) - month({0}) AS BIGINT)"
-        size, later = step.months, "to_months(CAST(k * {size} AS INTEGER))"
-        value = f"{{0}} + {later.replace('{size}', str(size))}"
+        size = step.months
+        value = zone.months_later("{0}", f"CAST(k * {size} AS INTEGER)")
     else:
         places, size = "epoch_us({1}) - epoch_us({0})", step.microseconds
-        value = f"make_timestamp(epoch_us({{0}}) + k * {size})"
+        value = _some_later(zone, size)
     if common == DATE and not step.months and size % 86_400_000_000:
         raise refused("sequence of dates by a part of a day")
     if size == 0:
@@ -336,7 +334,8 @@ def _times(first: Node, last: Node, common: DataType, step: Interval) -> Node:
     kind = sql_type(common)
     sign = "<=" if size > 0 else ">="
     wrong = f"NOT {{0}} {sign} {{1}}"
-    series = f"list_transform(generate_series(0, ({places}) // {size}), lambda k: CAST({value} AS {kind}))"
+    most = f"({places}) // {size}" + ("" if zone.is_utc else " + 1")  # Some days are shorter.
+    series = f"list_transform(generate_series(0, {most}), lambda k: CAST({value} AS {kind}))"
     kept = f"list_filter({series}, lambda t: t {sign} {{1}})"
     many = f"({places}) // {size} > {_MOST_ELEMENTS}"
     sql = (
@@ -345,6 +344,15 @@ def _times(first: Node, last: Node, common: DataType, step: Interval) -> Node:
     )
     data_type = ArrayType(common, contains_null=False)
     return call(f"{UNSTORED}sequence", (first, last), data_type, given(sql, 2), fails=True)
+
+
+def _some_later(zone: TimeZone, size: int) -> str:
+    """SQL of the time ``{0}``, ``k`` steps later: the days of each step go by the local time."""
+    if zone.region is None:
+        return f"make_timestamp(epoch_us({{0}}) + k * {size})"
+    days = int(size / 86_400_000_000)
+    later = zone.days_later("{0}", f"k * {days}")
+    return f"make_timestamp(epoch_us({later}) + k * {size - days * 86_400_000_000})"
 
 
 def _zipped(*arrays: Node) -> Node:

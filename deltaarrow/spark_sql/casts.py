@@ -17,7 +17,7 @@ from deltaarrow.spark_sql.forms import java_text, let, raised_as
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.row_errors import raising
-from deltaarrow.spark_sql.time_zones import TimeZone, session_time_zone
+from deltaarrow.spark_sql.time_zones import TimeZone, parse_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -46,6 +46,9 @@ _DATE_TEXT = re.compile(r"\s*(\d{4}(?:-\d{1,2}){0,2})\s*|\s*(\d{4}-\d{1,2}-\d{1,
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?inf(?:inity)?|nan", re.ASCII | re.IGNORECASE)
+_NAMED_ZONE = re.compile(r"(.*:\d\d:\d\d(?:\.\d+)?) *([A-Za-z][^\s]+)\s*", re.ASCII)
+"""A time before the name of a time zone."""
+
 _FAR_ZONE = re.compile(r"[+-](?:1[89]|[2-9]\d):\d\d\s*$", re.ASCII)
 _TRUTHS = dict.fromkeys(("t", "true", "y", "yes", "1"), True) | dict.fromkeys(
     ("f", "false", "n", "no", "0"), False
@@ -404,6 +407,9 @@ def _folded_text(text: str, target: DataType) -> object:
         if target == DATE:
             found = _DATE_TEXT.fullmatch(text)
             return None if found is None else parse_date(found[1] or found[2])
+        named = _NAMED_ZONE.fullmatch(text)
+        if target == TIMESTAMP and named is not None:
+            return parse_time_zone(named[2]).point_in_time_of(parse_timestamp(named[1]))
         if target in TIMESTAMPS:
             time = parse_timestamp(text)
             if time.tzinfo is not None and (target != TIMESTAMP or _FAR_ZONE.search(text)):

@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, java_text, let
 from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
-from deltaarrow.spark_sql.time_zones import ensure_utc
+from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
@@ -214,8 +214,6 @@ def _json(sql: str, data_type: DataType, depth: int) -> str:
         ]
         made = _braces(f"concat_ws(',', {', '.join(members)})" if members else "''")
         return let(f"CASE WHEN {name} IS NOT NULL THEN {made} END", **{name: sql})
-    if data_type == TIMESTAMP:
-        ensure_utc("to_json of timestamps")
     write = _SIMPLE.get(data_type)
     digits = decimal_of(data_type)
     if digits is not None and digits[1] <= 6:
@@ -256,6 +254,19 @@ def _floating(kind: str) -> Callable[[str], str]:
     )
 
 
+def _timestamp(sql: str) -> str:
+    """The local time and its offset, with seconds only if it has some."""
+    zone = session_time_zone()
+    if zone.is_utc:
+        return f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%gZ"')"""
+    sign = "CASE WHEN l < p THEN '-' ELSE '+' END"
+    clock = "CASE WHEN second(o) = 0 THEN strftime(o, '%H:%M') ELSE strftime(o, '%H:%M:%S') END"
+    offset = f"CASE WHEN l = p THEN 'Z' ELSE {sign} || {clock} END"
+    text = f"""strftime(l, '"%Y-%m-%dT%H:%M:%S.%g') || {offset} || '"'"""
+    distance = "make_timestamp(abs(epoch_us(l) - epoch_us(p)))"
+    return let(text, p=sql, l=zone.local_time("p"), o=distance)
+
+
 _SIMPLE: Mapping[DataType, Callable[[str], str]] = {
     **dict.fromkeys(INTEGRAL, lambda sql: f"CAST({sql} AS VARCHAR)"),
     BOOLEAN: lambda sql: f"CAST({sql} AS VARCHAR)",
@@ -265,7 +276,7 @@ _SIMPLE: Mapping[DataType, Callable[[str], str]] = {
     VOID: lambda sql: "NULL::VARCHAR",
     BINARY: lambda sql: f"""('"' || to_base64({sql}) || '"')""",
     DATE: lambda sql: f"""('"' || CAST({sql} AS VARCHAR) || '"')""",
-    TIMESTAMP: lambda sql: f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%gZ"')""",
+    TIMESTAMP: _timestamp,
     TIMESTAMP_NTZ: lambda sql: f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%g"')""",
 }
 

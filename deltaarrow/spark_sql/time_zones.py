@@ -145,12 +145,15 @@ class TimeZone:
         """SQL of a point in time, some months later by its local time."""
         return self.with_local_time(sql, f"{{w}} + to_months({months})")
 
+    def days_later(self, sql: str, days: str) -> str:
+        """SQL of a point in time, some days later by its local time."""
+        return self.with_local_time(sql, f"{{w}} + to_days(CAST({days} AS INTEGER))")
+
     def microseconds_later(self, sql: str, count: str) -> str:
         """SQL of a point in time, some microseconds later: whole days of them by its local time."""
         if self.region is None:
             return _later(sql, count)
-        days = f"CAST(({count}) // {_DAY} AS INTEGER)"
-        return _later(self.with_local_time(sql, f"{{w}} + to_days({days})"), f"({count}) % {_DAY}")
+        return _later(self.days_later(sql, f"({count}) // {_DAY}"), f"({count}) % {_DAY}")
 
     def _local(self, sql: str) -> str:
         if self.region is None:

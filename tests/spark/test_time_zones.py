@@ -43,6 +43,9 @@ EXPRESSIONS = (
     *("from_utc_timestamp(ts, 'America/Los_Angeles')", "to_utc_timestamp(ts, 'America/Los_Angeles')"),
     *("convert_timezone('America/Los_Angeles', 'Asia/Kolkata', n)", "convert_timezone('Asia/Kolkata', ts)"),
     *("ts = n", "ts < d", "ts > t", "n = t", "d < ts", "ts BETWEEN '2024-01-01' AND '2024-12-31 05:00:00'"),
+    *(f"sequence(ts, ts + INTERVAL {length})" for length in ("3 DAYS", "5 MONTHS, INTERVAL 1 MONTH")),
+    *("sequence(ts, ts - INTERVAL 50 HOURS, INTERVAL -7 HOURS)", "to_json(struct(ts, n, d))"),
+    *("TIMESTAMP '2024-10-27 02:30:00 Europe/Paris'", "TIMESTAMP '2024-07-01 12:00:00 UTC+1'"),
     *("coalesce(ts, d)", "greatest(ts, d)", "concat('x', ts)", "current_timezone()"),
     *("TIMESTAMP '2024-10-27 02:30:00'", "TIMESTAMP '2024-03-31 02:30:00'", "TIMESTAMP '1883-01-01'"),
 )

@@ -173,24 +173,26 @@ def rows(ts=None, n=None, d=None):
         ("try_cast('2024-07-01 12:00:00' AS TIMESTAMP)", time("2024-07-01 10:00:00+00:00")),
         ("try_cast(concat('2024-07-01 12:00:00', '+05:00') AS TIMESTAMP)", time("2024-07-01 07:00:00+00:00")),
         ("try_cast('x' AS TIMESTAMP)", None),
+        ("to_json(struct(ts))", '{"ts":"2024-07-02T00:30:00.000+02:00"}'),
+        ("to_json(array(TIMESTAMP '1880-01-01'))", '["1880-01-01T00:00:00.000+00:53:28"]'),
+        ("sequence(n, CAST(n AS TIMESTAMP) + INTERVAL 1 DAY)[1]", time("2024-04-01 01:30:00+00:00")),
     ],
 )
 def test_value_in_a_time_zone(text, value):
     batch = rows(time("2024-07-01 22:30:00+00:00"), time("2024-03-31 02:30:00"), datetime.date(2024, 3, 31))
     with in_time_zone(BERLIN):
-        expression = parse_expression(text, SCHEMA)
+        expression = parse_expression(text, SCHEMA, is_stored=False)
     # The zone of the text counts, not that of the moment when it is computed.
     assert evaluate(expression, batch, clock=lambda: (23 * 60 + 30) * 60_000).to_pylist() == [value]
 
 
-@pytest.mark.parametrize("text", ["sequence(ts, ts, INTERVAL 1 DAY)", "to_json(struct(ts))"])
-def test_what_is_not_computed_in_a_time_zone_is_refused(text):
-    parse_expression(text, SCHEMA, is_stored=False)
-    with (
-        in_time_zone(BERLIN),
-        pytest.raises(UnsupportedFeatureError, match="time zone Europe/Berlin"),
-    ):
-        parse_expression(text, SCHEMA, is_stored=False)
+def test_names_of_time_zones_in_literals():
+    for text, hour in (("Europe/Paris", 10), ("PST", 19), ("UTC+1", 11), ("GMT", 12)):
+        expression = parse_expression(f"TIMESTAMP '2024-07-01 12:00:00 {text}'", SCHEMA)
+        assert evaluate(expression, rows()).to_pylist() == [time(f"2024-07-01 {hour}:00:00+00:00")]
+    for text in ("12:00 Europe/Paris", "12:00:00 Nowhere/City"):
+        with pytest.raises(UnsupportedFeatureError, match="not a TIMESTAMP"):
+            parse_expression(f"TIMESTAMP '2024-07-01 {text}'", SCHEMA)
 
 
 def test_local_dates_choose_no_files_by_points_in_time():
