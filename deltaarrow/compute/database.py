@@ -1,7 +1,7 @@
 """The process's private DuckDB databases: created on first use, kept, never shared with a forked child.
 
 They load no extensions, do not read the user's stored secrets and do not see Python variables as tables. All
-compute in UTC.
+compute in UTC and by the Gregorian calendar, whatever the locale is.
 """
 
 import atexit
@@ -149,7 +149,7 @@ def connect(*, files: bool, memory_limit: str | None = None) -> "duckdb.DuckDBPy
             "temp_directory": _spill_folder() if files else "",
         },
     )
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL Calendar = 'gregorian'")
     return connection
 
 

@@ -170,7 +170,7 @@ def parse_condition(text: str, schema: StructType, *, clock: Clock = system_cloc
     """Parse a user's Spark SQL condition on the rows of one table.
 
     Args:
-        text: the condition, with Spark's values in ANSI mode and timestamps in UTC. In addition to what
+        text: the condition, with Spark's values in ANSI mode in the session time zone. In addition to what
             `parse_expression` accepts it may compare ``variant_get`` of a path and a type, which chooses
             files but not rows.
         schema: the logical schema of the rows.

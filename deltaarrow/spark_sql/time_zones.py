@@ -32,6 +32,7 @@ from deltaarrow.spark_sql.types import TIMESTAMP
 __all__ = ["UTC", "TimeZone", "ensure_utc", "in_time_zone", "parse_time_zone", "session_time_zone", "zone_of"]
 
 _OUTSIDE = "error('unsupported: a time outside the years 1 to 9999')"
+_OTHER_CALENDAR = "error('unsupported: the Calendar of DuckDB, which is not gregorian,')"
 _NO_MIDNIGHT = "error('unsupported: a day whose midnight the clocks left out')"
 _DAY = 24 * 3_600_000_000
 _MORE_THAN_A_DAY = 25 * 3_600_000_000
@@ -259,7 +260,9 @@ def _later(sql: str, microseconds: str) -> str:
 
 
 def _within_years(sql: str) -> str:
-    return let(f"CASE WHEN year(t) NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE t END", t=sql)
+    """SQL that refuses times of other years, and all where DuckDB counts years by another calendar."""
+    wrong = f"WHEN current_setting('Calendar') <> 'gregorian' THEN {_OTHER_CALENDAR}"
+    return let(f"CASE {wrong} WHEN year(t) NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE t END", t=sql)
 
 
 def _literal(time: datetime.datetime) -> str:

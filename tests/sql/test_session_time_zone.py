@@ -3,6 +3,7 @@
 import datetime
 import time
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -119,3 +120,11 @@ def test_local_times_of_old_partitions_are_refused(con, tmp_path):
         for statement in (f"SELECT * FROM {name}", f"DELETE FROM {name} WHERE id = 1"):
             with pytest.raises(UnsupportedFeatureError, match=r"the partition column at .* has local times"):
                 fresh.sql(statement)
+
+
+def test_times_by_another_calendar_are_refused(con):
+    con.connection.execute("SET Calendar = 'japanese'")
+    with pytest.raises(duckdb.InvalidInputException, match="not gregorian"):
+        con.sql("SELECT hour(current_timestamp())").to_arrow_table()
+    con.connection.execute("SET Calendar = 'gregorian'")
+    con.sql("SELECT hour(current_timestamp())").to_arrow_table()
