@@ -59,6 +59,7 @@ class GeneratedColumn:
     name: str
     type: DataType
     expression: Expression
+    time_zone: TimeZone = field(default_factory=session_time_zone)
 
     def __post_init__(self) -> None:
         if not self.expression.is_deterministic:
@@ -66,7 +67,8 @@ class GeneratedColumn:
 
     def values(self) -> Expression:
         """The expression, cast to the column's type."""
-        return Expression(self.expression.text, cast(self.expression.root, self.type))
+        with in_time_zone(self.time_zone):
+            return Expression(self.expression.text, cast(self.expression.root, self.type))
 
     def verified(self) -> Constraint:
         """The constraint for rows that already have values in the column."""

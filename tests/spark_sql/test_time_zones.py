@@ -14,6 +14,7 @@ from deltaarrow.expressions.nodes import Column
 from deltaarrow.schema import Field, PrimitiveType, Schema
 from deltaarrow.spark_sql import (
     DefaultColumn,
+    GeneratedColumn,
     derived_predicate,
     evaluate,
     in_time_zone,
@@ -219,3 +220,10 @@ def test_default_has_the_time_zone_in_which_it_was_read():
     with in_time_zone(BERLIN):
         column = DefaultColumn("ts", PrimitiveType("timestamp"), "TIMESTAMP '2024-07-01 12:00:00'")
     assert column.value().as_py() == time("2024-07-01 10:00:00+00:00")
+
+
+def test_generated_column_has_the_time_zone_in_which_it_was_read():
+    with in_time_zone(BERLIN):
+        column = GeneratedColumn("day", PrimitiveType("date"), parse_expression("ts", SCHEMA))
+    values = evaluate(column.values(), rows(time("2024-07-01 22:30:00+00:00")))
+    assert values.to_pylist() == [datetime.date(2024, 7, 2)]
