@@ -8,8 +8,8 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.optional import EXTRAS
 from tests.support.modules import ROOT
 
-GROUPS = {"all", "bench", "docs", "libraries", "test"}
-"""Extras that are collections; every other extra brings one integration."""
+GROUPS = {"all", "bench", "dbt", "docs", "libraries", "test"}
+"""Extras that are collections, or for dbt, which imports this package; every other brings an integration."""
 
 
 def test_the_drawn_error_tree_is_the_class_tree():

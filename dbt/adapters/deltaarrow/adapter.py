@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import agate
+import pyarrow as pa
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
@@ -130,12 +131,29 @@ class DeltaarrowAdapter(DuckDBAdapter):
             return None, StructType([])
         return snapshot.metadata.description, snapshot.schema
 
+    # --- seeds ---
+
+    @available
+    def show_seed(self, identifier: str, rows: agate.Table) -> str:
+        """Show the rows of a seed to statements, as texts; return the name."""
+        name = f"__dbt_seed:{identifier}"
+        texts = {column.name: [_text(value) for value in column] for column in rows.columns}
+        self._lake.register(
+            name, pa.table({key: pa.array(found, pa.string()) for key, found in texts.items()})
+        )
+        return name
+
+    @available
+    def hide_seed(self, name: str) -> None:
+        """Forget the rows of a seed."""
+        self._lake.unregister(name)
+
     # --- constraints ---
 
     @available
     def check_properties(self, model: Mapping[str, Any]) -> dict[str, str]:
         """Return the CHECK constraints of a model with a contract, as table properties."""
-        if not model["config"]["contract"]["enforced"]:
+        if not model["config"].get("contract", {}).get("enforced"):
             return {}
         listed = [*model.get("constraints", ())]
         for column in model["columns"].values():
@@ -195,3 +213,8 @@ class DeltaarrowAdapter(DuckDBAdapter):
         table = (relation.database, relation.schema, relation.identifier, kind, comments[None] or None)
         for place, column in enumerate(self.get_columns_in_relation(relation), 1):
             yield (*table, column.name, place, column.dtype, comments.get(column.name), None)
+
+
+def _text(value: Any) -> str | None:
+    """A value of a seed as DuckDB casts it to its type."""
+    return None if value is None else str(value)

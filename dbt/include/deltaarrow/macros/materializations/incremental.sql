@@ -3,6 +3,7 @@
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+  {%- set strategy = adapter.get_incremental_strategy_macro(context, config.get('incremental_strategy') or 'default') -%}
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
@@ -18,7 +19,6 @@
     {%- endcall %}
     {%- set dest_columns = process_schema_changes(on_schema_change, temp_relation, existing_relation)
                            or adapter.get_columns_in_relation(existing_relation) -%}
-    {%- set strategy = adapter.get_incremental_strategy_macro(context, config.get('incremental_strategy') or 'default') -%}
     {% call statement('main') -%}
       {{ strategy({
         'target_relation': target_relation,
