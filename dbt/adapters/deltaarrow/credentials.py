@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.duckdb.credentials import DuckDBCredentials
+from dbt_common.exceptions import DbtRuntimeError
 
 __all__ = ["DATABASE", "DeltaarrowCredentials"]
 
@@ -30,13 +31,17 @@ class DeltaarrowCredentials(DuckDBCredentials):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.root:
-            raise ValueError("the profile needs root: the folder of the lake")
+            raise DbtRuntimeError("the profile needs root: the folder of the lake")
+        if self.remote or self.is_motherduck:
+            raise DbtRuntimeError(
+                "a lake is read and written by this process: leave out remote and MotherDuck"
+            )
 
     @classmethod
     def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
         named = data.pop("database", DATABASE)
         if named != DATABASE:
-            raise ValueError(f"the database of a profile of type deltaarrow is {DATABASE}, not {named}")
+            raise DbtRuntimeError(f"the database of a profile of type deltaarrow is {DATABASE}, not {named}")
         data = super().__pre_deserialize__(data)
         return {**data, "database": DATABASE}
 
