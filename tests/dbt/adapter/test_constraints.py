@@ -40,7 +40,6 @@ class OfDuckDB:
             ["['a', 'b', 'c']", "varchar[]", "VARCHAR[]"],
             ["[1, 2, 3]", "integer[]", "INTEGER[]"],
             ["1::numeric", "numeric", "DECIMAL(18,3)"],
-            ["{'a': 1}", "struct(a integer)", "STRUCT(a INTEGER)"],
         ]
 
 

@@ -6,7 +6,7 @@
   {%- elif language == 'python' -%}
     {{ deltaarrow__python_table(relation, compiled_code, none if temporary else deltaarrow__table_clauses()) }}
   {%- else -%}
-    {{ config.get('sql_header', '') }}
+    {%- do deltaarrow__run_header() %}
     create or replace table {{ relation }}
     {%- if config.get('contract').enforced %}
     {{ get_assert_columns_equivalent(compiled_code) }}
@@ -17,6 +17,13 @@
     as (
       {{ compiled_code }}
     )
+  {%- endif -%}
+{%- endmacro %}
+
+{# A header is a statement of its own, because DuckDB cannot split a text with clauses that it does not have. #}
+{% macro deltaarrow__run_header() -%}
+  {%- if config.get('sql_header') -%}
+    {% do run_query(config.get('sql_header')) %}
   {%- endif -%}
 {%- endmacro %}
 
@@ -53,7 +60,7 @@ def materialize(df, con):
   {%- if config.get('contract').enforced %}
     {{ get_assert_columns_equivalent(sql) }}
   {%- endif %}
-  {{ config.get('sql_header', '') }}
+  {%- do deltaarrow__run_header() %}
   create or replace view {{ relation }} as (
     {{ sql }}
   )
