@@ -61,6 +61,14 @@ def test_layout_and_comments_are_declared_in_duckdbs_dialect(con, tmp_path):
     assert [each.metadata["comment"] for each in table.schema().fields] == ["it's", "other"]
 
 
+def test_new_column_may_have_null_as_its_default(con, tmp_path):
+    con.sql(
+        "CREATE TABLE lake.t AS SELECT 1 AS id; ALTER TABLE lake.t ADD COLUMN name VARCHAR(9) DEFAULT NULL"
+    )
+    assert con.sql("FROM lake.t").fetchall() == [(1, None)]
+    assert DeltaTable(tmp_path / "t").schema().field("name").metadata == {}
+
+
 def test_insert_replaces_the_rows_of_a_condition(con, tmp_path):
     con.sql("CREATE TABLE lake.t AS SELECT range AS id, 'old' AS s FROM range(4)")
     con.sql("INSERT INTO lake.t REPLACE WHERE id > 1 SELECT range + 2, 'new' FROM range(3)")

@@ -1,8 +1,11 @@
 """DuckDB's ALTER TABLE, and the forms of Spark's that DuckDB does not have."""
 
+from dataclasses import replace
 from typing import Any
 
 from deltaarrow.operations import ColumnChange, parse_path
+from deltaarrow.schema import Field, JsonObject
+from deltaarrow.schema.keys import DEFAULT_KEY, FIRST_DEFAULT_KEY
 from deltaarrow.spark_sql import TableName, Words, default_text, parse_column_options, parse_type
 from deltaarrow.sql.spark_grammar.alteration import parse_alter_table
 from deltaarrow.sql.spark_grammar.clauses import at_clause
@@ -16,6 +19,7 @@ from deltaarrow.sql.statements.alteration import (
 
 __all__ = ["parse_duckdb_alter_table"]
 
+_OF_A_DEFAULT = (DEFAULT_KEY, FIRST_DEFAULT_KEY)
 _SPARKS = (
     *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "ADD CONSTRAINT", "DROP CONSTRAINT"),
     *("ADD FEATURE", "DROP FEATURE"),
@@ -53,7 +57,7 @@ def _altered(words: Words, table: TableName) -> Any:
         if_not_exists = words.take("IF", "NOT", "EXISTS")
         *parents, name = parse_path(words.column())
         declared = parse_column_options(words, name, *parse_type(words))
-        return AddColumns(table, ((tuple(parents), declared.field),), {}, if_not_exists)
+        return AddColumns(table, ((tuple(parents), _without_null(declared.field)),), {}, if_not_exists)
     if words.take("DROP"):
         words.take("COLUMN")
         if_exists = words.take("IF", "EXISTS")
@@ -67,6 +71,14 @@ def _altered(words: Words, table: TableName) -> Any:
             changes.append((words.column(), _change(words)))
         return ChangeColumns(table, dict(changes))
     raise words.refused("ADD, DROP, RENAME, ALTER or SET TBLPROPERTIES is expected")
+
+
+def _without_null(column: Field) -> Field:
+    """A new column without its default if that is NULL, which is what its rows hold anyway."""
+    if str(column.metadata.get(DEFAULT_KEY)).upper() != "NULL":
+        return column
+    others = {key: value for key, value in column.metadata.items() if key not in _OF_A_DEFAULT}
+    return replace(column, metadata=JsonObject(others))
 
 
 def _change(words: Words) -> ColumnChange:
