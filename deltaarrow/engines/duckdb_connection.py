@@ -186,6 +186,7 @@ class DeltaConnection:
         """The query whose rows are those of a result."""
         if not result.num_columns:
             return "SELECT NULL AS done WHERE FALSE"
+        self.connection.abort()  # DuckDB registers nothing while an earlier result has rows.
         self.connection.register(_RESULT, result)
         return f"SELECT * FROM {quote_identifier(_RESULT)}"
 

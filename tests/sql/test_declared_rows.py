@@ -69,6 +69,12 @@ def test_new_column_may_have_null_as_its_default(con, tmp_path):
     assert DeltaTable(tmp_path / "t").schema().field("name").metadata == {}
 
 
+def test_result_that_nobody_has_read_gives_way_to_the_next(con):
+    con.sql("CREATE TABLE lake.t AS SELECT range AS id FROM range(9)")
+    con.execute("SELECT * FROM lake.t")
+    assert con.execute("OPTIMIZE lake.t").fetchone() is not None
+
+
 def test_insert_replaces_the_rows_of_a_condition(con, tmp_path):
     con.sql("CREATE TABLE lake.t AS SELECT range AS id, 'old' AS s FROM range(4)")
     con.sql("INSERT INTO lake.t REPLACE WHERE id > 1 SELECT range + 2, 'new' FROM range(3)")
