@@ -1,8 +1,11 @@
 """Macros of dbt for functions and types."""
 
+import re
+
+import pytest
+from dbt.tests.adapter.utils import fixture_date_spine, fixture_get_intervals_between as intervals
 from dbt.tests.adapter.utils.data_types.test_type_bigint import BaseTypeBigInt as TestTypeBigInt
 from dbt.tests.adapter.utils.data_types.test_type_boolean import BaseTypeBoolean as TestTypeBoolean
-from dbt.tests.adapter.utils.data_types.test_type_float import BaseTypeFloat as TestTypeFloat
 from dbt.tests.adapter.utils.data_types.test_type_int import BaseTypeInt as TestTypeInt
 from dbt.tests.adapter.utils.data_types.test_type_numeric import BaseTypeNumeric as TestTypeNumeric
 from dbt.tests.adapter.utils.data_types.test_type_string import BaseTypeString as TestTypeString
@@ -18,23 +21,19 @@ from dbt.tests.adapter.utils.test_concat import BaseConcat as TestConcat
 from dbt.tests.adapter.utils.test_current_timestamp import (
     BaseCurrentTimestamp as TestCurrentTimestamp,
     BaseCurrentTimestampAware as TestCurrentTimestampAware,
-    BaseCurrentTimestampNaive as TestCurrentTimestampNaive,
 )
 from dbt.tests.adapter.utils.test_date import BaseDate as TestDate
-from dbt.tests.adapter.utils.test_date_spine import BaseDateSpine as TestDateSpine
+from dbt.tests.adapter.utils.test_date_spine import BaseDateSpine
 from dbt.tests.adapter.utils.test_date_trunc import BaseDateTrunc as TestDateTrunc
 from dbt.tests.adapter.utils.test_dateadd import BaseDateAdd as TestDateAdd
 from dbt.tests.adapter.utils.test_datediff import BaseDateDiff as TestDateDiff
 from dbt.tests.adapter.utils.test_equals import BaseEquals as TestEquals
 from dbt.tests.adapter.utils.test_escape_single_quotes import (
-    BaseEscapeSingleQuotesBackslash as TestEscapeSingleQuotesBackslash,
     BaseEscapeSingleQuotesQuote as TestEscapeSingleQuotesQuote,
 )
 from dbt.tests.adapter.utils.test_except import BaseExcept as TestExcept
 from dbt.tests.adapter.utils.test_generate_series import BaseGenerateSeries as TestGenerateSeries
-from dbt.tests.adapter.utils.test_get_intervals_between import (
-    BaseGetIntervalsBetween as TestGetIntervalsBetween,
-)
+from dbt.tests.adapter.utils.test_get_intervals_between import BaseGetIntervalsBetween
 from dbt.tests.adapter.utils.test_get_powers_of_two import BaseGetPowersOfTwo as TestGetPowersOfTwo
 from dbt.tests.adapter.utils.test_hash import BaseHash as TestHash
 from dbt.tests.adapter.utils.test_intersect import BaseIntersect as TestIntersect
@@ -54,5 +53,43 @@ from dbt.tests.adapter.utils.test_source_freshness_custom_info import (
 )
 from dbt.tests.adapter.utils.test_split_part import BaseSplitPart as TestSplitPart
 from dbt.tests.adapter.utils.test_string_literal import BaseStringLiteral as TestStringLiteral
-from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps as TestCurrentTimestamps
+from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps
 from dbt.tests.adapter.utils.test_validate_sql import BaseValidateSqlMethod as TestValidateSqlMethod
+
+
+class TestDateSpine(BaseDateSpine):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """Dates are cast, as for Postgres."""
+        model = fixture_date_spine.models__test_date_spine_sql.replace("'postgres'", "'deltaarrow'")
+        return {
+            "test_date_spine.yml": fixture_date_spine.models__test_date_spine_yml,
+            "test_date_spine.sql": self.interpolate_macro_namespace(model, "date_spine"),
+        }
+
+
+class TestGetIntervalsBetween(BaseGetIntervalsBetween):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """DuckDB reads dates as ISO 8601 has them."""
+        model = intervals.models__test_get_intervals_between_sql
+        model = re.sub(r"(\d\d)/(\d\d)/(\d{4})", r"\3-\1-\2", model).replace("postgres", "deltaarrow")
+        name = "test_get_intervals_between"
+        return {
+            f"{name}.yml": intervals.models__test_get_intervals_between_yml,
+            f"{name}.sql": self.interpolate_macro_namespace(model, "get_intervals_between"),
+        }
+
+
+class TestCurrentTimestamps(BaseCurrentTimestamps):
+    @pytest.fixture(scope="class")
+    def expected_schema(self):
+        return {
+            "current_timestamp": "TIMESTAMP WITH TIME ZONE",
+            "current_timestamp_in_utc_backcompat": "TIMESTAMP",
+            "current_timestamp_backcompat": "TIMESTAMP",
+        }
+
+    @pytest.fixture(scope="class")
+    def expected_sql(self):
+        return None
