@@ -140,6 +140,7 @@ class DeltaConnection:
         self, query: Any, parameters: Parameters | None = None, *, dialect: Dialect | None = None
     ) -> Self:
         """Run statements, the last one with parameters; return the connection, to fetch the rows from."""
+        self.connection.abort()  # DuckDB does nothing else while an earlier result has rows.
         last = self._last(query, parameters, dialect)
         if _is_result(last):
             last, parameters = self._shown(last), None
@@ -186,7 +187,6 @@ class DeltaConnection:
         """The query whose rows are those of a result."""
         if not result.num_columns:
             return "SELECT NULL AS done WHERE FALSE"
-        self.connection.abort()  # DuckDB registers nothing while an earlier result has rows.
         self.connection.register(_RESULT, result)
         return f"SELECT * FROM {quote_identifier(_RESULT)}"
 
