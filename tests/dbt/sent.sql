@@ -7,6 +7,8 @@ select cast("product" as text) as "product", cast("price" as float8) as "price",
 ;;
 select database_name, type from duckdb_databases()
 ;;
+SELECT version()
+;;
 create or replace table "spark_catalog"."shop"."latest"
 cluster by ("id")
 as (
@@ -149,6 +151,8 @@ having count(*) > 1
 -- the second day
 select database_name, type from duckdb_databases()
 ;;
+SELECT version()
+;;
 create temporary table
 "latest__dbt_tmp"
 as (
@@ -158,8 +162,6 @@ where updated_at > (select max(updated_at) from "spark_catalog"."shop"."latest")
 );
 ;;
 describe "spark_catalog"."shop"."latest"
-;;
-SELECT version()
 ;;
 MERGE INTO "spark_catalog"."shop"."latest" AS DBT_INTERNAL_DEST
 USING "latest__dbt_tmp" AS DBT_INTERNAL_SOURCE
@@ -473,22 +475,4 @@ where id is not null
 group by id
 having count(*) > 1
 ) dbt_internal_test
-;;
-describe "spark_catalog"."shop"."replaced"
-;;
-describe "spark_catalog"."shop"."latest"
-;;
-describe "spark_catalog"."shop"."log"
-;;
-describe "spark_catalog"."raw"."orders"
-;;
-describe "spark_catalog"."shop"."priced"
-;;
-describe "spark_catalog"."shop"."recent"
-;;
-describe "spark_catalog"."shop"."days"
-;;
-describe "spark_catalog"."shop"."products"
-;;
-describe "spark_catalog"."shop"."quantities"
 ;;
