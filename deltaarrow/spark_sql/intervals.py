@@ -9,7 +9,7 @@ from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.time_zones import zone_of
 from deltaarrow.spark_sql.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS
 
-__all__ = ["Interval", "interval", "moved"]
+__all__ = ["Interval", "interval", "interval_text", "interval_units", "moved"]
 
 _MICROSECONDS = {
     "MICROSECOND": 1,
@@ -21,6 +21,10 @@ _MICROSECONDS = {
     "WEEK": 7 * 86_400_000_000,
 }
 _MONTHS = {"MONTH": 1, "YEAR": 12}
+_CLOCK = ("DAY", "HOUR", "MINUTE", "SECOND")
+_FIELDS = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
+"""The unit of the type for units that no type of Spark has."""
+
 _DAYS = ("DAY", "WEEK")
 _MOST_MONTHS = 12 * 10_000
 _MOST_MICROSECONDS = 366 * 10_000 * _MICROSECONDS["DAY"]
@@ -80,6 +84,49 @@ def interval(text: str, unit: str, last: str | None = None) -> Interval:
     if one in _MONTHS:
         return Interval(count * _MONTHS[one])
     return Interval(0, count * _MICROSECONDS[one], one in _DAYS)
+
+
+def interval_units(first: str, last: str | None = None) -> tuple[str, str]:
+    """The first and the last unit of the type that Spark gives an interval of these units.
+
+    >>> interval_units("weeks"), interval_units("DAY", "SECOND")
+    (('DAY', 'DAY'), ('DAY', 'SECOND'))
+    """
+    one = _FIELDS.get(_singular(first), _singular(first))
+    return one, one if last is None else _singular(last)
+
+
+def interval_text(length: Interval, units: tuple[str, str]) -> str:
+    """An interval of these units as Spark prints it.
+
+    >>> interval_text(interval("1", "HOUR"), ("HOUR", "HOUR"))
+    "INTERVAL '01' HOUR"
+    >>> interval_text(interval("-1 2:3:4.50", "DAY", "SECOND"), ("DAY", "SECOND"))
+    "INTERVAL '-1 02:03:04.5' DAY TO SECOND"
+    >>> interval_text(interval("1-2", "YEAR", "MONTH"), ("YEAR", "MONTH"))
+    "INTERVAL '1-2' YEAR TO MONTH"
+    """
+    first, last = units
+    sign = "-" if length.months < 0 or length.microseconds < 0 else ""
+    text = _months_text(length, units) if first in _MONTHS else _clock_text(length, units)
+    return f"INTERVAL '{sign}{text}' {first}" + (f" TO {last}" if last != first else "")
+
+
+def _months_text(length: Interval, units: tuple[str, str]) -> str:
+    months = abs(length.months)
+    return f"{months // 12}-{months % 12}" if len({*units}) > 1 else str(months // _MONTHS[units[0]])
+
+
+def _clock_text(length: Interval, units: tuple[str, str]) -> str:
+    first, last = map(_CLOCK.index, units)
+    parts, rest = [], abs(length.microseconds)
+    for name in _CLOCK[first : last + 1]:
+        count, rest = divmod(rest, _MICROSECONDS[name])
+        parts.append(str(count) if name == "DAY" else f"{count:02}")
+    if rest:
+        parts[-1] += f".{rest:06}".rstrip("0")
+    days = parts[:1] if first == 0 else []
+    return " ".join([*days, ":".join(parts[len(days) :])]).strip()
 
 
 def _singular(unit: str) -> str:

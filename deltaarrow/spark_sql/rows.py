@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
-from deltaarrow.spark_sql.types import INTEGRAL, VARIANT, type_name
+from deltaarrow.spark_sql.types import VARIANT, type_name
 
 __all__ = [
     "Frame",
@@ -44,18 +44,25 @@ class Frame:
         unit: ``ROWS`` or ``RANGE``.
         start: rows or units after the current row, negative before it, None for unbounded.
         end: as `start`.
+        distance: the SQL of a number of units, with ``{}`` for the number.
     """
 
     unit: str
-    start: int | None
-    end: int | None
+    start: int | float | None
+    end: int | float | None
+    distance: str = "{}"
 
     @property
     def sql(self) -> str:
         """The frame in DuckDB's SQL."""
-        start = "UNBOUNDED PRECEDING" if self.start is None else _bound(self.start)
-        end = "UNBOUNDED FOLLOWING" if self.end is None else _bound(self.end)
+        start = "UNBOUNDED PRECEDING" if self.start is None else self._bound(self.start)
+        end = "UNBOUNDED FOLLOWING" if self.end is None else self._bound(self.end)
         return f"{self.unit} BETWEEN {start} AND {end}"
+
+    def _bound(self, count: float) -> str:
+        if count == 0:
+            return "CURRENT ROW"
+        return f"{self.distance.format(abs(count))} {'PRECEDING' if count < 0 else 'FOLLOWING'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +133,6 @@ class RowsCall:
     def _window(self, window: Window) -> str:
         parts = f"PARTITION BY {', '.join(map(self.place, window.partition))}" if window.partition else ""
         frame = window.frame
-        by_value = frame is not None and frame.unit == "RANGE" and (frame.start or frame.end)
-        if by_value and (len(window.order) != 1 or window.order[0].node.type not in INTEGRAL):
-            raise refused("a RANGE of values over something other than one integral column")
         return f"{parts}{self.order(window.order)}{' ' + frame.sql if frame is not None else ''}".strip()
 
 
@@ -155,12 +159,6 @@ def _where(condition: Node, operand: Node) -> Node:
     if not operand.can_fail:
         return operand
     return call("if", (condition, operand), operand.type, "CASE WHEN {0} THEN {1} END")
-
-
-def _bound(count: int) -> str:
-    if count == 0:
-        return "CURRENT ROW"
-    return f"{abs(count)} {'PRECEDING' if count < 0 else 'FOLLOWING'}"
 
 
 def ensure_ordered(data_type: DataType, name: str) -> None:

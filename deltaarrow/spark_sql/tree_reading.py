@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.spark_sql.intervals import Interval, interval
+from deltaarrow.spark_sql.intervals import Interval, interval, interval_units
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.types import DOUBLE, INTEGER, LONG, decimal_type
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "interval_of",
+    "interval_units_of",
     "is_plain",
     "joined_by_and",
     "names_of",
@@ -84,6 +85,14 @@ def interval_of(node: "exp.Expr") -> Interval | None:
     if unit.key == "intervalspan":
         return interval(node.this.this, unit.this.name, unit.expression.name)
     return interval(node.this.this, unit.name)
+
+
+def interval_units_of(node: "exp.Expr") -> tuple[str, str]:
+    """The units of the first literal in what `interval_of` reads."""
+    unit = next(each for each in node.walk() if each.key == "interval").args["unit"]
+    if unit.key == "intervalspan":
+        return interval_units(unit.this.name, unit.expression.name)
+    return interval_units(unit.name)
 
 
 def names_of(node: "exp.Expr") -> tuple[str, ...] | None:

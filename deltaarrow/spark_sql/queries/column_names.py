@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES
+from deltaarrow.spark_sql.intervals import interval_text
 from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Node
+from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
-from deltaarrow.spark_sql.tree_reading import names_of
+from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of
+from deltaarrow.spark_sql.types import DATE
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -126,6 +129,8 @@ class ColumnNames:
                 return inner[-1]
         if tree.key in ("add", "sub") and isinstance(node, Call) and node.name == "date_add":
             return self._days(tree, node)
+        if tree.key in ("add", "sub") and tree.expression.key == "interval" and node.type == DATE:
+            return self._moved_days(tree)
         return self._text(tree)
 
     def _days(self, tree: "exp.Expr", node: Node) -> str:
@@ -136,6 +141,13 @@ class ColumnNames:
         assert isinstance(node, Call)
         is_swapped = tree.this.key == "literal" and not tree.this.is_string
         return f"date_add({right}, {left})" if is_swapped else f"date_add({left}, {right})"
+
+    def _moved_days(self, tree: "exp.Expr") -> str:
+        """A date plus or minus an interval, which Spark prints as a function of its days."""
+        if interval_units_of(tree.expression) != ("DAY", "DAY"):
+            return self._text(tree)
+        days = f"extractansiintervaldays({self._text(tree.expression)})"
+        return f"date_add({self._text(tree.this)}, {f'(- {days})' if tree.key == 'sub' else days})"
 
     def _text(self, tree: "exp.Expr") -> str:
         names = names_of(tree)
@@ -296,9 +308,10 @@ class ColumnNames:
                 distance = distance[1:] if distance.startswith("-") else f"-{distance}"
             return f"ROWS BETWEEN {distance} FOLLOWING AND {distance} FOLLOWING"
         if spec is not None:
-            start = _bound(self, spec.args.get("start"), spec.args.get("start_side"))
-            end = spec.args.get("end")
-            last = "CURRENT ROW" if end is None else _bound(self, end, spec.args.get("end_side"))
+            is_cast = spec.meta.get(CAST_BOUNDS, False)
+            start = _bound(self, spec.args.get("start"), spec.args.get("start_side"), is_cast=is_cast)
+            end, side = spec.args.get("end"), spec.args.get("end_side")
+            last = "CURRENT ROW" if end is None else _bound(self, end, side, is_cast=is_cast)
             return f"{str(spec.args['kind']).upper()} BETWEEN {start} AND {last}"
         if name in _RANKS:
             return "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
@@ -320,6 +333,11 @@ class ColumnNames:
         )
         variables = ["namedlambdavariable()"] * len(tree.expressions)
         return f"lambdafunction({', '.join([inner._text(tree.this), *variables])})"
+
+    def _interval(self, tree: "exp.Expr") -> str:
+        length = interval_of(tree)
+        assert length is not None
+        return interval_text(length, interval_units_of(tree))
 
     def _identifier(self, tree: "exp.Expr") -> str:
         return self._shown((tree.name,))
@@ -346,6 +364,7 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "identifier": ColumnNames._identifier,
     "ignorenulls": lambda names, tree: names._text(tree.this),
     "in": ColumnNames._in,
+    "interval": ColumnNames._interval,
     "is": ColumnNames._is,
     "lambda": ColumnNames._lambda,
     "like": ColumnNames._like,
@@ -366,13 +385,13 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
 """The method that prints each kind of sqlglot node, by node key."""
 
 
-def _bound(names: ColumnNames, bound: object, side: object) -> str:
+def _bound(names: ColumnNames, bound: object, side: object, *, is_cast: bool) -> str:
     if bound == "UNBOUNDED":
         return f"UNBOUNDED {side}"
     if isinstance(bound, str):
         return bound
     text = names._text(bound)  # type: ignore[arg-type]
-    return f"{text} {side}"
+    return f"(- {text}) FOLLOWING" if is_cast and side == "PRECEDING" else f"{text} {side}"
 
 
 def _type(tree: "exp.Expr") -> str:

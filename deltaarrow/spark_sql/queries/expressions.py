@@ -7,17 +7,18 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field
-from deltaarrow.spark_sql.aggregates import Frame, Order, Rows, Window, find_aggregate
+from deltaarrow.spark_sql.aggregates import Order, Rows, Window, find_aggregate
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
 from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import is_query
+from deltaarrow.spark_sql.queries.frames import framed
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
@@ -283,9 +284,10 @@ class Binding:
         partition = self.bind_list(node.args.get("partition_by") or [])
         order = node.args.get("order")
         keys = tuple(map(self.order, order.expressions)) if order is not None else ()
-        spec = node.args.get("spec")
-        frame = _frame(spec) if spec is not None else None
-        if alias is not None and (partition or keys or frame):
+        spec, frame = node.args.get("spec"), None
+        if spec is not None:
+            keys, frame = framed(spec, keys or base.order, self.bind)
+        if alias is not None and (partition or order or spec):
             raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
         return Window(
             tuple(map(_key, partition)) or base.partition,
@@ -388,33 +390,6 @@ def is_plain_part(node: "exp.Expr", known: set[str]) -> bool:
 
 def _named(node: Node, name: str) -> Found:
     return Found(node, (Field(name, node.type),))
-
-
-def _frame(spec: "exp.Expr") -> Frame:
-    if not is_plain_part(spec, {"kind", "start", "start_side", "end", "end_side"}):
-        raise refused("a window frame with EXCLUDE")
-    start, end = spec.args.get("start"), spec.args.get("end")
-    first = _bound(start, spec.args.get("start_side"))
-    last = 0 if end is None else _bound(end, spec.args.get("end_side"))
-    if first is not None and last is not None and first > last:
-        raise refused("a window frame that ends before it begins")
-    return Frame(str(spec.args["kind"]).upper(), first, last)
-
-
-def _bound(bound: Any, side: object) -> int | None:
-    if bound == "UNBOUNDED":
-        return None
-    if bound == "CURRENT ROW":
-        return 0
-    node = bound
-    sign = 1
-    while getattr(node, "key", "") in ("neg", "paren"):
-        sign = -sign if node.key == "neg" else sign
-        node = node.this
-    if getattr(node, "key", "") != "literal" or node.is_string or not node.this.isdigit():
-        raise refused("a bound of a window frame that is not a whole number")
-    count = sign * int(node.this)
-    return -count if str(side).upper() == "PRECEDING" else count
 
 
 def parameter_values(tree: "exp.Expr", parameters: Parameters | None) -> dict[str | int, Node]:
