@@ -4,16 +4,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import Field, StructType
+from deltaarrow.schema import StructType
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.placing import placed_in
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
-from deltaarrow.spark_sql.queries.context import Around, Context, Cte
+from deltaarrow.spark_sql.queries.blocks import Query, Writer
+from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed
 from deltaarrow.spark_sql.queries.expressions import parameter_values
 from deltaarrow.spark_sql.queries.from_clause import values_query
+from deltaarrow.spark_sql.queries.identifiers import with_names
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.queries.parsing import parse_query
+from deltaarrow.spark_sql.queries.recursion import is_recursive, recursive
 from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
 from deltaarrow.spark_sql.queries.select import compile_select
 from deltaarrow.spark_sql.queries.set_operations import compile_set_operation
@@ -58,7 +59,7 @@ def compile_query(
         with placed_in(text):
             tree = parse_query(text)
             context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
-            query = _compiled(context, tree, Around(is_top=True))
+            query = _compiled(context, with_names(tree, context.parameters), Around(is_top=True))
     except RecursionError as error:
         raise refused("deep nesting") from error
     assert not query.outer
@@ -71,34 +72,27 @@ def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:
     definitions = tree.args.get("with_")
     if definitions is None:
         return _body(context, tree, around)
-    if definitions.args.get("recursive"):
-        raise refused("WITH RECURSIVE")
-    writer = context.writer()
+    writer, word = context.writer(), "WITH"
     listed = []
     for each in definitions.expressions:
-        name, names = each.args["alias"].name, each.args["alias"].args.get("columns") or []
-        query = _compiled(context, each.this, replace(around, is_top=False))
-        query = _renamed(query, [column.name for column in names], name)
-        alias = f"c{context.alias()}"
-        listed.append(f"{quote_identifier(alias)} AS ({writer.inlined(query)})")
-        around = replace(around, ctes={**around.ctes, name.lower(): Cte(alias, query.columns)})
+        if definitions.args.get("recursive") and is_recursive(each):
+            word = "WITH RECURSIVE"
+            sql, cte = recursive(context, writer, each, around)
+        else:
+            sql, cte = _defined(context, writer, each, around)
+        listed.append(sql)
+        around = replace(around, ctes={**around.ctes, each.args["alias"].name.lower(): cte})
     body = _body(context, tree, around)
-    return writer.query(f"WITH {', '.join(listed)} {writer.inlined(body)}", body.columns)
+    return writer.query(f"{word} {', '.join(listed)} {writer.inlined(body)}", body.columns)
 
 
-def _renamed(query: Query, names: list[str], alias: str) -> Query:
-    if not names:
-        return query
-    if len(names) != len(query.columns):
-        raise SchemaMismatchError(
-            f"[ASSIGNMENT_ARITY_MISMATCH] {alias} names {len(names)} columns, and its query has"
-            f" {len(query.columns)}"
-        )
-    columns = (
-        OutputColumn(name, each.key, Field(name, each.field.type, metadata=each.field.metadata))
-        for name, each in zip(names, query.columns, strict=True)
-    )
-    return replace(query, columns=tuple(columns))
+def _defined(context: Context, writer: Writer, definition: "exp.Expr", around: Around) -> tuple[str, Cte]:
+    """The SQL that defines a name of WITH, and what the queries after it see."""
+    name = definition.args["alias"]
+    names = [each.name for each in name.args.get("columns") or []]
+    query = renamed(_compiled(context, definition.this, replace(around, is_top=False)), names, name.name)
+    alias = f"c{context.alias()}"
+    return f"{quote_identifier(alias)} AS ({writer.inlined(query)})", Cte(alias, query.columns)
 
 
 def _body(context: Context, tree: "exp.Expr", around: Around) -> Query:

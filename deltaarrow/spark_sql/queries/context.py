@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.schema import Field
 from deltaarrow.spark_sql.nodes import OWN_NAME, ColumnRef, Node, refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
@@ -13,7 +15,7 @@ from deltaarrow.spark_sql.queries.relations import Relations
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "ensure_no_variable", "unique_keys"]
+__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "ensure_no_variable", "renamed", "unique_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,22 @@ def columns_of(
         SourceColumn(each.name, ColumnRef((alias, each.key), each.field.type), each.field, qualifier)
         for each in columns
     )
+
+
+def renamed(query: Query, names: Sequence[str], alias: str) -> Query:
+    """A query under an alias that names its columns, if it names them."""
+    if not names:
+        return query
+    if len(names) != len(query.columns):
+        raise SchemaMismatchError(
+            f"[ASSIGNMENT_ARITY_MISMATCH] {alias} names {len(names)} columns, and its query has"
+            f" {len(query.columns)}"
+        )
+    columns = (
+        OutputColumn(name, each.key, Field(name, each.field.type, metadata=each.field.metadata))
+        for name, each in zip(names, query.columns, strict=True)
+    )
+    return replace(query, columns=tuple(columns))
 
 
 def ensure_no_variable(name: str) -> None:

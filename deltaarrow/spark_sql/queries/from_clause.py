@@ -23,6 +23,7 @@ from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
 from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
 from deltaarrow.spark_sql.queries.placement import ensure_joining
 from deltaarrow.spark_sql.queries.relations import Relation
+from deltaarrow.spark_sql.queries.sampling import sampled
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
 from deltaarrow.spark_sql.registry import find_function
@@ -106,7 +107,7 @@ class FromClause:
         if node.args.get("pivots"):
             return self._pivoted(node)
         if node.args.get("sample") is not None:
-            raise refused("TABLESAMPLE")
+            return self._sampled(node)
         match node.key:
             case "table":
                 source = self._table(node)
@@ -144,6 +145,18 @@ class FromClause:
                 else:
                     source = pivoted(self._context, self._writer, source, each, binding)
             source = self._renamed(source, each)
+        for each in joins:
+            source = self._joined(source, each)
+        return source
+
+    def _sampled(self, node: "exp.Expr") -> Source:
+        """A relation with TABLESAMPLE behind it."""
+        plain = node.copy()
+        sample, joins = plain.args.pop("sample"), plain.args.pop("joins", None) or []
+        if node.key not in ("table", "subquery") or node.this.key == "anonymous":
+            raise refused("TABLESAMPLE of something other than a table or a query")
+        with placed_at(node):
+            source = sampled(self._context, self._writer, self._relation(plain, None), sample)
         for each in joins:
             source = self._joined(source, each)
         return source

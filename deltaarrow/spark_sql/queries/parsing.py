@@ -5,7 +5,7 @@
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.spark_sql.nodes import refused
@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.syntax import EXPRESSION_REFUSES, expression_dialect, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query"]
+__all__ = ["MOST_LEVELS", "OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query"]
 
 QUERY_KEYS = frozenset({"select", "union", "intersect", "except", "subquery", "values"})
 """The keys of nodes that are queries."""
@@ -25,6 +25,9 @@ PARAMETER_PLACE = "start"
 OUTER_NAMES = "outer"
 """The key of the columns of outer queries that a subquery reads, among the metadata of its node."""
 
+MOST_LEVELS = "levels"
+"""The key of the greatest level of a recursive query, among the metadata of its definition in WITH."""
+
 _VERSION = re.compile(r"[vV](\d+)", re.ASCII)
 _NAMES = frozenset({"VAR", "IDENTIFIER"})
 
@@ -34,6 +37,8 @@ class _QueryText:
     """The rules of a text that is one query of a user."""
 
     is_stored: bool = False
+    levels: dict[int, int] = field(default_factory=dict)
+    """The greatest levels of recursive queries, by the places of their names in the text."""
     refused_tokens: frozenset[str] = (EXPRESSION_REFUSES - {"PLACEHOLDER", "PARAMETER", "HINT"}) | {"PIPE_GT"}
 
     def dialect(self) -> Any:
@@ -42,17 +47,51 @@ class _QueryText:
     def prepared(self, tokens: list[Any]) -> list[Any]:
         """The tokens with ``t@v3`` and ``TABLE t`` in other words."""
         found: list[Any] = []
+        tokens = self._without_levels(tokens)
         for place, token in enumerate(tokens):
             kind = token.token_type.name
             if kind == "PARAMETER":
                 found += _version_words(token, tokens, place)
             elif place and tokens[place - 1].token_type.name == "PARAMETER":
                 continue  # The version is among the words already.
+            elif kind == "TABLE_SAMPLE" and _kinds(tokens, place + 1, 3) == ["L_PAREN", "NUMBER", "R_PAREN"]:
+                raise refused("TABLESAMPLE without ROWS, PERCENT or BUCKET", token.start)
             elif kind == "TABLE" and (place == 0 or tokens[place - 1].token_type.name in _BEFORE_QUERIES):
                 found += _selecting(token)
             else:
                 found.append(token)
         return found
+
+    def _without_levels(self, tokens: list[Any]) -> list[Any]:
+        """The tokens without ``MAX RECURSION LEVEL n``, which stands between a name in WITH and AS."""
+        words = [token.text.upper() for token in tokens]
+        kept: list[Any] = []
+        place = 0
+        while place < len(tokens):
+            if words[place : place + 3] == ["MAX", "RECURSION", "LEVEL"]:
+                number = words[place + 3] if place + 3 < len(words) else ""
+                if not number.isdecimal() or not kept:
+                    raise refused("MAX RECURSION LEVEL without a whole number", tokens[place].start)
+                self.levels[_named(kept).start] = int(number)
+                place += 4
+            else:
+                kept.append(tokens[place])
+                place += 1
+        return kept
+
+
+def _kinds(tokens: list[Any], place: int, count: int) -> list[str]:
+    return [each.token_type.name for each in tokens[place : place + count]]
+
+
+def _named(tokens: list[Any]) -> Any:
+    """The last name in some tokens that is not among names of columns in brackets."""
+    place = len(tokens) - 1
+    if tokens[place].token_type.name == "R_PAREN":
+        while place and tokens[place].token_type.name != "L_PAREN":
+            place -= 1
+        place -= 1
+    return tokens[max(place, 0)]
 
 
 _BEFORE_QUERIES = frozenset({"L_PAREN", "UNION", "ALL", "EXCEPT", "INTERSECT"})
@@ -63,7 +102,14 @@ def parse_query(text: str) -> "exp.Expr":
 
     Raises `UnsupportedFeatureError` for a text that is not one query of the supported part of Spark SQL.
     """
-    tree = parse_statement(text, _QueryText())
+    rules = _QueryText()
+    tree = parse_statement(text, rules)
+    for each in tree.walk() if rules.levels else ():
+        if (
+            each.key == "cte"
+            and (most := rules.levels.get(each.args["alias"].this.meta["start"])) is not None
+        ):
+            each.meta[MOST_LEVELS] = most
     if tree.key not in QUERY_KEYS:
         raise refused(f"{tree.key.upper()} where a query belongs")
     return tree

@@ -30,6 +30,7 @@ REFUSED = {  # sqlglot takes some pairs of words for one
     ("LOAD", "DATA"): ("LOAD DATA", "use INSERT INTO ... SELECT, or COPY INTO"),
     ("ADD JAR",): ("ADD JAR", "nothing here runs Java"),
     ("ADD FILE",): ("ADD FILE", "a statement reads no files but those of tables"),
+    ("DECLARE",): ("DECLARE VARIABLE", "give the value as a parameter of the statement, such as :name"),
     ("EXECUTE", "IMMEDIATE"): ("EXECUTE IMMEDIATE", "a text that is made while it runs is never run here"),
 }
 """First words of the statement -> its name, and what to do instead."""

@@ -3,6 +3,7 @@
 import datetime
 from decimal import Decimal
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -148,6 +149,54 @@ def test_metadata_is_a_column_that_no_star_includes(tmp_path):
         compile_query("SELECT _metadata FROM t", Orders(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "found"),
+    [
+        (
+            "SELECT IDENTIFIER(:c) FROM IDENTIFIER(:t) AS x WHERE IDENTIFIER('x.' || :c) = 2",
+            {"c": "id", "t": "t"},
+            2,
+        ),
+        ("SELECT s FROM IDENTIFIER(?) WHERE IDENTIFIER(?) = 1", ["`t`", "t.`id`"], "x"),
+    ],
+)
+def test_names_may_be_parameters(text, given, found):
+    assert rows(text, given) == [(found,)]
+
+
+def test_a_name_that_is_a_parameter_is_never_more_than_a_name():
+    for text in ("t WHERE id = 1", "t, u", "upper(s)"):
+        with pytest.raises(UnsupportedFeatureError, match=r"which is no name|cannot parse"):
+            run_here("SELECT * FROM IDENTIFIER(:t)", {"t": text})
+    with pytest.raises(SchemaMismatchError, match="UNBOUND_SQL_PARAMETER"):
+        run_here("SELECT * FROM IDENTIFIER(:t)")
+
+
+# --- samples and recursion ---
+
+
+@pytest.mark.parametrize("how", ["10 PERCENT", "BUCKET 1 OUT OF 10"])
+def test_a_sample_has_about_as_many_rows_as_it_says(how):
+    text = f"SELECT count(*) FROM (SELECT * FROM range(100000)) TABLESAMPLE ({how})"
+    assert 9_000 < rows(text)[0][0] < 11_000
+    repeated = f"SELECT id FROM (SELECT * FROM range(10000)) TABLESAMPLE ({how}) REPEATABLE (7)"
+    first = rows(repeated)
+    assert 800 < len(first) < 1_200
+    assert rows(repeated) == first != rows(repeated.replace("(7)", "(8)"))
+
+
+def test_a_recursive_query_has_a_greatest_level_and_a_greatest_number_of_rows():
+    made = "SELECT 1 UNION ALL SELECT n + 1 FROM q WHERE n < {}"
+    text = f"WITH RECURSIVE q(n) {{}} AS ({made}) SELECT count(*) FROM q"
+    assert rows(text.format("", 100)) == [(100,)]
+    assert rows(text.format("MAX RECURSION LEVEL 150", 150)) == [(150,)]
+    with pytest.raises(duckdb.Error, match=r"RECURSION_LEVEL_LIMIT_EXCEEDED.*more than 100 levels"):
+        rows(text.format("", 101))
+    grown = "WITH RECURSIVE q AS (SELECT id FROM range(600000) UNION ALL SELECT id + 1 FROM q)"
+    with pytest.raises(duckdb.Error, match=r"RECURSION_ROW_LIMIT_EXCEEDED.*more than 1000000 rows"):
+        rows(f"{grown} SELECT count(*) FROM q")
+
+
 # --- settings and refusals ---
 
 
@@ -163,11 +212,21 @@ def test_time_without_a_zone_is_a_parameter_in_utc_alone():
     ("text", "named"),
     [
         ("SELECT foo(id) FROM t", "the function FOO"),
-        ("SELECT * FROM t TABLESAMPLE (10 ROWS)", "SAMPLE"),
+        ("SELECT * FROM t TABLESAMPLE (101 PERCENT)", "TABLESAMPLE of more than all rows"),
+        ("SELECT * FROM t TABLESAMPLE (BUCKET 1 OUT OF 2 ON id)", "TABLESAMPLE with BUCKET_FIELD"),
+        ("SELECT * FROM t TABLESAMPLE (30)", "TABLESAMPLE without ROWS"),
+        ("SELECT * FROM range(5) TABLESAMPLE (3 ROWS)", "TABLESAMPLE of something other"),
+        ("FROM t |> SELECT id", "|>"),
         ("SELECT * FROM t PIVOT (sum(b) FOR (a, h) IN ((1, 2) AS x))", "several columns"),
         ("SELECT * FROM t PIVOT (sum(b) FOR dt IN (DATE'2020-01-01'))", "add AS name"),
         ("SELECT * FROM t UNPIVOT ((v, w) FOR n IN ((a, b)))", "UNPIVOT of several columns"),
-        ("WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q", "WITH RECURSIVE"),
+        ("WITH RECURSIVE q MAX RECURSION LEVEL x AS (SELECT 1) SELECT * FROM q", "MAX RECURSION LEVEL"),
+        (
+            "WITH RECURSIVE q AS (SELECT 1 n UNION ALL SELECT b FROM t WHERE b IN (TABLE q)) SELECT * FROM q",
+            "a recursive name in a subquery",
+        ),
+        ("SELECT IDENTIFIER(id) FROM t", "IDENTIFIER of something other"),
+        ("SELECT IDENTIFIER('id + 1') FROM t", "which is no name"),
         ("SELECT (id, b) IN (SELECT id, b FROM u) FROM t", "several columns"),
         ("SELECT s:a.b FROM t", "a part of a variant"),
         ("SELECT explode(ar) + 1 FROM n", "explode"),
