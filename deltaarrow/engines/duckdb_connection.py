@@ -65,6 +65,9 @@ class StatementRunner(Protocol):
     def row_error(self, statement: str, dialect: Dialect, error: Exception) -> Exception | None:
         """Return the error to raise for a row of a query that cannot be computed; None for DuckDB's own."""
 
+    def inspect(self, function: str, table: Snapshot) -> "pa.Table":
+        """Return the rows of a function about a table, such as ``delta_history``."""
+
 
 class DeltaConnection:
     """A DuckDB connection made by `deltaarrow.connect`; any other attribute is that of `connection`.
@@ -88,7 +91,9 @@ class DeltaConnection:
             connection.execute("SET python_scan_all_frames = true")
         self._catalog = catalog
         self._front_end = front_end
-        self._rewriter = Rewriter(connection, catalog)
+        self._rewriter = Rewriter(
+            connection, catalog, inspect=None if front_end is None else front_end.inspect
+        )
         self._errors = QueryErrors()
 
     @property

@@ -16,9 +16,9 @@ import hashlib
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 
@@ -33,7 +33,7 @@ from deltaarrow.engines.duckdb_references import (
     parse_statement,
     qualified_names,
 )
-from deltaarrow.engines.duckdb_travel import CHANGES, SCAN, Call, Travel
+from deltaarrow.engines.duckdb_travel import CHANGES, INSPECTIONS, SCAN, Call, Travel
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.log.moments import parse_moment
@@ -52,7 +52,10 @@ from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["Rewriter"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Inspect", "Rewriter"]
 
 _MOST_LISTED = 64
 """The longest list of files put into the text, which DuckDB parses at each query."""
@@ -73,6 +76,9 @@ _lazily = lazy_attributes(
 _MACRO = re.compile(r"\s*CREATE\b[^()]*\b(?:MACRO|FUNCTION)\b", re.IGNORECASE)
 """The beginning of a definition whose body DuckDB does not check."""
 
+Inspect: TypeAlias = Callable[[str, Snapshot], "pa.Table"]
+"""Returns what one of `INSPECTIONS` says of a table."""
+
 _parsed = functools.lru_cache(maxsize=256)(parse_statement)
 _qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
 
@@ -89,6 +95,8 @@ class _Use:
     """The versions whose changes are read instead of the rows."""
     metadata: StructType | None = None
     """The type of the further column `METADATA`; None if the statement does not read it."""
+    inspection: str | None = None
+    """Which of `INSPECTIONS` is read instead of the rows."""
 
 
 class _Opened:
@@ -104,14 +112,20 @@ class _Opened:
 class Rewriter:
     """Rewrites the statements of one DuckDB connection or cursor to read files of Delta tables.
 
-    Temporary objects for the last `most_helpers` sources are kept.
+    Temporary objects for the last `most_helpers` sources are kept. `inspect` gives the rows of `INSPECTIONS`.
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, most_helpers: int = 256
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        catalog: Catalog,
+        most_helpers: int = 256,
+        *,
+        inspect: Inspect | None = None,
     ) -> None:
         self._connection = connection
         self._most_helpers = most_helpers
+        self._inspect = inspect
         self._catalog = catalog
         self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
@@ -242,14 +256,14 @@ class Rewriter:
     def explain(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Explanation]:
         """Return the files that a statement reads of its Delta tables, in the order of the text.
 
-        Feeds of changes are left out.
+        Feeds of changes, and functions about a table, are left out.
         """
         statement = _parsed(text)
         if statement is None:
             raise ValueError(f"explain takes a statement that reads tables, not {text!r}")
         found = list[tuple[tuple[int, int], list[Explanation]]]()
         for use in self._uses(statement, parameters):
-            if use.changes is None:
+            if use.changes is None and use.inspection is None:
                 explained = _lazily("explain_scan")(use.snapshot, use.predicate, use.columns)
                 found.append((use.reference.span, [explained]))
         for reference, view in self._viewed(statement):
@@ -352,7 +366,7 @@ class Rewriter:
                 continue
             values = {} if special is None else statement.values(parameters)
             if isinstance(special, Call):
-                names = _called(special, values)
+                names = self._called(special, values)
                 at = None if special.travel is None else special.travel.resolve(values, self._value)
             is_pinned = self._catalog.is_pinned(names)
             schema = self._catalog.schema_of(names)
@@ -372,6 +386,9 @@ class Rewriter:
             if snapshot is None:
                 if isinstance(special, Call):
                     raise TableNotFoundError(f"{special.name}: there is no table {'.'.join(names)}")
+                continue
+            if isinstance(special, Call) and special.name in INSPECTIONS:
+                yield _Use(reference, snapshot, None, (), inspection=special.name)
                 continue
             if isinstance(special, Call) and special.name != SCAN:
                 yield self._changes(reference, snapshot, special, values)
@@ -397,6 +414,21 @@ class Rewriter:
             parse_moment(last) if isinstance(last, str) else None,
         )
         return _Use(reference, newest, None, (), versions)
+
+    def _called(self, call: Call, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """The name of the table that a call is about: its place, or a name that the connection knows."""
+        text = call.text(values)
+        if call.name not in (CHANGES, *INSPECTIONS):
+            return PLACES, text
+        try:
+            words = _lazily("Words")(text, "duckdb")
+            names: tuple[str, ...] = words.table_name().parts
+            words.expect_end()
+        except UnsupportedFeatureError:
+            if call.name == CHANGES:
+                raise
+            return PLACES, text
+        return names if call.name == CHANGES or self._catalog.locate(names) is not None else (PLACES, text)
 
     def _value(self, query: str) -> Any:
         return self._connection.execute(query).fetchall()[0][0]
@@ -461,9 +493,10 @@ class Rewriter:
     def _source(self, use: _Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
         opened = self._open(use.snapshot)
-        key = use.predicate, use.columns, use.changes, use.metadata
+        key = use.predicate, use.columns, use.changes, use.metadata, use.inspection
         if key not in opened.sources:
             planned = self._planned if use.changes is None else self._fed
+            planned = planned if use.inspection is None else self._inspected
             opened.sources[key] = planned(use, opened)
             if len(opened.sources) > _MOST_PLANS:
                 opened.sources.popitem(last=False)
@@ -525,6 +558,15 @@ class Rewriter:
         feed = _lazily("ChangesForDuckDB")(plan_changes(use.snapshot, use.changes))
         return *self._registered(feed), None
 
+    def _inspected(self, use: _Use, opened: _Opened) -> tuple[str, str, None]:
+        """What the log says of a table, as an Arrow table."""
+        assert use.inspection is not None
+        if self._inspect is None:
+            raise UnsupportedFeatureError(
+                f"{use.inspection} needs a connection of deltaarrow.connect", feature=use.inspection
+            )
+        return *self._registered(self._inspect(use.inspection, use.snapshot)), None
+
     def _registered(self, dataset: Any) -> tuple[str, str]:
         name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
         self._connection.register(name, dataset)
@@ -541,17 +583,6 @@ class Rewriter:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)
-
-
-def _called(call: Call, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The name of the table that a call reads."""
-    text = call.text(values)
-    if call.name != CHANGES:
-        return PLACES, text
-    words = _lazily("Words")(text, "duckdb")
-    names: tuple[str, ...] = words.table_name().parts
-    words.expect_end()
-    return names
 
 
 def _not_lasting(name: str) -> UnsupportedFeatureError:

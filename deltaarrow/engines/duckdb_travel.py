@@ -9,6 +9,8 @@ in a statement                                what it stands for
                                               ``timestamp => ...`` may follow
 ``table_changes('lake.t', 3, 5)``             the changed rows of versions 3 to 5, or from 3 on
 ``table_changes_by_path('/data/t', ...)``     the same for the table at this place
+``delta_history('lake.t')`` and others        what the log says of the table with this name or at this
+                                              place; ``version`` and ``timestamp`` may follow
 ============================================  =========================================================
 
 sqlglot gives the nodes of calls no place in the text, so a call becomes one token before the text is parsed.
@@ -23,12 +25,20 @@ from typing import Any
 from deltaarrow.catalogs import fold
 from deltaarrow.errors import UnsupportedFeatureError
 
-__all__ = ["CALLS", "CHANGES", "SCAN", "Call", "Travel", "Word", "folded_tokens"]
+__all__ = ["CALLS", "CHANGES", "INSPECTIONS", "SCAN", "Call", "Travel", "Word", "folded_tokens"]
 
 SCAN = "delta_scan"
 CHANGES = "table_changes"
-CALLS = frozenset((SCAN, CHANGES, "table_changes_by_path"))
-"""The functions that stand for rows of Delta tables."""
+INSPECTIONS = frozenset(
+    (
+        *("delta_clustering", "delta_columns", "delta_deletion_vectors", "delta_detail", "delta_files"),
+        *("delta_history", "delta_partitions", "delta_tombstones"),
+    )
+)
+"""The functions that stand for what the log says of a Delta table."""
+
+CALLS = frozenset((SCAN, CHANGES, "table_changes_by_path")) | INSPECTIONS
+"""The functions that stand for rows of Delta tables, or about them."""
 
 _KINDS = ("version", "timestamp")
 _AFTER_FROM = ("FROM", "JOIN", "COMMA", "L_PAREN", "LATERAL")
@@ -209,16 +219,18 @@ def _call(tokens: Sequence[Any], text: str) -> Call:
     travel = None
     for part in _arguments(tokens[2:-1]):
         if len(part) > 2 and part[1].token_type.name in ("FARROW", "COLON_EQ", "EQ"):
-            if name != SCAN or fold(part[0].text) not in _KINDS or travel is not None:
+            takes_travel = name == SCAN or name in INSPECTIONS
+            if not takes_travel or fold(part[0].text) not in _KINDS or travel is not None:
                 raise UnsupportedFeatureError(
-                    f"{name} has no argument {part[0].text!r} here: delta_scan takes version or timestamp",
+                    f"{name} has no argument {part[0].text!r} here: delta_scan and functions about a table"
+                    " take version or timestamp",
                     feature=name,
                 )
             travel = _travel(fold(part[0].text), part[2:], text)
         else:
             arguments.append(_argument(name, part, text))
-    if name == SCAN and len(arguments) != 1:
-        raise UnsupportedFeatureError(f"{name} takes the place of one table, as a text", feature=name)
+    if (name == SCAN or name in INSPECTIONS) and len(arguments) != 1:
+        raise UnsupportedFeatureError(f"{name} takes one table, as a text", feature=name)
     return Call(name, tuple(arguments), travel)
 
 

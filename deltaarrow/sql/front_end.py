@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,7 @@ _lazily = lazy_attributes(
     __name__,
     {
         "Session": "deltaarrow.sql.session",
+        "inspected": "deltaarrow.sql.inspections",
         "query_error": "deltaarrow.sql.places",
         "run_statement": "deltaarrow.sql.running",
         "split_statements": "deltaarrow.spark_sql",
@@ -98,6 +100,11 @@ class FrontEnd:
         if dialect == "duckdb":
             return None
         found: Exception | None = _lazily("query_error")(statement, error)
+        return found
+
+    def inspect(self, function: str, table: Snapshot) -> "pa.Table":
+        """Return the rows of a function about a table, such as ``delta_history``."""
+        found: pa.Table = _lazily("inspected")(function, table)
         return found
 
 

@@ -22,6 +22,7 @@ from deltaarrow.spark_sql import TableName, parse_condition, spark_type_name
 from deltaarrow.sql.create_text import create_table_text, quoted
 from deltaarrow.sql.duckdb_grammar import names as duckdb
 from deltaarrow.sql.handlers.definition import KINDS as DEFINITIONS
+from deltaarrow.sql.inspections import detail_of, spark_uri
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.new_table import namespace_of
 from deltaarrow.sql.query_rows import QueryRows
@@ -85,21 +86,6 @@ _HISTORY = pa.schema(
         ("operationMetrics", _TEXTS),
         ("userMetadata", _TEXT),
         ("engineInfo", _TEXT),
-    ]
-)
-_DETAIL = pa.schema(
-    [
-        *((name, _TEXT) for name in ("format", "id", "name", "description", "location")),
-        ("createdAt", _TIME),
-        ("lastModified", _TIME),
-        ("partitionColumns", pa.list_(_TEXT)),
-        ("clusteringColumns", pa.list_(_TEXT)),
-        ("numFiles", pa.int64()),
-        ("sizeInBytes", pa.int64()),
-        ("properties", _TEXTS),
-        ("minReaderVersion", pa.int32()),
-        ("minWriterVersion", pa.int32()),
-        ("tableFeatures", pa.list_(_TEXT)),
     ]
 )
 
@@ -441,16 +427,10 @@ def _facts(
     facts["Type"] = "MANAGED" if location.is_managed else "EXTERNAL"
     if snapshot.metadata.description:
         facts["Comment"] = snapshot.metadata.description
-    facts |= {"Location": redacted(_spark_uri(snapshot)), "Provider": "delta"}
+    facts |= {"Location": redacted(spark_uri(snapshot)), "Provider": "delta"}
     if location.is_managed:
         facts["Is_managed_location"] = "true"
     return facts | {"Table Properties": f"[{shown}]"}
-
-
-def _spark_uri(snapshot: Snapshot) -> str:
-    """The place of a table as Spark spells it."""
-    store = snapshot.store
-    return f"file:{store.uri}" if store.is_local else store.uri
 
 
 def _describe_query(session: "Session", statement: DescribeQuery) -> "pa.Table | str":
@@ -458,15 +438,9 @@ def _describe_query(session: "Session", statement: DescribeQuery) -> "pa.Table |
 
 
 def _describe_detail(session: "Session", statement: DescribeDetail) -> pa.Table:
-    table = session.table(statement.table)
-    detail: dict[str, Any] = table.detail()
-    detail["location"] = redacted(_spark_uri(table.snapshot))
     is_place = statement.table.parts[0].lower() == "delta"
-    detail["name"] = None if is_place else _full_name(session, statement.table)
-    for name in ("createdAt", "lastModified"):
-        detail[name] = None if detail[name] is None else detail[name] * 1000
-    detail["properties"] = list(detail["properties"].items())
-    return pa.Table.from_pylist([{name: detail[name] for name in _DETAIL.names}], _DETAIL)
+    name = None if is_place else _full_name(session, statement.table)
+    return detail_of(session.table(statement.table).snapshot, name)
 
 
 def _describe_history(session: "Session", statement: DescribeHistory) -> pa.Table:
