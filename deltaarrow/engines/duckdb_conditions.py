@@ -106,7 +106,7 @@ class Conditions:
     """Reads the conditions on one table in a query.
 
     `resolve` returns the table column that a node refers to, None for anything else. `parameters` are the
-    values of a prepared statement, by name or, from ``"1"`` on, by number.
+    values of a prepared statement, by name or, from ``"1"`` on, by number, and those of variables, by name.
     """
 
     resolve: "Callable[[exp.Expr], Found | None]"
@@ -238,6 +238,13 @@ class Conditions:
         node = node.unnest()
         read = _CONSTANTS.get(node.key)
         return read(self, node) if read is not None and _is_plain(node) else _NOT_CONSTANT
+
+    def _called(self, node: "exp.Expr") -> Any:
+        """The value of ``getvariable('name')``, or what `_made` reads."""
+        if node.name.upper() != "GETVARIABLE":
+            return self._made(node)
+        (name,) = node.expressions if len(node.expressions) == 1 else (node,)
+        return self._parameter(name) if name.key == "literal" and name.is_string else _NOT_CONSTANT
 
     def _parameter(self, node: "exp.Expr") -> Any:
         value = self.parameters.get(str(node.name).lower(), _NOT_CONSTANT)
@@ -440,7 +447,7 @@ _CONSTANTS: "dict[str, Callable[[Conditions, exp.Expr], Any]]" = {
     "boolean": lambda _, node: bool(node.this),
     "null": lambda *_: None,
     "neg": Conditions._negative,
-    "anonymous": Conditions._made,
+    "anonymous": Conditions._called,
     "cast": Conditions._cast,
     "datefromparts": Conditions._made,
     "timestampfromparts": Conditions._made,

@@ -16,11 +16,11 @@ from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.query_errors import DeltaRelation, QueryErrors
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
-from deltaarrow.expressions import Predicate
+from deltaarrow.expressions import Column, Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation, ScanPlan
-from deltaarrow.schema import StructType
+from deltaarrow.schema import DataType, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -274,12 +274,24 @@ class DeltaConnection:
         """Return a query as DuckDB is to run it, and the plans of the Delta tables that it reads."""
         return self._rewriter.rewrite(query, parameters), tuple(self._rewriter.plans)
 
-    def needs(self, query: str, view: str, schema: StructType) -> tuple[Predicate | None, list[str]]:
+    def needs(
+        self, query: str, view: str, schema: StructType, variables: Mapping[str, Any]
+    ) -> tuple[Predicate | None, list[str]]:
         """Return what a query for DuckDB reads of a temporary view that stands for a table of a schema.
 
-        That is the predicate of the rows that it needs, None for all, and the columns.
+        That is the predicate of the rows that it needs, None for all, and the columns. `variables` are the
+        values of variables of the connection.
         """
-        return self._rewriter.needs(query, view, schema)
+        return self._rewriter.needs(query, view, schema, variables)
+
+    def equated(
+        self, query: str, view: str, schema: StructType, other: str
+    ) -> list[tuple[Column, DataType, str]]:
+        """Return the columns of such a view that a row is needed for only if it equals one of another table.
+
+        With each comes its type, and the name of the column of the table that the query calls `other`.
+        """
+        return self._rewriter.equated(query, view, schema, other)
 
     def reach(self, store: Store, files: Sequence[str]) -> None:
         """Let DuckDB read files of a store. `BeyondDuckDBError` if it cannot."""

@@ -17,7 +17,6 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
@@ -34,8 +33,9 @@ from deltaarrow.engines.duckdb_references import (
     qualified_names,
 )
 from deltaarrow.engines.duckdb_travel import CHANGES, INSPECTIONS, SCAN, Call, Travel
+from deltaarrow.engines.duckdb_uses import Opened, Use
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
-from deltaarrow.expressions import Predicate
+from deltaarrow.expressions import Column, Predicate
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import (
@@ -49,7 +49,7 @@ from deltaarrow.scan import (
     resolve_versions,
 )
 from deltaarrow.scan.sql_columns import BeyondDuckDBError
-from deltaarrow.schema import StructType
+from deltaarrow.schema import DataType, StructType
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -83,32 +83,6 @@ _parsed = functools.lru_cache(maxsize=256)(parse_statement)
 _qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
 
 
-@dataclass(frozen=True)
-class _Use:
-    """One reference of a statement to a Delta table, with the condition and columns that it needs."""
-
-    reference: Reference
-    snapshot: Snapshot
-    predicate: Predicate | None
-    columns: tuple[str, ...]
-    changes: range | None = None
-    """The versions whose changes are read instead of the rows."""
-    metadata: StructType | None = None
-    """The type of the further column `METADATA`; None if the statement does not read it."""
-    inspection: str | None = None
-    """Which of `INSPECTIONS` is read instead of the rows."""
-
-
-class _Opened:
-    """The sources in FROM for a snapshot, by condition and columns.
-
-    Each source comes with its plan and the name under which the temporary objects that it may need are kept.
-    """
-
-    def __init__(self) -> None:
-        self.sources: OrderedDict[Hashable, tuple[str, str, ScanPlan | None]] = OrderedDict()
-
-
 class Rewriter:
     """Rewrites the statements of one DuckDB connection or cursor to read files of Delta tables.
 
@@ -127,7 +101,7 @@ class Rewriter:
         self._most_helpers = most_helpers
         self._inspect = inspect
         self._catalog = catalog
-        self._opened: OrderedDict[Snapshot, _Opened] = OrderedDict()
+        self._opened: OrderedDict[Snapshot, Opened] = OrderedDict()
         self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
         self._views: dict[str, Snapshot] = {}
         self.plans: list[ScanPlan] = []
@@ -318,17 +292,36 @@ class Rewriter:
         """Whether DuckDB has a schema or database of this name."""
         return fold(name) in self._schemas()
 
-    def needs(self, text: str, view: str, schema: StructType) -> tuple[Predicate | None, list[str]]:
+    def needs(
+        self, text: str, view: str, schema: StructType, parameters: Mapping[str, Any]
+    ) -> tuple[Predicate | None, list[str]]:
         """Return the predicate and the columns that a statement needs of a view, as of a Delta table."""
-        statement = _parsed(text)
-        found = [] if statement is None else [each for each in statement.references if each.names == (view,)]
-        if statement is None or len(found) != 1:
+        statement, reference = self._only(text, view)
+        if statement is None or reference is None:
             return None, schema.names
-        (reference,) = found
         return (
-            statement.condition(reference, schema, (), self._settings()),
+            statement.condition(reference, schema, parameters, self._settings()),
             statement.columns(reference, schema, self._built_in_functions),
         )
+
+    def equated(
+        self, text: str, view: str, schema: StructType, other: str
+    ) -> list[tuple[Column, DataType, str]]:
+        """Return the columns of a view whose rows a statement needs only if they equal a column of `other`.
+
+        With each comes its type, and the name of the column there.
+        """
+        statement, reference = self._only(text, view)
+        if statement is None or reference is None or self._settings().has_collation:
+            return []
+        found = statement.equated(reference, schema)
+        return [(column, kind, name) for (column, kind), table, name in found if table == fold(other)]
+
+    def _only(self, text: str, view: str) -> tuple[Statement | None, Reference | None]:
+        """A statement, and the one place where it names a view."""
+        statement = _parsed(text)
+        found = [] if statement is None else [each for each in statement.references if each.names == (view,)]
+        return statement, found[0] if len(found) == 1 else None
 
     def is_hidden(self, names: Sequence[str]) -> bool:
         """Whether DuckDB has a temporary table, schema or database of a name's first part."""
@@ -355,7 +348,7 @@ class Rewriter:
             if is_called or self._catalog.schema_of(reference.names) is not None:
                 raise _not_lasting(".".join(map(quote_identifier, reference.names)))
 
-    def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[_Use]:
+    def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[Use]:
         """The references to Delta tables, with one version per table unless the statement says it."""
         found: dict[Hashable, Snapshot | None] = {}
         hidden: dict[bool, set[str]] = {}
@@ -388,7 +381,7 @@ class Rewriter:
                     raise TableNotFoundError(f"{special.name}: there is no table {'.'.join(names)}")
                 continue
             if isinstance(special, Call) and special.name in INSPECTIONS:
-                yield _Use(reference, snapshot, None, (), inspection=special.name)
+                yield Use(reference, snapshot, None, (), inspection=special.name)
                 continue
             if isinstance(special, Call) and special.name != SCAN:
                 yield self._changes(reference, snapshot, special, values)
@@ -399,11 +392,11 @@ class Rewriter:
             if set(columns) <= set(snapshot.partition_columns):
                 columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
             metadata = metadata_of(snapshot) if statement.reads(reference, METADATA) else None
-            yield _Use(reference, snapshot, predicate, tuple(columns), metadata=metadata)
+            yield Use(reference, snapshot, predicate, tuple(columns), metadata=metadata)
 
     def _changes(
         self, reference: Reference, snapshot: Snapshot, call: Call, values: Mapping[str, Any]
-    ) -> _Use:
+    ) -> Use:
         first, last = call.bounds(values)
         newest = snapshot.update()
         versions = resolve_versions(
@@ -413,7 +406,7 @@ class Rewriter:
             parse_moment(first, later=True) if isinstance(first, str) else None,
             parse_moment(last) if isinstance(last, str) else None,
         )
-        return _Use(reference, newest, None, (), versions)
+        return Use(reference, newest, None, (), versions)
 
     def _called(self, call: Call, values: Mapping[str, Any]) -> tuple[str, ...]:
         """The name of the table that a call is about: its place, or a name that the connection knows."""
@@ -490,7 +483,7 @@ class Rewriter:
         if len(self._connection.extract_statements(query)) != 1:
             raise UnsupportedFeatureError(f"the view {view.name} is no query", feature="views")
 
-    def _source(self, use: _Use) -> str:
+    def _source(self, use: Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
         opened = self._open(use.snapshot)
         key = use.predicate, use.columns, use.changes, use.metadata, use.inspection
@@ -509,15 +502,15 @@ class Rewriter:
             self._helpers.move_to_end(helper)
         return source
 
-    def _open(self, snapshot: Snapshot) -> _Opened:
+    def _open(self, snapshot: Snapshot) -> Opened:
         if snapshot not in self._opened:
-            self._opened[snapshot] = _Opened()
+            self._opened[snapshot] = Opened()
             if len(self._opened) > _MOST_SNAPSHOTS:
                 self._opened.popitem(last=False)
         self._opened.move_to_end(snapshot)
         return self._opened[snapshot]
 
-    def _planned(self, use: _Use, opened: _Opened) -> tuple[str, str, ScanPlan]:
+    def _planned(self, use: Use, opened: Opened) -> tuple[str, str, ScanPlan]:
         if not use.columns:
             raise UnsupportedFeatureError(
                 "the table has no columns, which DuckDB needs", feature="empty schema"
@@ -546,19 +539,19 @@ class Rewriter:
             self._keep(parts, drops)
         return source, parts, plan
 
-    def _dataset(self, snapshot: Snapshot, opened: _Opened) -> tuple[str, str]:
+    def _dataset(self, snapshot: Snapshot, opened: Opened) -> tuple[str, str]:
         """The Arrow dataset, to which DuckDB passes the columns and filters of each query."""
         if "dataset" not in opened.sources:
             opened.sources["dataset"] = *self._registered(_lazily("DatasetForDuckDB")(snapshot)), None
         return opened.sources["dataset"][:2]
 
-    def _fed(self, use: _Use, opened: _Opened) -> tuple[str, str, None]:
+    def _fed(self, use: Use, opened: Opened) -> tuple[str, str, None]:
         """The changes of some versions as a dataset, to which DuckDB passes columns and filters."""
         assert use.changes is not None
         feed = _lazily("ChangesForDuckDB")(plan_changes(use.snapshot, use.changes))
         return *self._registered(feed), None
 
-    def _inspected(self, use: _Use, opened: _Opened) -> tuple[str, str, None]:
+    def _inspected(self, use: Use, opened: Opened) -> tuple[str, str, None]:
         """What the log says of a table, as an Arrow table."""
         assert use.inspection is not None
         if self._inspect is None:

@@ -216,6 +216,31 @@ class Statement:
                 usable.append(found)
         return And(tuple(usable)) if usable else None
 
+    def equated(self, reference: Reference, schema: StructType) -> Iterator[tuple[Found, str, str]]:
+        """Yield the columns of a table that only rows have which are equal to a column of another table.
+
+        With each comes the case-folded name under which the statement uses the other table, and the name of
+        the column there.
+        """
+        scope = _Scope.of(reference)
+        if scope is None:
+            return
+        join = scope.joins[0] if scope.place < 0 and scope.joins else None
+        for each in (
+            (join.args.get("using") or []) if join is not None and join.side not in _KEEPS_LEFT else []
+        ):
+            found = _column(schema, (each.name,))
+            if found is not None and join is not None:
+                yield found, fold(join.this.alias_or_name), each.name
+        resolve = functools.partial(self._resolve, reference, scope, schema)
+        for node, _ in scope.conditions():
+            if node.key != "eq":
+                continue
+            for one, other in ((node.this, node.expression), (node.expression, node.this)):
+                found, path = resolve(one), _path(other.unnest())
+                if found is not None and len(path) == 2 and fold(path[0]) != reference.known_as:
+                    yield found, fold(path[0]), path[1]
+
     def values(self, parameters: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the placeholders, by their names in the tree."""
         if isinstance(parameters, Mapping):

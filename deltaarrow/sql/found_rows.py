@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import deltaarrow.scan as scan
+from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import QueryErrors
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.expressions import Predicate
-from deltaarrow.operations.dml import NO_CLAUSE, When, clause_sql, computing_rows
+from deltaarrow.expressions import And, Predicate
+from deltaarrow.operations.dml import NO_CLAUSE, When, clause_sql, computing_rows, equal_to_values
 from deltaarrow.schema import Field, Schema
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.variant import holds_variant
@@ -40,6 +41,10 @@ _LEFT = """
     UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() WHERE temporary AND starts_with(view_name, ?)
 """
 """What `deltaarrow.scan.located_rows` has made on the connection."""
+
+_INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"})
+_COMPARED = frozenset({"VARCHAR", "DATE"})
+"""The types whose values DuckDB and a predicate compare alike, beside those of `_INTEGERS`."""
 
 _PLACE = (Field(scan.FILE_COLUMN, "long"), Field(scan.ROW_COLUMN, "long"))
 
@@ -95,7 +100,7 @@ class LoadedSource:
 def loaded_source(session: "Session", text: str) -> Iterator[LoadedSource]:
     """Load what stands in FROM into a temporary table, which exists as long as the block runs."""
     connection = session.connection
-    sql, plans = connection.planned(f"SELECT * FROM {text}\n")
+    sql, plans = connection.planned(f"SELECT * FROM {text}\n", session.variables)
     duckdb = connection.connection
     table = f"temp.main.{quote_identifier(_SOURCE)}"
     try:
@@ -152,9 +157,9 @@ class FoundRows:
         try:
             sql, values = self._compiled(self._text({}, has_marked=False))
             self.values = values
-            planned, plans = self.session.connection.planned(sql)
+            planned, plans = self.session.connection.planned(sql, self.session.variables)
             self.cursor.sql(planned)
-            self.predicate, self.columns = self.session.connection.needs(sql, _ROWS, self.table.schema)
+            self.predicate, self.columns = self._needs(sql)
         except BaseException:
             self._hide()
             raise
@@ -180,10 +185,32 @@ class FoundRows:
         """Return the query over the rows of the table."""
         self._show(rows)
         compiled, _ = self._compiled(self._text(columns, has_marked=has_marked))
-        planned, _ = self.session.connection.planned(compiled)
+        planned, _ = self.session.connection.planned(compiled, self.session.variables)
         names = ["clause", *columns, *(f"s.{each.name}" for each in self.values.fields)]
         listed = ", ".join(f"{quote_identifier(_OWN + name)} AS {quote_identifier(name)}" for name in names)
         return f"SELECT {listed} FROM (\n{planned}\n)"
+
+    # --- the choice of files ----------------------------------------------------------------------
+
+    def _needs(self, sql: str) -> tuple[Predicate | None, list[str]]:
+        """The predicate of the rows that the query needs of the table, and the columns."""
+        schema = self.table.schema
+        predicate, columns = self.session.connection.needs(sql, _ROWS, schema, self.session.variables)
+        known = [] if predicate is None else [predicate]
+        if self.source is not None:
+            known += self._equal_to_source(sql, self.source)
+        return (And(tuple(known)) if known else None), columns
+
+    def _equal_to_source(self, sql: str, source: JoinedSource) -> Iterator[Predicate]:
+        """What the rows of the source tell of the columns of the table that have to be equal to theirs."""
+        loaded, schema = f"temp.main.{quote_identifier(_SOURCE)}", self.table.schema
+        described = self.cursor.execute(f"DESCRIBE {loaded}").fetchall()
+        types = {fold(name): kind for name, kind, *_ in described}
+        for column, kind, name in self.session.connection.equated(sql, _ROWS, schema, source.alias):
+            if {types.get(fold(name)), scan.located_type(kind)} <= _INTEGERS or (
+                types.get(fold(name)) == scan.located_type(kind) in _COMPARED
+            ):
+                yield equal_to_values(self.cursor, loaded, quote_identifier(name), column, schema)
 
     # --- the view ---------------------------------------------------------------------------------
 

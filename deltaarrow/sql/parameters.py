@@ -20,8 +20,10 @@ _VARIABLE = "__deltaarrow:parameter"
 
 
 @contextlib.contextmanager
-def bound(connection: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> Iterator[str]:
-    """Yield a statement whose parameters are variables, which exist as long as the block runs.
+def bound(
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Parameters
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a statement whose parameters are variables, and their values, while the block runs.
 
     Raises `ValueError` for a parameter without a value, and for a value without a parameter.
     """
@@ -52,7 +54,7 @@ def bound(connection: duckdb.DuckDBPyConnection, text: str, parameters: Paramete
             connection.execute(f"SET VARIABLE {quote_identifier(variable)} = ?", [values[name]])
         for start, end, sql in reversed(edits):
             text = text[:start] + sql + text[end:]
-        yield text
+        yield text, {variable: values[name] for name, variable in names.items()}
     finally:
         for variable in names.values():
             connection.execute(f"RESET VARIABLE {quote_identifier(variable)}")

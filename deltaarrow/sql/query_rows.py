@@ -38,7 +38,7 @@ class QueryRows:
         query = text if compiled is None else compiled.sql
         self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
-        self.sql, self._plans = self._connection.planned(query, self._parameters)
+        self.sql, self._plans = self._connection.planned(query, self._parameters or session.variables)
         self._errors = QueryErrors(self._plans)
 
     def reads(self, table: Snapshot) -> bool:

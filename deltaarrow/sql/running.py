@@ -24,7 +24,7 @@ _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 def run_statement(session: Session, text: str, parameters: Parameters, dialect: Dialect) -> "pa.Table | str":
     """Run one statement; return its rows, or the query that DuckDB is to run."""
-    session.parameters, session.dialect = parameters, dialect
+    session.parameters, session.variables, session.dialect = parameters, {}, dialect
     words = Words(text, dialect)
     try:
         with in_time_zone(session.settings[TIME_ZONE]):
@@ -48,7 +48,8 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
         subject = kind.subject(Words(text, dialect))
         if subject is None or not session.is_delta(subject, in_namespace=kind.in_namespace):
             return text
-        with session.running(), bound(session.connection.connection, text, session.parameters) as text:
+        duckdb = session.connection.connection
+        with session.running(), bound(duckdb, text, session.parameters) as (text, session.variables):
             session.parameters = ()
             return _handled(session, grammar(Words(text, dialect)), text)
     with session.running():

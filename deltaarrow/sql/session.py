@@ -1,7 +1,7 @@
 """`Session`: what the statements of one connection share: its names, and what they are told."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import TableLocation
@@ -29,6 +29,7 @@ class Session:
     Attributes:
         connection: runs queries, and knows the names of tables.
         parameters: those of the statement that is run.
+        variables: the values of its parameters that are variables of the connection, for the choice of files.
         dialect: that of the statement that is run.
         settings: what SET has set.
         following: the changes that the MERGE takes in that is run.
@@ -40,6 +41,7 @@ class Session:
     def __init__(self, connection: DeltaConnection) -> None:
         self.connection = connection
         self.parameters: Parameters = ()
+        self.variables: Mapping[str, Any] = {}
         self.dialect: Dialect = "duckdb"
         self.settings = Settings()
         self.following: Following | None = None

@@ -292,3 +292,71 @@ def test_feed_of_changes_has_what_a_statement_changed(con, orders):
         (2, "update_preimage", 2, "b"),
         (3, "delete", 3, "c"),
     ]
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A table of the ids 1 to 3, one a file, of which that of 1 is lost; and the changes for it."""
+    table = tmp_path / "damaged"
+    for number in (1, 2, 3):
+        rows = pa.table({"id": [number], "s": [f"s{number}"], "p": [number]})
+        deltaarrow.write_deltalake(table, rows, mode="append")
+        if number == 1:
+            (lost,) = table.glob("*.parquet")
+    lost.unlink()
+    deltaarrow.write_deltalake(tmp_path / "changes", pa.table({"id": [3, 9], "s": ["new", "s9"]}))
+    with deltaarrow.connect() as connection:
+        yield connection.attach(tmp_path, "lake")
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "found"),
+    [
+        ("USING lake.changes n ON o.id = n.id WHEN MATCHED THEN UPDATE SET s = n.s", None, "new"),
+        (
+            "USING lake.changes n ON n.id = o.id AND o.s <> 'x' WHEN MATCHED THEN UPDATE SET s = n.s",
+            None,
+            "new",
+        ),
+        ("USING lake.changes n USING (id) WHEN MATCHED THEN UPDATE SET s = n.s", None, "new"),
+        ("USING (SELECT 's3' AS t) n ON o.s = n.t WHEN MATCHED THEN UPDATE SET s = 'new'", None, "new"),
+        ("USING (SELECT $v AS k) n ON o.id = n.k WHEN MATCHED THEN UPDATE SET s = 'new'", {"v": 3}, "new"),
+        ("USING (SELECT 1) n ON o.id = ? WHEN MATCHED THEN UPDATE SET s = ?", [3, "new"], "new"),
+        (
+            "USING (SELECT NULL::BIGINT AS k) n ON o.id = n.k WHEN MATCHED THEN UPDATE SET s = 'new'",
+            None,
+            "s3",
+        ),
+    ],
+)
+def test_merge_opens_only_files_with_keys_of_the_source(damaged, text, parameters, found):
+    damaged.sql(f"MERGE INTO lake.damaged AS o {text}", params=parameters)
+    assert damaged.sql("SELECT s FROM lake.damaged WHERE id = 3").fetchall() == [(found,)]
+
+
+def test_merge_inserts_rows_whose_keys_no_file_has(damaged):
+    text = "MERGE INTO lake.damaged o USING lake.changes n USING (id) WHEN NOT MATCHED THEN INSERT BY NAME"
+    assert damaged.sql(text).column("num_inserted_rows").to_pylist() == [1]
+
+
+def test_values_of_parameters_skip_files_too(damaged):
+    damaged.sql("UPDATE lake.damaged SET s = ? WHERE id = ? AND s = 's2'", params=["two", 2])
+    damaged.sql(
+        "INSERT INTO lake.changes SELECT id, s FROM lake.damaged WHERE id BETWEEN ? AND 2", params=[2]
+    )
+    damaged.sql("DELETE FROM lake.damaged WHERE id > $least", params={"least": 2})
+    assert damaged.sql("SELECT s FROM lake.damaged WHERE id > 1").fetchall() == [("two",)]
+    assert sorted(damaged.sql("SELECT s FROM lake.changes").fetchall()) == [("new",), ("s9",), ("two",)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "USING lake.changes n ON o.id + 1 = n.id WHEN MATCHED THEN DELETE",
+        "USING lake.changes n ON o.id = n.id OR n.id = 9 WHEN MATCHED THEN DELETE",
+        "USING lake.changes n ON o.id = n.id WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    ],
+)
+def test_other_conditions_open_all_files(damaged, text):
+    with pytest.raises(DeltaError, match=r"is missing|No files found|cannot read"):
+        damaged.sql(f"MERGE INTO lake.damaged AS o {text}")

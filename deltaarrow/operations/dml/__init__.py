@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations.dml.delete import delete_rows as delete_rows
     from deltaarrow.operations.dml.found import RowQuery as RowQuery, change_found_rows as change_found_rows
     from deltaarrow.operations.dml.merge import explain_merge as explain_merge, merge_rows as merge_rows
+    from deltaarrow.operations.dml.merge_pruning import equal_to_values as equal_to_values
     from deltaarrow.operations.dml.merge_statement import (
         MergeClause as MergeClause,
         MergeStatement as MergeStatement,

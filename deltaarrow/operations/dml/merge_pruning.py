@@ -22,7 +22,7 @@ from deltaarrow.spark_sql import Equality
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["read_predicate"]
+__all__ = ["equal_to_values", "read_predicate"]
 
 _MOST_VALUES = 256
 _UNORDERED = ("float", "double", "binary", "boolean", "variant", "void")
@@ -79,8 +79,21 @@ def _values(
     is_ordered = isinstance(data_type, PrimitiveType) and data_type.type not in _UNORDERED
     if not is_ordered or schema.find(path[0]) is None:
         return TRUE
-    value = scope.source_sql(equality)
-    column = Column(path)
+    return equal_to_values(cursor, source, scope.source_sql(equality), Column(path), schema)
+
+
+def equal_to_values(
+    cursor: "duckdb.DuckDBPyConnection", source: str, value: str, column: Column, schema: Schema
+) -> Predicate:
+    """Return the predicate that a column of the table must satisfy to equal some value of the source.
+
+    Args:
+        cursor: reads the source.
+        source: the source, as SQL.
+        value: the SQL of the value; it is compared with the column as the predicate compares.
+        column: the column, of an ordered type.
+        schema: the schema of the table.
+    """
     few = f"SELECT DISTINCT {value} AS v FROM {source} WHERE {value} IS NOT NULL LIMIT {_MOST_VALUES + 1}"
     try:
         with computing_rows():
