@@ -198,3 +198,27 @@ def test_explain_tells_which_files_are_skipped(con, tmp_path):
         [row] = con.sql(f"EXPLAIN {mode}{text};").to_pylist()
         assert "1 left" in row["plan"]
     assert con.sql("EXPLAIN SELECT 1").to_pylist() == [{"plan": "no Delta table is read"}]
+
+
+def test_explain_of_duckdb_tells_them_after_the_plan(con, tmp_path):
+    for number in range(2):
+        deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [number]}), mode="append")
+    text = f"SELECT id FROM delta.'{tmp_path}/t' WHERE id = 1"
+    for mode, plan in (("", "physical_plan"), ("ANALYZE ", "analyzed_plan")):
+        found = con.sql(f"EXPLAIN {mode}{text}", dialect="duckdb").fetchall()
+        assert [key for key, _ in found] == [plan, "delta_files"]
+        assert "reads 1 of 2 files" in found[1][1]
+        assert "id = 1  statistics: skips 1 file, 1 left" in found[1][1]
+
+
+@pytest.mark.parametrize("mode", ["(FORMAT json) SELECT id FROM {t} WHERE id = 1", "SELECT 1"])
+def test_explain_of_duckdb_with_options_and_of_its_own_tables_is_left_to_it(con, tmp_path, mode):
+    deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    found = con.sql("EXPLAIN " + mode.format(t=f"delta.'{tmp_path}/t'"), dialect="duckdb")
+    assert [key for key, _ in found.fetchall()] == ["physical_plan"]
+
+
+def test_explain_of_duckdb_takes_parameters(con, tmp_path):
+    deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    text = f"EXPLAIN SELECT id FROM delta.'{tmp_path}/t' WHERE id = ?"
+    assert con.execute(text, [1], dialect="duckdb").fetchall()[0][0] == "physical_plan"

@@ -1,10 +1,10 @@
-"""SET and RESET of Spark's settings in DuckDB's dialect; those of other names are DuckDB's own."""
+"""DuckDB's EXPLAIN, and SET and RESET of Spark's settings; those of other names are DuckDB's own."""
 
 from deltaarrow.spark_sql import Words
 from deltaarrow.sql.spark_grammar import settings
-from deltaarrow.sql.statements.settings import Reset, Set, Show
+from deltaarrow.sql.statements.settings import ExplainPlan, Reset, Set, Show
 
-__all__ = ["parse_reset", "parse_set"]
+__all__ = ["parse_explain", "parse_reset", "parse_set"]
 
 
 def parse_set(words: Words) -> Set | Show | None:
@@ -19,3 +19,16 @@ def parse_set(words: Words) -> Set | Show | None:
 def parse_reset(words: Words) -> Reset | None:
     """Read a RESET of a setting whose name begins with ``spark.``; None for any other."""
     return settings.parse_reset(words) if words.is_at("RESET", "spark", ".") else None
+
+
+def parse_explain(words: Words) -> ExplainPlan | None:
+    """Read an EXPLAIN; None for one with options, whose answer has the form that they ask for.
+
+    >>> parse_explain(Words("EXPLAIN ANALYZE FROM t", "duckdb")).query
+    'FROM t'
+    >>> parse_explain(Words("EXPLAIN (FORMAT json) FROM t", "duckdb")) is None
+    True
+    """
+    words.expect("EXPLAIN")
+    words.take("ANALYZE")
+    return None if words.is_at("(") else ExplainPlan(words.text, words.until(";"))

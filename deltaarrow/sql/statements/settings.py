@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Explain", "Refused", "Reset", "Set", "Show"]
+__all__ = ["Explain", "ExplainPlan", "Refused", "Reset", "Set", "Show"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,14 @@ class Reset:
 class Explain:
     """``EXPLAIN query``."""
 
+    query: str
+
+
+@dataclass(frozen=True)
+class ExplainPlan:
+    """``EXPLAIN [ANALYZE] query`` in DuckDB's dialect; `text` is the statement, which DuckDB answers too."""
+
+    text: str
     query: str
 
 
