@@ -47,6 +47,7 @@ def compile_query(
         SchemaMismatchError: a name is unknown or ambiguous, or columns do not fit; it begins with Spark's
             error class.
 
+    >>> from deltaarrow.schema import Field
     >>> from deltaarrow.spark_sql.queries import Relation
     >>> class Orders:
     ...     def table(self, names, travel):
