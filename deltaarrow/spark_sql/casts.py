@@ -343,8 +343,12 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ),
     ("string", "binary"): _always("encode({0})"),
     ("binary", "string"): _raising(
-        "CASE WHEN {0} IS NOT NULL THEN"
-        " coalesce(try(decode({0})), error('unsupported: text of bytes that are not UTF-8')) END"
+        # TRY takes no operand that may raise.
+        let(
+            "CASE WHEN b IS NOT NULL THEN"
+            " coalesce(try(decode(b)), error('unsupported: text of bytes that are not UTF-8')) END",
+            b="{0}",
+        )
     ),
 }
 

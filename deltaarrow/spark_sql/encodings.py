@@ -145,7 +145,7 @@ _SOUNDS = "'01230127022455012623017202'"
 def _is_utf_8(operand: Node) -> Node:
     if operand.type != BINARY:
         return call("is_valid_utf8", (as_text(operand),), BOOLEAN, "{0} IS NOT NULL OR NULL")
-    return call("is_valid_utf8", (operand,), BOOLEAN, given("TRY(decode({0})) IS NOT NULL"))
+    return call("is_valid_utf8", (operand,), BOOLEAN, given(let("TRY(decode(b)) IS NOT NULL", b="{0}")))
 
 
 FUNCTIONS = (

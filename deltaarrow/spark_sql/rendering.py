@@ -9,6 +9,7 @@ from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Expression, Node, Path, refused
 from deltaarrow.spark_sql.row_errors import with_place
+from deltaarrow.spark_sql.rows import is_aggregate, is_window
 from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 
 __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
@@ -78,7 +79,10 @@ def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
     """The operands of long SQL to compute once, as the SQL of the call has them more than once.
 
     An operand that can fail is one only if it comes first: others may stand in a branch that is not taken.
+    The operands of a call over rows are of other rows than the call, so none of them can be named outside.
     """
+    if is_aggregate(node) or is_window(node):
+        return
     places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
     for place, sql in enumerate(operands):
         is_evaluated = not node.operands[place].can_fail or places[:1] == [place]

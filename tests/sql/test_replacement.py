@@ -42,7 +42,9 @@ def actions(table):
 
 
 def test_rows_of_the_same_values_are_replaced(con, orders):
-    con.sql("INSERT INTO lake.t REPLACE USING (day) VALUES (5, 'mon', '50'), (6, 'mon', '60'), (7, NULL, '70')")
+    con.sql(
+        "INSERT INTO lake.t REPLACE USING (day) VALUES (5, 'mon', '50'), (6, 'mon', '60'), (7, NULL, '70')"
+    )
     expected = [
         (3, "tue", 3),
         (4, None, 4),

@@ -98,6 +98,8 @@ SELECT a, o, h, count(*) FROM t GROUP BY a, ROLLUP(o, h)
 SELECT a, o, h, count(*) FROM t GROUP BY ROLLUP((a, o), h)
 SELECT a, sum(b) FROM t GROUP BY ROLLUP(a) HAVING grouping(a) = 1 OR sum(b) > 20
 SELECT a, count(*) FROM t GROUP BY ROLLUP(a) ORDER BY grouping(a), a
+SELECT decode(unbase64(base64(s)), 'UTF-8'), is_valid_utf8(unbase64(base64(s))) FROM t
+SELECT collect_list(timestampdiff(QUARTER, ts, dt)) FROM t WHERE id = 1
 SELECT count(*) FILTER (WHERE a = 1), sum(b) FILTER (WHERE o), max(s) FILTER (WHERE s <> 'y') FROM t
 SELECT o, count(DISTINCT a), sum(DISTINCT b), avg(DISTINCT b) FROM t GROUP BY o
 SELECT bool_and(o), bool_or(o), every(o), any(o), count_if(o) FROM t
