@@ -8,15 +8,16 @@ from tests.support.query_comparison import Comparison, OneNodeQueries, SparkQuer
 
 pytestmark = [pytest.mark.spark]
 
-_SEEDS = 500
-_OF_A_SEED = 20
+_SEEDS = 250
+_OF_A_SEED = 40
 _MOST_REFUSED = 0.05
 
 
 def comparisons(spark, folder, seed: int, count: int) -> list[Comparison]:
-    engine = OneNodeQueries(folder / str(seed), seed)
-    found = compare(seed, random_texts(seed, count), engine, SparkQueries(spark, seed))
+    engine, judge = OneNodeQueries(folder / str(seed), seed), SparkQueries(spark, seed)
+    found = compare(seed, random_texts(seed, count), engine, judge)
     engine.close()
+    judge.close()
     return found
 
 
