@@ -31,3 +31,11 @@ SET TIME ZONE 'UTC';
 --| 'spark.sql.session.timeZone', 'UTC'
 
 RESET spark.sql.sources.partitionOverwriteMode;
+
+CREATE TABLE t (id INT) USING delta;
+
+--? one node: nothing is kept in memory from one statement to the next
+CACHE TABLE t;
+
+--? one node: nothing is kept in memory from one statement to the next
+UNCACHE TABLE IF EXISTS t;

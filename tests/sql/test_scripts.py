@@ -1,7 +1,19 @@
 """Every script of ``sql/`` on one node gives the results that it holds."""
 
+import itertools
+import re
+
 import pytest
 
+from deltaarrow.errors import DeltaError
+from deltaarrow.spark_sql import Words
+from deltaarrow.spark_sql.aggregates import AGGREGATES
+from deltaarrow.spark_sql.generators import GENERATORS
+from deltaarrow.spark_sql.registry import CHAPTERS
+from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS
+from deltaarrow.sql.registry import KINDS, find_kind, kind_of
+from tests.spark.test_spark_sql import CASES
+from tests.support.queries import QUERIES
 from tests.support.sql_scripts import FOLDERS, OneNode, matches, paths, read_steps, run_step
 
 
@@ -36,3 +48,31 @@ def test_marks_belong_to_the_next_statement():
     [first, second] = read_steps("--? one node: why\nA;\n--! E\n\n--+ because\nB\n;\n")
     assert (first.one_node_differs, first.error, first.spark_refuses) == ("why", "E", None)
     assert (second.one_node_differs, second.text, second.spark_refuses) == (None, "B\n", "because")
+
+
+def test_every_kind_of_statement_is_in_a_script():
+    found = {
+        statement_kind(step.text) for path in paths(*FOLDERS) for step in read_steps(path.read_text("utf-8"))
+    }
+    wanted = {kind.name for kind in KINDS if kind.spark is not None}
+    assert wanted - found == set()
+
+
+def statement_kind(text):
+    """The name of the kind of a statement; None for a query, and for what is no statement."""
+    words = Words(text, "spark")
+    kind = find_kind(words, "spark")
+    if kind is None:
+        return None
+    try:
+        return kind_of(kind.spark(words)).name
+    except DeltaError:
+        return None
+
+
+def test_every_function_is_in_a_script_or_in_the_cases():
+    texts = [path.read_text("utf-8") for path in paths(*FOLDERS)]
+    called = set(re.findall(r"\b(\w+)\(", " ".join([*texts, *CASES, *QUERIES]).lower()))
+    of_rows = (*AGGREGATES, *WINDOW_FUNCTIONS, *GENERATORS)
+    listed = [*itertools.chain.from_iterable(CHAPTERS.values()), *of_rows]
+    assert [each.names for each in listed if not called & set(each.names)] == []

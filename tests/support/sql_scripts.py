@@ -22,10 +22,12 @@ from tests.support.spark import drop_temporary_views, running_spark
 
 __all__ = [
     "FOLDERS",
+    "ROOT",
     "OnSpark",
     "OneNode",
     "Outcome",
     "Step",
+    "error_class_in",
     "matches",
     "paths",
     "read_steps",
@@ -34,8 +36,11 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[2] / "sql"
-UNTOLD = ("OPTIMIZE", "REORG", "RESTORE", "VACUUM")
-"""Statements with results of which a script says nothing: times, sizes and the names of files."""
+_UNTOLD = (
+    *("DESCRIBE DETAIL", "DESCRIBE HISTORY", "DESCRIBE SCHEMA", "EXPLAIN"),
+    *("CREATE TABLE", "CREATE OR REPLACE TABLE", "CONVERT", "OPTIMIZE", "REORG", "RESTORE", "VACUUM"),
+)
+"""How statements begin with results of which a script says nothing: times, sizes and the names of files."""
 FOLDERS = ("statements", "functions", "errors", "extensions")
 
 
@@ -58,6 +63,10 @@ class Step:
     error: str | None = None
     one_node_differs: str | None = None
     spark_refuses: str | None = None
+
+    @property
+    def is_query(self) -> bool:
+        return self.text.split()[0].upper() in ("SELECT", "VALUES", "WITH")
 
     @property
     def is_ordered(self) -> bool:
@@ -118,15 +127,20 @@ def read_steps(text: str) -> Iterator[Step]:
         yield found
 
 
+def error_class_in(error: Exception) -> str | None:
+    """The error class in a message."""
+    found = re.search(r"\[([A-Z][A-Z0-9_.]+)\]", str(error))
+    return None if found is None else found[1]
+
+
 def run_step(engine: ScriptEngine, step: Step, folder: Path) -> Outcome:
     """What an engine makes of a statement."""
     try:
         text = step.text.replace("${folder}", str(folder)).replace("${data}", str(ROOT / "data"))
         table = engine.run(text)
+        return Outcome(rows=("",) if _is_untold(step.text) else shown(table, is_ordered=step.is_ordered))
     except Exception as error:
         return Outcome(error=error, error_class=engine.error_class(error))
-    is_untold = step.text.split()[0].upper() in UNTOLD
-    return Outcome(rows=("",) if is_untold else shown(table, is_ordered=step.is_ordered))
 
 
 def matches(outcome: Outcome, step: Step) -> bool:
@@ -144,6 +158,10 @@ def matches(outcome: Outcome, step: Step) -> bool:
     return rows == step.rows
 
 
+def _is_untold(text: str) -> bool:
+    return text.upper().startswith(_UNTOLD)
+
+
 class OneNode:
     """This package, with a catalog in a folder."""
 
@@ -156,8 +174,7 @@ class OneNode:
         return result if isinstance(result, pa.Table) else result.to_arrow_table()
 
     def error_class(self, error: Exception) -> str | None:
-        found = re.search(r"\[([A-Z][A-Z0-9_.]+)\]", str(error))
-        return None if found is None else found[1]
+        return error_class_in(error)
 
     def close(self) -> None:
         self._connection.close()
@@ -175,7 +192,7 @@ class OnSpark:
 
     def run(self, text: str) -> pa.Table:
         frame = self._session.sql(text)
-        if text.split()[0].upper() in UNTOLD:
+        if _is_untold(text):
             frame.collect()
             return pa.table({})
         table: pa.Table = frame.toArrow()
@@ -183,7 +200,7 @@ class OnSpark:
 
     def error_class(self, error: Exception) -> str | None:
         named = getattr(error, "getCondition", lambda: None)()
-        return None if named is None else str(named)
+        return error_class_in(error) if named is None else str(named)
 
     def close(self) -> None:
         self._session.sql("USE default")

@@ -1,0 +1,33 @@
+-- Moments, regressions of pairs, and shares of ordered values; pairs in which one is NULL do not count.
+
+CREATE TABLE pairs (id INT, x DOUBLE, y DOUBLE) USING delta;
+
+INSERT INTO pairs VALUES (1, 1.0D, 3.0D), (2, 2.0D, 5.0D), (3, 3.0D, 7.0D), (4, 6.0D, 4.0D), (5, NULL, 9.0D), (6, 8.0D, NULL);
+
+SELECT round(skewness(y), 6) AS skewness, round(kurtosis(y), 6) AS kurtosis FROM pairs;
+--| skewness double, kurtosis double
+--| 0.403407, -1.236326
+
+SELECT round(covar_pop(y, x), 6) AS covar_pop, round(covar_samp(y, x), 6) AS covar_samp, round(corr(y, x), 6) AS corr FROM pairs;
+--| covar_pop double, covar_samp double, corr double
+--| 0.25, 0.333333, 0.090351
+
+SELECT regr_count(y, x), regr_avgx(y, x), regr_avgy(y, x) FROM pairs;
+--| regr_count(y, x) bigint, regr_avgx(y, x) double, regr_avgy(y, x) double
+--| 4, 3.0, 4.75
+
+SELECT round(regr_sxx(y, x), 6) AS sxx, round(regr_sxy(y, x), 6) AS sxy, round(regr_syy(y, x), 6) AS syy FROM pairs;
+--| sxx double, sxy double, syy double
+--| 14.0, 1.0, 8.75
+
+SELECT regr_slope(y, x) AS slope, regr_intercept(y, x) AS intercept, regr_r2(y, x) AS r2 FROM pairs WHERE id < 4;
+--| slope double, intercept double, r2 double
+--| 2.0, 1.0, 1.0
+
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY y) AS middle, percentile_disc(0.5) WITHIN GROUP (ORDER BY y) AS given FROM pairs;
+--| middle double, given double
+--| 5.0, 5.0
+
+SELECT listagg(id, '-') WITHIN GROUP (ORDER BY id DESC) AS ids, string_agg(id, ',') WITHIN GROUP (ORDER BY id) AS others FROM pairs;
+--| ids string, others string
+--| '6-5-4-3-2-1', '1,2,3,4,5,6'
