@@ -1,5 +1,6 @@
 """What the statements of ``deltaarrow sql`` run on: this process with DuckDB, or a Spark session."""
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,10 +13,10 @@ import pyarrow as pa
 from deltaarrow.catalogs import fold
 from deltaarrow.cli.render import printable
 from deltaarrow.display.redaction import redacted
-from deltaarrow.engines import DeltaConnection, Dialect
+from deltaarrow.engines import DeltaConnection, Dialect, Within, open_batches
 from deltaarrow.errors import DeltaError
 from deltaarrow.pipeline import fill_variables, start_spark
-from deltaarrow.spark_sql import split_statements
+from deltaarrow.spark_sql import one_of_several, split_statements
 from deltaarrow.sql import connect
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ class Result:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error: its lines, without secrets and what would manage a terminal."""
-    text = redacted(str(error)) or type(error).__name__
+    """Return the message of an error and its notes, without secrets and what would manage a terminal."""
+    lines = (str(error) or type(error).__name__, *getattr(error, "__notes__", ()))
+    text = redacted("\n".join(lines))
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -107,8 +109,8 @@ class OneNode:
             return None
         if isinstance(found, pa.Table):
             return Result.of(found.schema, iter(found.to_batches())) if found.num_columns else None
-        reader = found.to_arrow_reader()
-        return Result.of(reader.schema, iter(reader), reader.close)
+        schema, batches = open_batches(found)
+        return Result.of(schema, batches, batches.close)
 
     def tables(self) -> dict[str, list[str]]:
         """Return the names of tables by their namespace."""
@@ -206,12 +208,30 @@ def results(
     The rows are gone when the next statement is run. Before anything is run, the values of variables take the
     places of ``${name}``. Raises `ValueError` for a variable without a value, and what the statements raise.
     """
-    statements = [fill_variables(each, variables) for text in texts for each in runner.split(text)]
-    for place, statement in enumerate(statements, 1):
+    statements = list(_statements(runner, texts, variables))
+    for place, (statement, within) in enumerate(statements, 1):
         begun = time.perf_counter()
-        found = runner.run(statement)
+        with within():
+            found = runner.run(statement)
+        if found is not None:
+            found.batches = _read(found.batches, within)
         try:
             yield found, time.perf_counter() - begun, place == len(statements)
         finally:
             if found is not None:
                 found.close()
+
+
+def _statements(
+    runner: Runner, texts: Sequence[str], variables: Mapping[str, str]
+) -> Iterator[tuple[str, Within]]:
+    """The statements of texts, each with what tells in its errors which one it is."""
+    for text in texts:
+        found = [fill_variables(each, variables) for each in runner.split(text)]
+        for number, statement in enumerate(found, 1):
+            yield statement, functools.partial(one_of_several, text, number, len(found), runner.dialect)
+
+
+def _read(batches: Iterator[pa.RecordBatch], within: Within) -> Iterator[pa.RecordBatch]:
+    with within():
+        yield from batches

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     )
     from deltaarrow.engines.explaining import explain as explain
     from deltaarrow.engines.polars import scan_delta as scan_delta
-    from deltaarrow.engines.query_errors import QueryErrors as QueryErrors
+    from deltaarrow.engines.query_errors import (
+        QueryErrors as QueryErrors,
+        Within as Within,
+        open_batches as open_batches,
+    )
     from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner
 
 __getattr__ = lazy_package(__name__)

@@ -1,5 +1,6 @@
 """A DuckDB connection that knows Delta tables by name and opens only the files that a query needs."""
 
+import contextlib
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import ensure_view_name, reach, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
 from deltaarrow.engines.duckdb_pruning import Rewriter
-from deltaarrow.engines.query_errors import DeltaRelation, QueryErrors
+from deltaarrow.engines.query_errors import DeltaRelation, QueryErrors, Within
 from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import Column, Predicate
@@ -43,7 +44,9 @@ Dialect: TypeAlias = Literal["duckdb", "spark"]
 
 _RESULT = "__deltaarrow:result"
 
-_lazily = lazy_attributes(__name__, {"split_statements": "deltaarrow.spark_sql"})
+_lazily = lazy_attributes(
+    __name__, {"one_of_several": "deltaarrow.spark_sql", "split_statements": "deltaarrow.spark_sql"}
+)
 
 
 class StatementRunner(Protocol):
@@ -62,8 +65,8 @@ class StatementRunner(Protocol):
     ) -> "str | pa.Table":
         """Return the result of a statement that it has run, or the query that DuckDB is to run."""
 
-    def row_error(self, statement: str, dialect: Dialect, error: Exception) -> Exception | None:
-        """Return the error to raise for a row of a query that cannot be computed; None for DuckDB's own."""
+    def row_error(self, statement: str, error: Exception) -> Exception | None:
+        """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
 
     def inspect(self, function: str, table: Snapshot) -> "pa.Table":
         """Return the rows of a function about a table, such as ``delta_history``."""
@@ -180,13 +183,15 @@ class DeltaConnection:
             self._errors = QueryErrors()
             return query  # DuckDB says what it accepts.
         chosen = self._dialect(dialect)
-        *first, last = self._split(query, chosen)
-        for statement in first:
-            prepared = self._prepared(statement, (), chosen)
+        *first, last = statements = self._split(query, chosen)
+        for number, statement in enumerate(first, 1):
+            prepared = self._prepared(statement, (), chosen, _within(query, number, len(statements), chosen))
             if isinstance(prepared, str):
                 with self._rewriter.errors(), self._errors.named():
                     self.connection.execute(prepared)
-        return self._prepared(last, parameters or (), chosen)
+                    self.connection.complete()
+        within = _within(query, len(statements), len(statements), chosen)
+        return self._prepared(last, parameters or (), chosen, within)
 
     def _shown(self, result: "pa.Table") -> str:
         """The query whose rows are those of a result."""
@@ -217,16 +222,21 @@ class DeltaConnection:
         found = None if self._front_end is None else self._front_end.split(text, dialect)
         return found or self._rewriter.split(text)
 
-    def _prepared(self, statement: str, parameters: Parameters, dialect: Dialect) -> "str | pa.Table":
+    def _prepared(
+        self, statement: str, parameters: Parameters, dialect: Dialect, within: Within
+    ) -> "str | pa.Table":
         """The statement as DuckDB is to run it, or the result of one that is not for DuckDB."""
         query, row_error = statement, None
-        if self._front_end is not None:
-            done = self._front_end.run(self, statement, parameters, dialect)
-            if not isinstance(done, str):
-                return done
-            query, row_error = done, functools.partial(self._front_end.row_error, statement, dialect)
-        query, plans = self.planned(query, parameters)
-        self._errors = QueryErrors(plans, row_error)
+        with within():
+            if self._front_end is not None:
+                done = self._front_end.run(self, statement, parameters, dialect)
+                if not isinstance(done, str):
+                    return done
+                query = done
+                if dialect == "spark":
+                    row_error = functools.partial(self._front_end.row_error, statement)
+            query, plans = self.planned(query, parameters)
+        self._errors = QueryErrors(plans, row_error, within)
         return query
 
     # --- names ---
@@ -396,6 +406,13 @@ class DeltaConnection:
             self._rewriter.show_registered()
         value = getattr(self.connection, name)
         return self._errors.naming(value) if name in _FETCHES or name.startswith("fetch") else value
+
+
+def _within(text: str, number: int, count: int, dialect: Dialect) -> Within:
+    """What tells in an error which statement of a text failed, if there are several."""
+    if count == 1:
+        return contextlib.nullcontext
+    return functools.partial(_lazily("one_of_several"), text, number, count, dialect)
 
 
 def _is_result(value: object) -> bool:

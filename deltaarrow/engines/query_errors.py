@@ -7,15 +7,19 @@ makes them errors of this package, and `DeltaRelation` does so wherever the rows
 import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
 
 from deltaarrow.scan import ScanPlan, reader_failure
 
-__all__ = ["DeltaRelation", "QueryErrors"]
+__all__ = ["DeltaRelation", "QueryErrors", "Within", "open_batches"]
+
+
+Within: TypeAlias = Callable[[], contextlib.AbstractContextManager[None]]
+"""Begins a block whose errors tell more than they know."""
 
 
 class QueryErrors:
@@ -24,24 +28,30 @@ class QueryErrors:
     Args:
         plans: of the Delta tables that the query reads.
         row_error: returns the error to raise for a row that cannot be computed; None for DuckDB's own.
+        within: what tells in an error which statement of a text failed.
     """
 
     def __init__(
-        self, plans: Sequence[ScanPlan] = (), row_error: Callable[[Exception], Exception | None] | None = None
+        self,
+        plans: Sequence[ScanPlan] = (),
+        row_error: Callable[[Exception], Exception | None] | None = None,
+        within: Within = contextlib.nullcontext,
     ) -> None:
         self._plans = tuple(plans)
         self._row_error = row_error
+        self._within = within
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
         """Raise the error that an exception of DuckDB means; other exceptions pass."""
-        try:
-            yield
-        except (duckdb.Error, OSError) as error:
-            found = self._meant(error)
-            if found is None:
-                raise
-            raise found from error
+        with self._within():
+            try:
+                yield
+            except (duckdb.Error, OSError) as error:
+                found = self._meant(error)
+                if found is None:
+                    raise
+                raise found from error
 
     def _meant(self, error: Exception) -> Exception | None:
         # A statement may also read files that are not of Delta tables.
@@ -53,7 +63,10 @@ class QueryErrors:
         return found
 
     def naming(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method that raises what `named` does, and so do the relation and the stream it returns."""
+        """Return a method that raises what `named` does, and so do the relation and the stream it returns.
+
+        A stream in DuckDB's dialect is DuckDB's own.
+        """
 
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -61,13 +74,14 @@ class QueryErrors:
                 result = method(*args, **kwargs)
             if isinstance(result, duckdb.DuckDBPyRelation):
                 return DeltaRelation.of(result, self)
-            if isinstance(result, pa.RecordBatchReader):
-                return pa.RecordBatchReader.from_batches(result.schema, self._read(result))
+            if isinstance(result, pa.RecordBatchReader) and self._row_error is not None:
+                return pa.RecordBatchReader.from_batches(result.schema, self.read(result))
             return result
 
         return call
 
-    def _read(self, batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    def read(self, batches: pa.RecordBatchReader) -> Generator[pa.RecordBatch, None, None]:
+        """Yield the batches, and close them at the end; raises what `named` does."""
         with self.named(), batches:
             yield from batches
 
@@ -119,3 +133,13 @@ class DeltaRelation(duckdb.DuckDBPyRelation):
             return super().__repr__()
 
     __str__ = __repr__
+
+
+def open_batches(
+    relation: duckdb.DuckDBPyRelation,
+) -> tuple[pa.Schema, Generator[pa.RecordBatch, None, None]]:
+    """Return the schema of a relation's rows, and the rows; to close these ends the query."""
+    errors = _errors[relation] if isinstance(relation, DeltaRelation) else QueryErrors()
+    with errors.named():
+        found = duckdb.DuckDBPyRelation.to_arrow_reader(relation)
+    return found.schema, errors.read(found)

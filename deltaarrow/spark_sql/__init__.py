@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         TablePlace as TablePlace,
         Words as Words,
         function_calls as function_calls,
+        one_of_several as one_of_several,
         split_statements as split_statements,
         table_places as table_places,
     )

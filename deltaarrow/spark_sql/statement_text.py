@@ -3,6 +3,7 @@
 Nothing is parsed further than needed: what stands between the words is handed on as it is written.
 """
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ __all__ = [
     "TablePlace",
     "Words",
     "function_calls",
+    "one_of_several",
     "split_statements",
     "table_places",
 ]
@@ -103,6 +105,41 @@ def split_statements(text: str, dialect: Literal["duckdb", "spark"] = "spark") -
         place = max(place, token.end + 1)
     statements.append("".join(parts).strip())
     return [statement for statement in statements if statement]
+
+
+@contextlib.contextmanager
+def one_of_several(text: str, number: int, count: int, dialect: Literal["duckdb", "spark"]) -> Iterator[None]:
+    """Let an error tell which statement of a text failed, and that those before it were carried out.
+
+    Args:
+        text: the whole text.
+        number: that of the statement which runs in the block, from 1.
+        count: how many statements the text has.
+        dialect: how they are written.
+    """
+    try:
+        yield
+    except Exception as error:
+        if count > 1:
+            before = {1: "nothing was", 2: "the one before it was"}.get(number, "those before it were")
+            line = _line_of_statement(text, number, dialect)
+            note = f"This is statement {number} of {count}, in line {line} of the text; {before} carried out."
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        raise
+
+
+def _line_of_statement(text: str, number: int, dialect: Literal["duckdb", "spark"]) -> int:
+    place, is_between = 0, True
+    for token in tokenize(text) if dialect == "spark" else tokenize_duckdb(text):
+        if token.token_type.name == "SEMICOLON":
+            is_between = True
+        elif is_between:
+            is_between, number = False, number - 1
+            place = token.start
+            if not number:
+                break
+    return text.count("\n", 0, place) + 1
 
 
 def _without_comment(gap: str) -> str:

@@ -92,13 +92,8 @@ class FrontEnd:
         result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
         return result
 
-    def row_error(self, statement: str, dialect: Dialect, error: Exception) -> Exception | None:
-        """Return the error to raise for a row of a query that cannot be computed; None for DuckDB's own.
-
-        A query in DuckDB's dialect raises what DuckDB raises.
-        """
-        if dialect == "duckdb":
-            return None
+    def row_error(self, statement: str, error: Exception) -> Exception | None:
+        """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
         found: Exception | None = _lazily("query_error")(statement, error)
         return found
 

@@ -119,7 +119,9 @@ def test_error_keeps_its_lines_and_the_rest_is_not_run(lake):
     assert done.exit_code == 1
     assert "one" in done.stdout and "two" not in done.stdout
     assert done.stderr.startswith("error: [PARSE_SYNTAX_ERROR] ZORDER BY or the end is expected")
-    assert done.stderr.endswith("  OPTIMIZE lake.t nonsense\n                  ^\n")
+    *_, statement, caret, note = done.stderr.splitlines()
+    assert (statement, caret) == ("  OPTIMIZE lake.t nonsense", "                  ^")
+    assert note == "This is statement 2 of 3, in line 1 of the text; the one before it was carried out."
 
 
 def test_errors_show_neither_secrets_nor_control_characters(lake):

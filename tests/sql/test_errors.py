@@ -4,7 +4,13 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow
-from deltaarrow.errors import DeltaError, InvalidPredicateError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    DeltaError,
+    InvalidPredicateError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 
 
 @pytest.fixture
@@ -119,3 +125,36 @@ def test_long_line_is_cut_around_the_place(con):
     *_, line, caret = refusal(con, text).split("\n")
     assert len(line) < 130
     assert line[caret.index("^") :].startswith("nope(")
+
+
+SEVERAL = {
+    "SELECT 1;\n-- then\nOPTIMIZE lake.nothing;\nSELECT 3": "2 of 3, in line 3 of the text; the one before",
+    "OPTIMIZE lake.nothing; SELECT 2": "1 of 2, in line 1 of the text; nothing was carried out",
+    "SELECT 1;;\nSELECT 2;\nSELECT raise_error(';');": "3 of 3, in line 3 of the text; those before",
+}
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_error_tells_which_statement_of_several_failed(con, text):
+    with pytest.raises(DeltaError) as refused:
+        con.sql(text).fetchall()
+    [note] = refused.value.__notes__
+    assert note.startswith(f"This is statement {SEVERAL[text]}")
+
+
+def test_statements_before_the_one_that_fails_were_carried_out(con):
+    with pytest.raises(TableNotFoundError):
+        con.sql("DELETE FROM lake.orders WHERE id = 1; DELETE FROM lake.nothing; DELETE FROM lake.orders")
+    assert con.sql("SELECT id FROM lake.orders").fetchall() == [(2,)]
+
+
+def test_error_of_a_statement_alone_has_no_note(con):
+    with pytest.raises(TableNotFoundError) as refused:
+        con.sql("OPTIMIZE lake.nothing;")
+    assert not hasattr(refused.value, "__notes__")
+
+
+def test_queries_before_the_last_statement_are_run_to_their_end(con):
+    assert con.sql("SELECT * FROM range(10000); SELECT 2").fetchall() == [(2,)]
+    with pytest.raises(ConstraintViolationError, match="no more"):
+        con.sql("SELECT assert_true(id < 5000, 'no more') FROM range(10000); SELECT 2")
