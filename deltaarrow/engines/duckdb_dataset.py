@@ -10,7 +10,7 @@ from deltaarrow.engines.scanner import Columns
 from deltaarrow.scan import Explanation
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 
-__all__ = ["ChangesForDuckDB", "DatasetForDuckDB"]
+__all__ = ["ChangesForDuckDB", "DatasetForDuckDB", "annotated_schema"]
 
 
 def _annotated(field: pa.Field, data_type: DataType) -> pa.Field:
@@ -29,7 +29,8 @@ def _annotated(field: pa.Field, data_type: DataType) -> pa.Field:
     return field
 
 
-def _annotated_schema(schema: pa.Schema, logical: StructType) -> pa.Schema:
+def annotated_schema(schema: pa.Schema, logical: StructType) -> pa.Schema:
+    """The Arrow schema of columns of these types, with variants marked."""
     pairs = zip(schema, logical.fields, strict=True)
     return pa.schema([_annotated(field, column.type) for field, column in pairs])
 
@@ -53,7 +54,7 @@ class DatasetForDuckDB(DeltaDataset):
     @property
     def schema(self) -> pa.Schema:
         """The schema of the table, with variants marked."""
-        return _annotated_schema(super().schema, self._logical)
+        return annotated_schema(super().schema, self._logical)
 
     def scanner(self, columns: Columns = None, filter: Any = None, **options: Any) -> Any:
         """Return a scan as `DeltaDataset.scanner` does."""
@@ -73,7 +74,7 @@ class ChangesForDuckDB(ChangeDataset):
     @property
     def schema(self) -> pa.Schema:
         """The schema of the feed, with variants marked."""
-        return _annotated_schema(super().schema, self.logical_schema)
+        return annotated_schema(super().schema, self.logical_schema)
 
     def scanner(self, *arguments: Any, **options: Any) -> Any:
         """Return a scan as `ChangeDataset.scanner` does."""

@@ -25,6 +25,7 @@ from deltaarrow.spark_sql.nodes import ColumnRef, Expression, Node, Path, refuse
 from deltaarrow.spark_sql.rendering import to_sql
 from deltaarrow.spark_sql.row_errors import row_error
 from deltaarrow.spark_sql.types import VOID, type_name
+from deltaarrow.spark_sql.variant_kernels import provide_kernels
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,6 +90,7 @@ def compute(
     )
     try:
         with limited_cursor(f"the SQL expression {'; '.join(shown)}") as cursor:
+            provide_kernels(cursor, listed)
             tables = [
                 cursor.register("batch", rows) and cursor.sql(f"SELECT {listed} FROM batch").to_arrow_table()
                 for rows in _bounded(

@@ -67,12 +67,13 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     STRING,
+    VARIANT,
     VOID,
     is_numeric,
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variant_functions import variant_part
+from deltaarrow.spark_sql.variant_functions import variant_as, variant_part
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -300,7 +301,9 @@ class _Binder:
             return function(name, tuple(map(self._argument, operands)))
         target = CAST_FUNCTIONS.get(str(name).lower())
         if target is not None and len(operands) == 1:
-            return cast(self.bind(operands[0]), target)
+            operand = self.bind(operands[0])
+            is_variant = operand.type == VARIANT
+            return variant_as(operand, target, tries=False) if is_variant else cast(operand, target)
         raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
 
     def _argument(self, node: "exp.Expr") -> Any:
@@ -370,14 +373,17 @@ class _Binder:
         return Constant("".join(texts), STRING)
 
     def _cast(self, node: "exp.Expr") -> Node:
+        operand, wanted = self.bind(node.this), data_type_of(node.args["to"])
+        if operand.type == VARIANT:
+            return variant_as(operand, wanted, tries=is_try(node))
         if is_try(node):
-            return try_cast(self.bind(node.this), data_type_of(node.args["to"]))
-        found = cast(self.bind(node.this), data_type_of(node.args["to"]))
+            return try_cast(operand, wanted)
+        found = cast(operand, wanted)
         if not is_suffix(node):
             return found
         if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):
-            wanted = node.args["to"].sql(dialect="spark")
-            raise refused(f"the literal {wanted} {node.this.this!r}, which is not a {wanted},")
+            name = node.args["to"].sql(dialect="spark")
+            raise refused(f"the literal {name} {node.this.this!r}, which is not a {name},")
         return unfolded(found)
 
     def _between(self, node: "exp.Expr") -> Node:

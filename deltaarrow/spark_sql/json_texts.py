@@ -28,11 +28,13 @@ from deltaarrow.spark_sql.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VARIANT,
     VOID,
     decimal_of,
     sql_type,
     type_name,
 )
+from deltaarrow.spark_sql.variant_functions import variant_text
 
 __all__ = ["FUNCTIONS"]
 
@@ -182,6 +184,8 @@ def _member(field: Field) -> str:
 
 
 def _written(operand: Node) -> Node:
+    if operand.type == VARIANT:
+        return variant_text(operand)
     if not isinstance(operand.type, ArrayType | MapType | StructType):
         raise refused(f"to_json of {type_name(operand.type)}")
     return call(f"{UNSTORED}to_json", (operand,), STRING, given(_json("{0}", operand.type, 0)), fails=True)

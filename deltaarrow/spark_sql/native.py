@@ -8,11 +8,12 @@ from collections.abc import Collection, Mapping
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
-from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, valued
+from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, refused, valued, walk
 from deltaarrow.spark_sql.rendering import rendered, to_sql
-from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
+from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, sql_type
+from deltaarrow.spark_sql.variant_kernels import calls_kernel
 
-__all__ = ["given", "given_sql", "taken_sql", "to_native_sql"]
+__all__ = ["given", "given_sql", "given_with_variants_sql", "taken_sql", "to_native_sql"]
 
 _BEYOND = "error('unsupported: a time outside the years 1 to 9999')"
 _NAIVE: dict[DataType, str] = {DATE: "{0}", TIMESTAMP: "make_timestamp(epoch_us({0}))", TIMESTAMP_NTZ: "{0}"}
@@ -29,6 +30,8 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
 
     Raises `UnsupportedFeatureError` if the SQL of the expression becomes too long.
     """
+    if any(map(calls_kernel, walk(expression.root))):
+        raise refused("a function on the variants of rows, but in queries,")
     given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
     sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
     return taken_sql(sql, expression.type)
@@ -42,6 +45,11 @@ def taken_sql(sql: str, data_type: DataType) -> str:
 def given_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of a column from DuckDB's own type to the form that expressions use."""
     return _with(given, _NAIVE, sql, data_type)
+
+
+def given_with_variants_sql(sql: str, data_type: DataType) -> str:
+    """Like `given_sql`, for a column whose variants have DuckDB's own type too."""
+    return _with(_given_with_variants, (*_NAIVE, VARIANT), sql, data_type)
 
 
 def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: DataType) -> str:
@@ -59,6 +67,14 @@ def given(node: Node, data_type: DataType) -> Node:
     kind = "DATE" if data_type == DATE else "TIMESTAMP"
     checked = f"CASE WHEN year({naive}) NOT BETWEEN 1 AND 9999 THEN {_BEYOND}::{kind} ELSE {naive} END"
     return call("given", (node,), data_type, checked)
+
+
+def _given_with_variants(node: Node, data_type: DataType) -> Node:
+    if data_type != VARIANT:
+        return given(node, data_type)
+    # In DuckDB's function NULL and a variant that is null are one.
+    octets = f"CAST(variant_to_parquet_variant({{0}}) AS {sql_type(VARIANT)})"
+    return call("given", (node,), VARIANT, f"CASE WHEN {{0}} IS NOT NULL THEN {octets} END")
 
 
 def _taken(node: Node, data_type: DataType) -> Node:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.engines import QueryErrors
+from deltaarrow.engines.duckdb_dataset import annotated_schema
 from deltaarrow.operations.dml import computing_rows
 from deltaarrow.schema import StructType, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.variant import holds_variant
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -71,11 +73,19 @@ class QueryRows:
         with self._errors.named(), computing_rows():
             found = self._relation(sql or self.sql).to_arrow_reader(_BATCH_ROWS)
         self._session.opened.append(found)
-        return pa.RecordBatchReader.from_batches(found.schema, self._batches(found))
+        schema = self._marked(found.schema) if sql is None else found.schema
+        return pa.RecordBatchReader.from_batches(schema, self._batches(found, schema))
 
-    def _batches(self, found: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    def _marked(self, schema: pa.Schema) -> pa.Schema:
+        """The schema with variants marked, also those that an expression makes."""
+        if self._schema is None or not holds_variant(self._schema):
+            return schema
+        return annotated_schema(schema, self._schema)
+
+    def _batches(self, found: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._errors.named(), computing_rows():
-            yield from found
+            for batch in found:
+                yield batch if schema is found.schema else batch.cast(schema)
 
     def _relation(self, sql: str) -> Any:
         return self._connection.connection.sql(sql, params=self._parameters or None)

@@ -9,6 +9,7 @@ from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
+from deltaarrow.spark_sql.variant_kernels import provide_kernels
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.moments import ensure_points_in_time
 from deltaarrow.sql.relations import NamedRelations
@@ -64,7 +65,9 @@ class Session:
         """
         if self.following is not None:
             text = self.following.query(text)
-        return compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
+        found = compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
+        provide_kernels(self.connection.connection, found.sql)
+        return found
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ import pytest
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression, to_sandbox_sql, to_sql
+from deltaarrow.spark_sql.variant_kernels import provide_kernels
 from tests.spark.test_spark_sql import LISTED
 from tests.spark_sql.test_growth import TEXTS, batch_of
 
@@ -30,6 +31,7 @@ def test_an_expression_has_the_same_value_whatever_its_columns_are_called():
                 wanted = evaluate(expression, batch, clock=lambda: NOW).to_pylist()
             except (ConstraintViolationError, UnsupportedFeatureError):
                 continue
+            provide_kernels(connection, sql)
             found = connection.sql(f"SELECT {sql} AS v FROM {relation}").to_arrow_table()["v"].to_pylist()
             if shown(found) != shown(wanted):
                 different.append((text, found, wanted))

@@ -19,7 +19,7 @@ from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, PrimitiveType
 from deltaarrow.spark_sql.aggregates import is_aggregate, is_window
-from deltaarrow.spark_sql.native import given_sql, taken_sql
+from deltaarrow.spark_sql.native import given_with_variants_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, escaped, valued, walk
 from deltaarrow.spark_sql.queries.constants import constant_value
@@ -134,7 +134,7 @@ class Writer:
                 columns[each.path] = self.column(each)
         for each in valued(node):
             if each.path[0] != AS_IS:
-                columns[each.path] = given_sql(self.column(each), each.type)
+                columns[each.path] = given_with_variants_sql(self.column(each), each.type)
         return rendered(node, columns, self._now)
 
     def _compared(self, node: Call) -> str | None:

@@ -12,6 +12,7 @@ from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed
 from deltaarrow.spark_sql.queries.expressions import parameter_values
 from deltaarrow.spark_sql.queries.from_clause import values_query
 from deltaarrow.spark_sql.queries.identifiers import with_names
+from deltaarrow.spark_sql.queries.made_variants import unmarked
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.queries.parsing import parse_query
 from deltaarrow.spark_sql.queries.recursion import is_recursive, recursive
@@ -64,7 +65,7 @@ def compile_query(
     except RecursionError as error:
         raise refused("deep nesting") from error
     assert not query.outer
-    schema = StructType([replace(each.field, name=each.name) for each in query.columns])
+    schema = StructType([unmarked(replace(each.field, name=each.name)) for each in query.columns])
     return CompiledQuery(query.sql.format(), schema)
 
 

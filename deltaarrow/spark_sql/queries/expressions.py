@@ -19,6 +19,7 @@ from deltaarrow.spark_sql.operators import is_null
 from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import is_query
 from deltaarrow.spark_sql.queries.frames import framed
+from deltaarrow.spark_sql.queries.made_variants import ensure_readable
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
@@ -39,6 +40,7 @@ from deltaarrow.spark_sql.types import (
     VOID,
     decimal_type,
 )
+from deltaarrow.spark_sql.variant_functions import path_text, variant_within
 from deltaarrow.spark_sql.windows import find_window_function
 
 if TYPE_CHECKING:
@@ -186,6 +188,7 @@ class Binding:
             if len(names) == 1 and names[0].lower() in NO_PARENTHESES:
                 return None
             raise self.columns.unknown(names)
+        ensure_readable(found.fields)
         if found.node.type == VOID:
             return Constant(None, VOID)
         return None if isinstance(found.node, ColumnRef) else found.node
@@ -346,7 +349,10 @@ class Binding:
         return None if found is None else is_null(found.node)
 
     def _variant(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
-        raise refused("a part of a variant, such as v:a.b,")
+        """``v:a.b[0]``."""
+        if not is_plain_part(node, {"this", "expression", "variant_extract"}):
+            raise refused("such a path into a variant")
+        return variant_within(bind(node.this), path_text(node.expression))
 
     def _star(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         raise refused("* inside an expression")

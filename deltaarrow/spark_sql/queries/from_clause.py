@@ -18,6 +18,7 @@ from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, is_query
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
+from deltaarrow.spark_sql.queries.made_variants import marked
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
 from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
@@ -95,7 +96,12 @@ class FromClause:
         else:
             sql = f"{source.sql} CROSS JOIN LATERAL {rows}"
         columns = tuple(
-            SourceColumn(each.name, ColumnRef((name, key, each.name), each.type), each, alias)
+            SourceColumn(
+                each.name,
+                ColumnRef((name, key, each.name), each.type),
+                marked(each, generated.rows),
+                alias,
+            )
             for each in generated.schema.fields
         )
         return Source(sql, (*source.columns, *columns))
@@ -391,8 +397,8 @@ def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
         _ensure_inline(values, place)
     found = [same_type(values) for values in columns_of_values]
     columns = [
-        OutputColumn(f"col{place}", f"col{place}", Field(f"col{place}", data_type))
-        for place, (_, data_type) in enumerate(found, 1)
+        OutputColumn(f"col{place}", f"col{place}", marked(Field(f"col{place}", data_type), values[0]))
+        for place, (values, data_type) in enumerate(found, 1)
     ]
     listed = ", ".join(
         f"({', '.join(writer.native(cast(values[row], data_type)) for values, data_type in found)})"

@@ -24,6 +24,7 @@ from deltaarrow.spark_sql.queries.grouping import (
     grouped,
     projected,
 )
+from deltaarrow.spark_sql.queries.made_variants import marked
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
 from deltaarrow.spark_sql.queries.placement import ensure_of_groups
@@ -354,7 +355,7 @@ def _node(item: _Item) -> Node:
 def _field(item: _Item) -> Field:
     node = _node(item)
     metadata = item.field.metadata if item.field is not None else {}
-    return Field(item.name, node.type, metadata=metadata)
+    return marked(Field(item.name, node.type, metadata=metadata), node)
 
 
 def _condition(node: Node, clause: str) -> Node:

@@ -12,6 +12,7 @@ from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, normalized
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.grouping import ensure_groupable
+from deltaarrow.spark_sql.queries.made_variants import ensure_alike
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.types import has_same_shape, type_name, wider_type
 
@@ -53,6 +54,7 @@ def _combined(context: Context, queries: Sequence[Query], word: str) -> Query:
             f"[NUM_COLUMNS_MISMATCH] {word} of queries with {' and '.join(map(str, sorted(counts)))} columns"
         )
     is_distinct = not word.endswith("ALL") or not word.startswith("UNION")
+    ensure_alike([[column.field for column in query.columns] for query in queries], word)
     types = [column.field.type for column in queries[0].columns]
     for query in queries[1:]:
         types = [_wider(one, each.field.type, word) for one, each in zip(types, query.columns, strict=True)]

@@ -11,14 +11,14 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.native import given
-from deltaarrow.spark_sql.nested import rebuilt
+from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, refused
 from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.membership import MEMBER
 from deltaarrow.spark_sql.queries.names import Columns
-from deltaarrow.spark_sql.types import BOOLEAN
+from deltaarrow.spark_sql.types import BOOLEAN, VARIANT
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -46,6 +46,8 @@ def bind_subquery(
             f" subquery has one column, not {len(query.columns)}"
         )
     data_type = query.columns[0].field.type
+    if VARIANT in leaf_types(data_type):
+        raise refused("a variant of a scalar subquery: take a part of it as another type in the subquery")
     return rebuilt(Call("query scalar", query.outer, data_type, f"({query.sql})", can_fail=False), given)
 
 

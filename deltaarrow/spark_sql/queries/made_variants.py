@@ -1,0 +1,46 @@
+"""Variants that a query makes, as opposed to those in the columns of tables.
+
+DuckDB has a type of its own for the variants of tables. Those that an expression makes are structs of bytes
+(`deltaarrow.spark_sql.variant_kernels`), which nothing turns into that type. So their columns are marked:
+they may be passed on to the result, but no other expression may read them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from deltaarrow.schema import Field, JsonObject
+from deltaarrow.spark_sql.nested import leaf_types
+from deltaarrow.spark_sql.nodes import ColumnRef, Node, refused
+from deltaarrow.spark_sql.types import VARIANT
+
+__all__ = ["ensure_alike", "ensure_readable", "marked", "unmarked"]
+
+_MADE = "variants of an expression"
+
+
+def marked(field: Field, node: Node) -> Field:
+    """The field of a value of a query, marked if the value has variants that are made."""
+    if isinstance(node, ColumnRef) or VARIANT not in leaf_types(field.type):
+        return field
+    metadata = JsonObject({**field.metadata, _MADE: True})
+    return replace(field, metadata=metadata)
+
+
+def unmarked(field: Field) -> Field:
+    """The field as the result of the query has it."""
+    kept = {name: value for name, value in field.metadata.items() if name != _MADE}
+    return replace(field, metadata=JsonObject(kept))
+
+
+def ensure_readable(fields: Iterable[Field]) -> None:
+    """Refuse an expression over a column, given with the struct fields along its path, that is marked."""
+    for each in fields:
+        if _MADE in each.metadata:
+            raise refused(f"a part of `{each.name}`, a variant that a subquery makes,")
+
+
+def ensure_alike(sides: Sequence[Sequence[Field]], word: str) -> None:
+    """Refuse a set operation of variants that are made with variants of tables."""
+    for fields in zip(*sides, strict=True):
+        if len({_MADE in each.metadata for each in fields}) > 1:
+            raise refused(f"{word} of variants that expressions make with those of a table")

@@ -1,0 +1,191 @@
+"""Functions on variants that the SQL of expressions calls: Python over Arrow, given to a DuckDB connection.
+
+Inside expressions a variant is a struct of the bytes of its metadata and its value, so that a variant that is
+null differs from NULL, and every value keeps its type.
+"""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaarrow.columnar.arrays import integers
+from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.spark_sql.nodes import Call, Node
+from deltaarrow.spark_sql.types import VARIANT, sql_type
+from deltaarrow.variant import parse_json, to_json, variant_extract
+from deltaarrow.variant.ragged import is_valid, spans
+from deltaarrow.variant.values import decode
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["JSON", "LEAF", "PARSE", "PART", "calls_kernel", "provide_kernels"]
+
+_PREFIX = "deltaarrow_variant_"
+PART, LEAF, JSON, PARSE = (f"{_PREFIX}{name}" for name in ("part", "leaf", "json", "parse"))
+"""The names of the functions.
+
+=====  ==================================================================================================
+PART   the part at a path, as a variant; NULL if there is none
+LEAF   the value as a struct: ``kind`` tells its type and which of the other members holds it; NULL for a
+       variant null
+JSON   the JSON text
+PARSE  the variant of a JSON text; NULL if it is none, and no bytes where Spark may read it all the same
+=====  ==================================================================================================
+"""
+
+_LEAF_TYPE = "STRUCT(kind VARCHAR, whole BIGINT, number DOUBLE, text VARCHAR, bytes BLOB)"
+_OVER_ARROW: Any = {"type": "arrow", "null_handling": "special"}
+_UNSURE = {"metadata": b"", "value": b""}
+
+
+def provide_kernels(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
+    """Give a connection the functions, if a statement calls one and they are not there yet."""
+    import duckdb
+
+    if _PREFIX not in sql:
+        return
+    for name, (compute, parameters, result) in _KERNELS.items():
+        try:
+            connection.create_function(
+                name,
+                compute,
+                [duckdb.sqltype(each) for each in parameters],
+                duckdb.sqltype(result),
+                **_OVER_ARROW,
+            )
+        except (duckdb.CatalogException, duckdb.NotImplementedException):
+            return  # The database has them from an earlier statement.
+
+
+def calls_kernel(node: Node) -> bool:
+    """Whether a node itself calls one of the functions."""
+    return isinstance(node, Call) and _PREFIX in node.sql
+
+
+def _part(variants: Any, paths: Any) -> pa.Array:
+    return variant_extract(_array(variants), paths[0].as_py()) if len(variants) else _array(variants)
+
+
+def _json(variants: Any) -> pa.Array:
+    return to_json(variants)
+
+
+def _parsed(texts: Any) -> pa.Array:
+    try:
+        return parse_json(_array(texts))
+    except SchemaMismatchError:
+        kind = parse_json(pa.array([], pa.string())).type
+        return pa.array([_parsed_one(each.as_py()) for each in texts], kind)
+
+
+def _parsed_one(text: str | None) -> dict[str, bytes] | None:
+    if text is None:
+        return None
+    try:
+        (found,) = parse_json(pa.array([text])).to_pylist()
+    except SchemaMismatchError:
+        return _UNSURE if _begins_with_json(text) else None
+    value: dict[str, bytes] = found
+    return value
+
+
+def _begins_with_json(text: str) -> bool:
+    """Whether there is text behind a value, which Spark drops."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+    except ValueError:
+        return False
+    return bool(text.lstrip()[end:].strip())
+
+
+def _leaf(variants: Any) -> pa.Array:
+    variants = _array(variants)
+    values = variants.field("value").cast(pa.large_binary())
+    rows = np.flatnonzero(is_valid(values) & is_valid(variants))
+    sources = np.zeros(len(values), np.int64)
+    blocks, filled = [pa.nulls(1, _LEAF_ARROW)], 1
+    for chosen, decoded in decode(spans(values).where(rows)):
+        places = rows[chosen]
+        sources[places] = filled + np.arange(len(chosen))
+        filled += len(chosen)
+        blocks.append(_leaves(decoded, variants, places))
+    return pc.take(pa.concat_arrays(blocks), integers(sources))
+
+
+_LEAF_ARROW = pa.struct(
+    [
+        ("kind", pa.string()),
+        ("whole", pa.int64()),
+        ("number", pa.float64()),
+        ("text", pa.string()),
+        ("bytes", pa.binary()),
+    ]
+)
+
+
+def _leaves(decoded: pa.Array, variants: pa.Array, places: Any) -> pa.Array:
+    """Values of one kind; those of objects and arrays are their JSON texts."""
+    kind, member, held = _held(decoded)
+    if kind == "nested":
+        held = to_json(variants.take(integers(places)))
+    count = len(decoded)
+    columns = [
+        pa.array([kind] * count, pa.string()) if field.name == "kind"
+        else held.cast(field.type) if field.name == member
+        else pa.nulls(count, field.type)
+        for field in _LEAF_ARROW
+    ]  # fmt: skip
+    return pa.StructArray.from_arrays(columns, fields=list(_LEAF_ARROW))
+
+
+def _held(decoded: pa.Array) -> tuple[str, str, pa.Array]:
+    """The kind of some values, the member that holds them, and they in its type."""
+    kind, types = decoded.type, pa.types
+    if types.is_struct(kind):
+        return "nested", "text", decoded
+    if types.is_boolean(kind):
+        return "boolean", "whole", decoded
+    if types.is_integer(kind):
+        return "long", "whole", decoded
+    if types.is_float32(kind):
+        return "float", "number", decoded
+    if types.is_float64(kind):
+        return "double", "number", decoded
+    if types.is_decimal(kind):
+        return "decimal", "text", pa.array([_plain(each.as_py()) for each in decoded], pa.string())
+    if types.is_large_string(kind) or types.is_string(kind):
+        return "string", "text", decoded
+    if types.is_date32(kind):
+        return "date", "whole", decoded.view(pa.int32())
+    if types.is_timestamp(kind) and kind.unit == "us":
+        return "timestamp" if kind.tz else "timestamp_ntz", "whole", decoded.view(pa.int64())
+    if types.is_fixed_size_binary(kind) or not (types.is_binary(kind) or types.is_large_binary(kind)):
+        return "other", "whole", pa.nulls(len(decoded), pa.int64())
+    return "binary", "bytes", decoded
+
+
+def _plain(value: Any) -> str:
+    """A decimal without zeros at the end, as Spark reads it."""
+    text = format(value, "f")
+    return "0" if not value else text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _array(column: Any) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+    return column
+
+
+_BYTES = sql_type(VARIANT)
+_KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
+    PART: (_part, (_BYTES, "VARCHAR"), _BYTES),
+    LEAF: (_leaf, (_BYTES,), _LEAF_TYPE),
+    JSON: (_json, (_BYTES,), "VARCHAR"),
+    PARSE: (_parsed, ("VARCHAR",), _BYTES),
+}
+"""Each function with the types of its arguments and of its result."""
