@@ -29,7 +29,7 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 
-__all__ = ["FUNCTIONS", "mixes_text"]
+__all__ = ["FUNCTIONS", "array_sort", "mixes_text"]
 
 _MOST_ELEMENTS = 10_000_000
 _MOST_NULLS = 10_000
@@ -179,7 +179,8 @@ def _sort_array(array: Node, ascending: Node | None = None) -> Node:
     return _sorted(array, *(("ASC", "FIRST") if ascending.value else ("DESC", "LAST")), "sort_array")
 
 
-def _array_sort(array: Node) -> Node:
+def array_sort(array: Node) -> Node:
+    """An array in ascending order, NULLs last."""
     return _sorted(array, "ASC", "LAST", "array_sort")
 
 
@@ -380,7 +381,6 @@ FUNCTIONS = (
     Function(("array_except",), "array, array", (2, 2), _except),
     Function(("arrays_overlap",), "array, array", (2, 2), _overlap),
     Function(("sort_array",), "array[, ascending]", (1, 2), _sort_array, "not of nested values"),
-    Function(("array_sort",), "array", (1, 1), _array_sort, "not of nested values, without a comparison"),
     Function(("array_join",), "array, separator[, for_null]", (2, 3), _joined),
     Function(("array_min",), "array", (1, 1), _extreme("min"), "not of nested values"),
     Function(("array_max",), "array", (1, 1), _extreme("max"), "not of nested values"),

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType, Field, MapType, StructType
-from deltaarrow.spark_sql.function import literal_integer, same_type
+from deltaarrow.spark_sql.function import literal_integer, literal_text, same_type
+from deltaarrow.spark_sql.json_texts import json_member
 from deltaarrow.spark_sql.nested import array_of, struct_of
 from deltaarrow.spark_sql.nodes import Constant, Node, call, escaped, refused
-from deltaarrow.spark_sql.types import INTEGER, VOID, sql_type, type_name
+from deltaarrow.spark_sql.types import INTEGER, STRING, VOID, sql_type, type_name
 
 __all__ = ["GENERATORS", "Generated", "Generator", "find_generator"]
 
@@ -87,6 +88,12 @@ def _elements(operand: Node, name: str, before: tuple[Field, ...]) -> Node:
     return call(name, (operand,), data_type, f"CAST({sql} AS {escaped(sql_type(data_type))})")
 
 
+def _json_tuple(text: Node, *names: Node) -> Node:
+    fields = StructType([Field(f"c{place}", STRING) for place, _ in enumerate(names)])
+    parts = [json_member(text, literal_text(each, "a name in json_tuple")) for each in names]
+    return array_of([struct_of(parts, fields)], fields)
+
+
 def _inline(operand: Node) -> Node:
     if not isinstance(operand.type, ArrayType) or not isinstance(operand.type.element_type, StructType):
         raise refused(f"inline of {type_name(operand.type)}")
@@ -113,6 +120,7 @@ GENERATORS = (
     Generator(("explode",), "array or map", (1, 1), _explode),
     Generator(("posexplode",), "array or map", (1, 1), _posexplode),
     Generator(("inline",), "array of structs", (1, 1), _inline),
+    Generator(("json_tuple",), "text, name, ...", (2, None), _json_tuple, "literal names"),
     Generator(("stack",), "rows, value, ...", (2, None), _stack, "a literal number of rows"),
 )
 """All generators."""
@@ -121,7 +129,7 @@ _BY_NAME = {
     spelled: each
     for each in GENERATORS
     for name in each.names
-    for spelled in ((name,) if name == "stack" else (name, name + _OUTER))
+    for spelled in ((name,) if name in ("stack", "json_tuple") else (name, name + _OUTER))
 }
 
 

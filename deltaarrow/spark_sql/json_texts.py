@@ -36,7 +36,7 @@ from deltaarrow.spark_sql.types import (
 )
 from deltaarrow.spark_sql.variant_functions import variant_text
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "json_member"]
 
 _STEP = re.compile(r"\.([A-Za-z0-9_ -]+)|\['([A-Za-z0-9_ .-]+)'\]|\[(\d{1,6})\]")
 _NOT_JSON = "regexp_matches({0}, '^[ \\t\\r\\n]*(?:[^ \\t\\r\\n{{\\[\"''0-9tfnNI+/#-]|$)')"
@@ -111,6 +111,15 @@ def _part(operand: Node, path: Node) -> Node:
         _checked(shown),
         fails=True,
     )
+
+
+def json_member(operand: Node, name: str) -> Node:
+    """The value under a name of the object that a text is, as ``json_tuple`` shows it."""
+    path = escaped(quote_literal(f'$."{name}"'))
+    if '"' in name or "\\" in name:
+        raise refused(f"the name {name!r} in json_tuple")
+    shown = f"CASE WHEN json_type(doc) = 'OBJECT' THEN {_shown(path)} END"
+    return call(f"{UNSTORED}json_tuple", (exactly(operand, STRING),), STRING, _checked(shown), fails=True)
 
 
 def _array_length(operand: Node) -> Node:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType, DataType, MapType
+from deltaarrow.spark_sql.arrays import array_sort
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.coercion import tightest_type
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.maps import ensure_key
 from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
-from deltaarrow.spark_sql.types import BOOLEAN, INTEGER, VOID, sql_type, type_name
+from deltaarrow.spark_sql.types import BOOLEAN, INTEGER, INTEGRAL, VOID, sql_type, type_name
 
 __all__ = ["FUNCTIONS", "Lambda"]
 
@@ -140,6 +142,46 @@ def _zip_with(one: Node, other: Node, function: object) -> Node:
     return call(f"{UNSTORED}zip_with", (one, other, value), ArrayType(value.type), given(made, 2))
 
 
+def _sorted(array: Node, function: object = None) -> Node:
+    """``array_sort``: by a function that compares two elements, or in ascending order."""
+    if function is None:
+        return array_sort(array)
+    item, compared = _array_of(array, "array_sort"), _function(function, "array_sort")
+    other, one, before = (f"{compared.prefix}_{name}" for name in "yxs")
+    found = compared.of((item, f"{one}[1]"), (item, other))
+    if found.type not in INTEGRAL[:3]:
+        raise refused(f"array_sort by a function to {type_name(found.type)}")
+    # Each element goes behind those that are not greater, so equal ones keep their order.
+    is_behind = f"CASE WHEN {{1}} IS NULL THEN {_NOT_COMPARED} ELSE {{1}} >= 0 END"
+    counted = f"len(list_filter({before}, lambda {other}: {is_behind}))"
+    placed = let(f"list_concat({before}[1:p], {one}, {before}[p + 1:])", p=counted)
+    kind = escaped(sql_type(array.type))
+    singles = "list_transform({0}, lambda x: [x])"
+    sql = f"list_reduce({singles}, lambda {before}, {one}: {placed}, CAST([] AS {kind}))"
+    return call(f"{UNSTORED}array_sort", (array, found), array.type, given(sql), fails=True)
+
+
+def _map_zip_with(one: Node, other: Node, function: object) -> Node:
+    left, right = _map_of(one, "map_zip_with"), _map_of(other, "map_zip_with")
+    body = _function(function, "map_zip_with")
+    common = tightest_type(left.key_type, right.key_type)
+    if common is None or {common, left.key_type, right.key_type} != {common}:
+        raise refused(f"map_zip_with of keys of {type_name(left.key_type)} and {type_name(right.key_type)}")
+    ensure_key(common)
+    x, y, key = (f"{body.prefix}_{name}" for name in "xyk")
+    value = body.of(
+        (common, key),
+        (left.value_type, f"map_extract_value({x}, {key})"),
+        (right.value_type, f"map_extract_value({y}, {key})"),
+    )
+    others = f"list_filter(map_keys({y}), lambda k: list_position(map_keys({x}), k) IS NULL)"
+    kind = MapType(common, value.type)
+    keys = f"list_concat(map_keys({x}), {others})"
+    made = f"list_transform({keys}, lambda {key}: struct_pack(key := {key}, value := {{2}}))"
+    sql = let(f"CAST(map_from_entries({made}) AS {escaped(sql_type(kind))})", **{x: "{0}", y: "{1}"})
+    return call(f"{UNSTORED}map_zip_with", (one, other, value), kind, given(sql, 2))
+
+
 def _over_entries(entries: Node, function: object, name: str) -> tuple[MapType, Node, str]:
     kind, body = _map_of(entries, name), _function(function, name)
     entry = body.variable()
@@ -173,6 +215,7 @@ def _made(name: str, entries: Node, body: Node, kind: MapType, entry: str, made:
     return call(name, (entries, body), kind, given(sql), fails=True)
 
 
+_NOT_COMPARED = "error('[COMPARATOR_RETURNS_NULL] the function of array_sort gives NULL')"
 _NOTE = "not in what tables store"
 FUNCTIONS = (
     Function(("transform",), "array, (value[, place]) -> value", (2, 2), _transform, _NOTE, takes_more=True),
@@ -202,6 +245,22 @@ FUNCTIONS = (
     Function(("map_filter",), "map, (key, value) -> condition", (2, 2), _map_filter, _NOTE, takes_more=True),
     Function(
         ("transform_values",), "map, (key, value) -> value", (2, 2), _transform_values, _NOTE, takes_more=True
+    ),
+    Function(
+        ("array_sort",),
+        "array[, (value, value) -> integer]",
+        (1, 2),
+        _sorted,
+        "not of nested values without a function",
+        takes_more=True,
+    ),
+    Function(
+        ("map_zip_with",),
+        "map, map, (key, value, value) -> value",
+        (3, 3),
+        _map_zip_with,
+        _NOTE,
+        takes_more=True,
     ),
     Function(
         ("transform_keys",), "map, (key, value) -> key", (2, 2), _transform_keys, _NOTE, takes_more=True
