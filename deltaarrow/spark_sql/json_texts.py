@@ -1,4 +1,4 @@
-"""Functions that read and write JSON. Tables cannot store expressions with them.
+"""Functions that take JSON apart and write it. Tables cannot store expressions with them.
 
 Spark's parser takes more than JSON: single quotes, texts behind the value, and other numbers. A text that it
 may read in such a way raises as unsupported; a text that cannot be JSON at all is NULL.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, java_text, let
 from deltaarrow.spark_sql.function import Function, literal_text
@@ -17,65 +17,46 @@ from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
-    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
     INTEGER,
     INTEGRAL,
-    LONG,
-    SHORT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VARIANT,
     VOID,
     decimal_of,
-    sql_type,
     type_name,
 )
 from deltaarrow.spark_sql.variant_functions import variant_text
 
-__all__ = ["FUNCTIONS", "json_member"]
+__all__ = ["FUNCTIONS", "NOT_JSON", "ODD", "UNSURE", "json_member", "over_document", "shown_json"]
 
 _STEP = re.compile(r"\.([A-Za-z0-9_ -]+)|\['([A-Za-z0-9_ .-]+)'\]|\[(\d{1,6})\]")
-_NOT_JSON = "regexp_matches({0}, '^[ \\t\\r\\n]*(?:[^ \\t\\r\\n{{\\[\"''0-9tfnNI+/#-]|$)')"
-_ODD = "NOT json_valid({0}) OR regexp_matches({0}, ',[ \\t\\r\\n]*[\\]}}]|(?i:nan|inf)|/[/*]')"
-_UNSURE = "error('unsupported: such a JSON text')"
-_NUMBERS = "('BIGINT', 'UBIGINT')"
-_FIELD = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_]\w*))\s*:?\s+([A-Za-z]+)\s*")
-_FIELD_TYPES = {
-    "tinyint": BYTE,
-    "byte": BYTE,
-    "smallint": SHORT,
-    "short": SHORT,
-    "int": INTEGER,
-    "integer": INTEGER,
-    "bigint": LONG,
-    "long": LONG,
-    "double": DOUBLE,
-    "string": STRING,
-    "boolean": BOOLEAN,
-}
+NOT_JSON = "regexp_matches({0}, '^[ \\t\\r\\n]*(?:[^ \\t\\r\\n{{\\[\"''0-9tfnNI+/#-]|$)')"
+ODD = "NOT json_valid({0}) OR regexp_matches({0}, ',[ \\t\\r\\n]*[\\]}}]|(?i:nan|inf)|/[/*]')"
+UNSURE = "error('unsupported: such a JSON text')"
 
 
 def _checked(sql: str) -> str:
     """SQL over a JSON text ``{0}`` that is certain to be one."""
-    return _over_document(
-        f"CASE WHEN {{0}} IS NULL OR {_NOT_JSON} THEN NULL WHEN {_ODD} THEN {_UNSURE} ELSE {sql} END"
+    return over_document(
+        f"CASE WHEN {{0}} IS NULL OR {NOT_JSON} THEN NULL WHEN {ODD} THEN {UNSURE} ELSE {sql} END"
     )
 
 
-def _over_document(sql: str) -> str:
+def over_document(sql: str) -> str:
     """SQL in which ``doc`` stands for the text; NULL for one that would make DuckDB raise."""
     return let(sql, doc="CASE WHEN json_valid({0}) THEN {0} END")
 
 
-def _shown(path: str) -> str:
+def shown_json(path: str) -> str:
     """The value at a path as Spark shows it."""
     double = java_text("CAST(v AS DOUBLE)", "DOUBLE")
-    number = f"CASE WHEN regexp_matches(v, '[.eE]') THEN {double} ELSE {_UNSURE} END"
-    nested = f"CASE WHEN regexp_matches(v, '\\\\|[0-9][.eE]|-0|[0-9]{{{{18}}}}') THEN {_UNSURE} ELSE v END"
+    number = f"CASE WHEN regexp_matches(v, '[.eE]') THEN {double} ELSE {UNSURE} END"
+    nested = f"CASE WHEN regexp_matches(v, '\\\\|[0-9][.eE]|-0|[0-9]{{{{18}}}}') THEN {UNSURE} ELSE v END"
     whole = "CASE WHEN v = '-0' THEN '0' ELSE v END"
     sql = (
         f"CASE t WHEN 'NULL' THEN NULL WHEN 'VARCHAR' THEN json_extract_string(doc, {path})"
@@ -101,9 +82,9 @@ def _part(operand: Node, path: Node) -> Node:
         place = found.end()
     if not text.startswith("$"):
         raise refused(f"the path {text!r} in JSON")
-    shown = _shown(escaped(quote_literal(steps)))
+    shown = shown_json(escaped(quote_literal(steps)))
     if arrays:
-        shown = f"CASE WHEN {' OR '.join(arrays)} THEN {_UNSURE} ELSE {shown} END"
+        shown = f"CASE WHEN {' OR '.join(arrays)} THEN {UNSURE} ELSE {shown} END"
     return call(
         f"{UNSTORED}get_json_object",
         (exactly(operand, STRING),),
@@ -118,7 +99,7 @@ def json_member(operand: Node, name: str) -> Node:
     path = escaped(quote_literal(f'$."{name}"'))
     if '"' in name or "\\" in name:
         raise refused(f"the name {name!r} in json_tuple")
-    shown = f"CASE WHEN json_type(doc) = 'OBJECT' THEN {_shown(path)} END"
+    shown = f"CASE WHEN json_type(doc) = 'OBJECT' THEN {shown_json(path)} END"
     return call(f"{UNSTORED}json_tuple", (exactly(operand, STRING),), STRING, _checked(shown), fails=True)
 
 
@@ -142,54 +123,6 @@ def _keys(operand: Node) -> Node:
         _checked(sql),
         fails=True,
     )
-
-
-def _read(operand: Node, schema: Node) -> Node:
-    """``from_json`` to a struct of simple fields: a value of another type is NULL."""
-    text = literal_text(schema, "the schema of from_json")
-    fields, place = [], 0
-    while place < len(text):
-        found = _FIELD.match(text, place)
-        kind = _FIELD_TYPES.get(found[3].lower()) if found else None
-        if found is None or kind is None or (found.end() < len(text) and text[found.end()] != ","):
-            raise refused(f"from_json to {text!r}")
-        fields.append(Field(found[1] or found[2], kind))
-        place = found.end() + 1
-    if not fields or len({each.name.lower() for each in fields}) < len(fields):
-        raise refused(f"from_json to {text!r}")
-    data_type = StructType(fields)
-    members = ", ".join(_member(each) for each in fields)
-    members_type = escaped(sql_type(data_type))
-    made = f"CAST(row({members}) AS {members_type})"
-    nothing = f"CAST(row({', '.join(['NULL'] * len(fields))}) AS {members_type})"
-    twice = "len(json_keys(doc)) <> len(list_distinct(json_keys(doc)))"
-    blank = "regexp_full_match({0}, '[ \\t\\r\\n]*')"
-    sql = (
-        f"CASE WHEN {{0}} IS NULL OR {blank} THEN NULL WHEN {_NOT_JSON} THEN {nothing} WHEN {_ODD} OR"
-        f" json_type(doc) NOT IN ('OBJECT', 'NULL') OR {twice} THEN {_UNSURE} ELSE {made} END"
-    )
-    return call(
-        f"{UNSTORED}from_json",
-        (exactly(operand, STRING),),
-        data_type,
-        _over_document(sql),
-        fails=True,
-    )
-
-
-def _member(field: Field) -> str:
-    path = escaped(quote_literal(f'$."{field.name}"'))
-    value = f"json_extract_string(doc, {path})"
-    kind = f"json_type(doc, {path})"
-    if field.type == STRING:
-        return _shown(path)
-    if field.type == BOOLEAN:
-        return f"CASE WHEN {kind} = 'BOOLEAN' THEN CAST({value} AS BOOLEAN) END"
-    if field.type == DOUBLE:
-        odd = f"WHEN {kind} = 'VARCHAR' AND regexp_matches({value}, '(?i)inf|nan') THEN {_UNSURE}"
-        return f"CASE {odd} WHEN {kind} IN ('DOUBLE', 'BIGINT', 'UBIGINT') THEN CAST({value} AS DOUBLE) END"
-    assert field.type in INTEGRAL
-    return f"CASE WHEN {kind} IN {_NUMBERS} THEN TRY_CAST({value} AS {sql_type(field.type)}) END"
 
 
 def _written(operand: Node) -> Node:
@@ -297,7 +230,6 @@ FUNCTIONS = (
     Function(("get_json_object",), "text, path", (2, 2), _part, "a literal path of names and places"),
     Function(("json_array_length",), "text", (1, 1), _array_length),
     Function(("json_object_keys",), "text", (1, 1), _keys),
-    Function(("from_json",), "text, schema", (2, 2), _read, "a literal struct of integers, doubles, texts"),
     Function(("to_json",), "struct, array or map", (1, 1), _written),
 )
 """The functions of this chapter."""

@@ -37,8 +37,10 @@ _SHORT_DECIMAL = 18
 class _Hasher(Protocol):
     """SQL of the hash of a number of four or of eight bytes, or of bytes, with a seed."""
 
-    word: str
-    """The type of hashes."""
+    @property
+    def word(self) -> str:
+        """The type of hashes."""
+        ...
 
     def of_four(self, number: str, seed: str) -> str: ...
 
