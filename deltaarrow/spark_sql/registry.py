@@ -20,6 +20,7 @@ from deltaarrow.spark_sql import (
     regular_expressions,
     row_hashes,
     temporal,
+    text_formats,
     text_parts,
     texts,
     time_texts,
@@ -37,7 +38,12 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.FUNCTIONS,
     "Exponents, logarithms and angles": mathematics.FUNCTIONS,
     "Bits": bits.FUNCTIONS,
-    "Text": (*texts.FUNCTIONS, *text_parts.FUNCTIONS, *regular_expressions.FUNCTIONS),
+    "Text": (
+        *texts.FUNCTIONS,
+        *text_parts.FUNCTIONS,
+        *text_formats.FUNCTIONS,
+        *regular_expressions.FUNCTIONS,
+    ),
     "Codes of texts and bytes": encodings.FUNCTIONS,
     "Dates and timestamps (in the session time zone, years 1 to 9999)": (
         *temporal.FUNCTIONS,
