@@ -163,7 +163,9 @@ def variant_part(*operands: Node) -> Node:
         raise refused(f"variant_get with {len(operands)} arguments")
     column, path, wanted = operands
     data_type = _wanted(wanted)
-    if not isinstance(column, ColumnRef) or column.type != VARIANT or data_type == VARIANT:
+    if data_type == VARIANT:
+        raise refused("variant_get of the type 'variant'")
+    if not isinstance(column, ColumnRef) or column.type != VARIANT:
         raise refused("variant_get of something other than a variant column")
     text = Constant(literal_text(path, "the path of variant_get"), STRING)
     return call(
