@@ -91,6 +91,9 @@ def _proper_name(name: str, text: str, known_only: bool) -> str:
     if record is None:
         if not known_only:
             return name
-        raise InvalidTablePropertyError(f"there is no table property {name!r}; the prefix delta. is reserved")
+        raise InvalidTablePropertyError(
+            f"there is no table property {name!r}; the prefix delta. is reserved"
+            " (Spark: DELTA_UNKNOWN_CONFIGURATION)"
+        )
     record.ensure_valid(text)
     return record.name

@@ -144,7 +144,7 @@ _RECORDS = (
         append=_YES,
         overwrite=_UNLESS_ACTIVE,
         change=_UNLESS_ACTIVE,
-        remedy="append, or set delta.appendOnly to false first",
+        remedy="append, or set delta.appendOnly to false first (Spark: DELTA_CANNOT_MODIFY_APPEND_ONLY)",
     ),
     TableFeature(
         name="invariants",

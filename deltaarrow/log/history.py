@@ -103,6 +103,7 @@ class CommitTimes:
                 f"no version is as old as {_render(timestamp)}: the log holds the commits from version"
                 f" {first} of {_render(self.timestamp(first))} to version {end - 1} of"
                 f" {_render(self.timestamp(end - 1))}; choose a later time"
+                " (Spark: DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION)"
             )
         return versions[i - 1]
 

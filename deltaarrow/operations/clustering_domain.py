@@ -62,6 +62,7 @@ def resolve_clustering_columns(
         raise SchemaMismatchError(
             "a table has partition columns or clustering columns, not both"
             f" (partition columns: {', '.join(partition_columns)})"
+            " (Spark: DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED)"
         )
     if len(columns) > _MOST:
         raise SchemaMismatchError(f"a table has up to {_MOST} clustering columns, not {len(columns)}")

@@ -113,7 +113,10 @@ def rename_column(snapshot: Snapshot, column: str, new_name: str) -> Alteration:
     renamed = (*path[:-1], new_name)
     siblings = type_at(snapshot.schema, path[:-1])
     if isinstance(siblings, StructType) and new_name in siblings.names:
-        raise SchemaMismatchError(f"column {render_path(renamed)!r} exists already; choose another name")
+        raise SchemaMismatchError(
+            f"column {render_path(renamed)!r} exists already; choose another name"
+            " (Spark: FIELD_ALREADY_EXISTS)"
+        )
     schema = edit_field(snapshot.schema, path, lambda field: replace(field, name=new_name))
     partitions = snapshot.metadata.partition_columns
     if len(path) == 1:
@@ -176,11 +179,16 @@ def drop_columns(
     )
 
 
+_NEEDS_MAPPING = {"dropped": "DELTA_UNSUPPORTED_DROP_COLUMN", "renamed": "DELTA_UNSUPPORTED_RENAME_COLUMN"}
+"""Spark's class for what a table without column mapping cannot do with a column."""
+
+
 def _ensure_mapped(snapshot: Snapshot, change: str) -> None:
     if snapshot.mapping_mode == "none":
         raise UnsupportedFeatureError(
             f"columns can be {change} only in a table with column mapping; set"
-            f" {properties.COLUMN_MAPPING_MODE.name} to 'name' first, with table.alter.set_table_properties",
+            f" {properties.COLUMN_MAPPING_MODE.name} to 'name' first, with table.alter.set_table_properties"
+            f" (Spark: {_NEEDS_MAPPING[change]})",
             feature="columnMapping",
         )
 

@@ -49,5 +49,6 @@ def checked_rows(batches: Iterable[pa.RecordBatch], condition: Condition) -> Ite
             raise ConstraintViolationError(
                 f"{others} rows of the data do not fulfil the condition of the overwrite: {condition.text};"
                 " every new row must fulfil it, so change the predicate or the data"
+                " (Spark: DELTA_REPLACE_WHERE_MISMATCH)"
             )
         yield batch

@@ -337,7 +337,9 @@ def _ensure_filled(array: pa.Array, field: pa.Field, path: str) -> None:
 
 
 def _violation(path: str) -> ConstraintViolationError:
-    return ConstraintViolationError(f"NOT NULL column {path!r} holds NULL in the data")
+    return ConstraintViolationError(
+        f"NOT NULL column {path!r} holds NULL in the data (Spark: DELTA_NOT_NULL_CONSTRAINT_VIOLATED)"
+    )
 
 
 def _nulls(arrow_type: pa.DataType, path: str, length: int) -> pa.Array:

@@ -232,7 +232,10 @@ class _Addition:
             case MapType(), MapType() if old.key_type == new.key_type:
                 value = self._merged(old.value_type, new.value_type, (*path, "value"))
                 return replace(old, value_type=value)
-        raise SchemaMismatchError(f"the column {render_path(path)!r} exists already; choose another name")
+        raise SchemaMismatchError(
+            f"the column {render_path(path)!r} exists already; choose another name"
+            " (Spark: FIELD_ALREADY_EXISTS)"
+        )
 
 
 def _lower(path: Iterable[str]) -> tuple[str, ...]:

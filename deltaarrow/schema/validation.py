@@ -67,7 +67,10 @@ def resolve_partition_columns(schema: StructType, partition_columns: Sequence[st
             )
         resolved.append(field.name)
     if resolved and len(resolved) == len(schema.fields):
-        raise SchemaMismatchError("all columns are partition columns; a table needs one that is not")
+        raise SchemaMismatchError(
+            "all columns are partition columns; a table needs one that is not"
+            " (Spark: ALL_PARTITION_COLUMNS_NOT_ALLOWED)"
+        )
     return tuple(resolved)
 
 
@@ -97,11 +100,13 @@ def _ensure_valid_struct(struct: StructType, path: str, mapping_mode: str, in_co
             raise SchemaMismatchError(
                 f"the name of column {inner!r} contains one of the characters {_INVALID_CHARACTERS!r}, which"
                 " needs column mapping; rename it, or set delta.columnMapping.mode to 'name'"
+                " (Spark: DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES)"
             )
         if each.name.lower() in spellings:
             other = spellings[each.name.lower()]
             raise SchemaMismatchError(
                 f"columns {inner!r} and {other!r} have the same name up to case; rename one"
+                " (Spark: COLUMN_ALREADY_EXISTS)"
             )
         spellings[each.name.lower()] = each.name
         for key in _TEXTS:

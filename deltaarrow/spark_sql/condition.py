@@ -229,6 +229,7 @@ def _parts(
         if node.type not in (BOOLEAN, VOID):
             raise InvalidPredicateError(
                 f"{words!r} is not a condition: its type is {type_name(node.type)}, not boolean"
+                " (Spark: DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN)"
             )
         expression = Expression(text, all_of((node,)) if node.type == VOID else node)
         known = StructType([]) if schema is None else schema

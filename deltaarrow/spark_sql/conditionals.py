@@ -61,7 +61,9 @@ def element(container: Node, place: Node) -> Node:
 def field_of(struct: Node, name: str) -> Node:
     """``struct.field``, by name in any case."""
     if not isinstance(struct.type, StructType):
-        raise SchemaMismatchError(f"{type_name(struct.type)} has no field {name!r}")
+        raise SchemaMismatchError(
+            f"[INVALID_EXTRACT_BASE_FIELD_TYPE] a {type_name(struct.type)} has no field {name!r}"
+        )
     found = struct.type.find(name)
     if found is None:
         known = ", ".join(f"`{each.name}`" for each in struct.type.fields)

@@ -4,7 +4,7 @@ Overflow and division by zero raise, as in Spark's ANSI mode. Where DuckDB would
 Spark (the sign of zero, NaN, decimal quotients), the SQL spells out Spark's result.
 """
 
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
@@ -172,6 +172,8 @@ def _compare_with_known(left: Node, right: Node, operator: str) -> Node:
 
 def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
     """``IN``: whether the operand equals one of the values; NULL if that depends on a NULL."""
+    if not values:
+        raise SchemaMismatchError("[INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE] IN () has no values")
     nodes, common = same_type((operand, *values))
     _ensure_comparable(common)
     if any(node.can_fail for node in nodes[1:]):

@@ -74,7 +74,10 @@ class AliasScope:
         written = ".".join(names)
         if len(candidates) > 1:
             aliases = " and ".join(path[0] for path, _ in candidates)
-            raise SchemaMismatchError(f"{written!r} is a column of {aliases}: write the alias before it")
+            raise SchemaMismatchError(
+                f"{written!r} is a column of {aliases}: write the alias before it"
+                " (Spark: AMBIGUOUS_REFERENCE)"
+            )
         if not candidates:
             known = [name for schema in self.tables.values() for name in schema.names]
             raise SchemaMismatchError(no_column(written, known, " or ".join(self.tables)))

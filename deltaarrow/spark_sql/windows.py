@@ -13,6 +13,7 @@ ranks are integers.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.function import literal_integer
@@ -51,7 +52,9 @@ class WindowFunction:
         if rows.window is None or rows.distinct or rows.where is not None or rows.order:
             raise refused(f"{name} without OVER, or with DISTINCT, FILTER or WITHIN GROUP,")
         if not rows.window.order:
-            raise refused(f"{name} over a window without ORDER BY")
+            raise SchemaMismatchError(
+                f"[WINDOW_FUNCTION_FRAME_NOT_ORDERED] {name} over a window without ORDER BY"
+            )
         if self.frame is not None and rows.window.frame not in (None, self.frame):
             raise refused(f"{name} over a window with a frame")
         if rows.ignores_nulls and self.names[0] not in ("lag", "lead", "nth_value"):

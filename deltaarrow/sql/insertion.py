@@ -90,11 +90,11 @@ class InsertedRows:
             for column, given in pairs
         )
 
-    def _column(self, name: str) -> Field:
+    def _column(self, name: str, error_class: str = "DELTA_MISSING_COLUMN") -> Field:
         found = self._schema.find(name)
         if found is None:
             raise SchemaMismatchError(
-                f"[DELTA_MISSING_COLUMN] {self._statement.table.text} has no column {name}"
+                f"[{error_class}] {self._statement.table.text} has no column {name}"
                 f" (columns: {', '.join(self._schema.names)})"
             )
         return found
@@ -113,7 +113,7 @@ class InsertedRows:
         constant = {column.name for column, text in self._partition.items() if text is not None}
         if given is None:
             return [each for each in self._schema.fields if each.name not in constant]
-        found = [self._column(name) for name in given]
+        found = [self._column(name, "UNRESOLVED_COLUMN.WITH_SUGGESTION") for name in given]
         for place, column in enumerate(found):
             if column in found[:place] or column.name in constant:
                 raise SchemaMismatchError(
@@ -127,22 +127,30 @@ class InsertedRows:
             return [*wanted, *([None] * extra)]
         if extra:
             raise SchemaMismatchError(
-                f"[DELTA_INSERT_COLUMN_ARITY_MISMATCH] the INSERT fills {len(wanted)} columns of"
+                f"[{self._arity_class(extra)}] the INSERT fills {len(wanted)} columns of"
                 f" {self._statement.table.text} ({', '.join(column.name for column in wanted)}), the query"
                 f" has {len(names)}"
             )
         return list(wanted)
+
+    def _arity_class(self, extra: int) -> str:
+        """Spark's class for a query with so many columns more than the INSERT fills, or less."""
+        if self._statement.columns is not None:
+            kind = "TOO_MANY" if extra > 0 else "NOT_ENOUGH"
+            return f"INSERT_COLUMN_ARITY_MISMATCH.{kind}_DATA_COLUMNS"
+        return "DELTA_METADATA_MISMATCH" if extra > 0 else "DELTA_INSERT_COLUMN_ARITY_MISMATCH"
 
     def _by_name(self, names: Sequence[str]) -> list[Field | None]:
         folded = [name.lower() for name in names]
         for place, name in enumerate(folded):
             if name in folded[:place]:
                 raise SchemaMismatchError(
-                    f"[AMBIGUOUS_COLUMN_NAME] the query of the INSERT BY NAME has two columns {names[place]}"
+                    f"[DELTA_DUPLICATE_COLUMNS_FOUND.READ_SCHEMA] the query of the INSERT BY NAME has two"
+                    f" columns {names[place]}"
                 )
         if self._evolves:
             return [self._schema.find(name) for name in names]
-        return [self._column(name) for name in names]
+        return [self._column(name, "DELTA_METADATA_MISMATCH") for name in names]
 
 
 def _is_read_as(column: DataType, given: DataType) -> bool:

@@ -11,6 +11,8 @@ __all__ = ["query_error", "show_place"]
 _CLASSES = (
     (re.compile("no column [`']"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
     (re.compile("the function "), "UNRESOLVED_ROUTINE"),
+    (re.compile(r"the constraint '.*' of type "), "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT"),
+    (re.compile(r"CHECK constraint .* violated by row", re.DOTALL), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
     (re.compile("cannot parse the SQL expression"), "PARSE_SYNTAX_ERROR"),
 )
 """How messages begin for which Spark has a class of errors."""

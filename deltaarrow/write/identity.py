@@ -161,7 +161,7 @@ class RowNumbering:
             if not column.allows_explicit and column.name not in missing:
                 raise SchemaMismatchError(
                     f"the identity column {column.name!r} is GENERATED ALWAYS: data cannot give its values;"
-                    " leave the column out"
+                    " leave the column out (Spark: DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED)"
                 )
         return cls(tuple(column for column in identities if column.name in missing))
 

@@ -2,15 +2,14 @@
 
 CREATE TABLE t (id INT NOT NULL, n INT) USING delta;
 
---? one node: a row with too many values is told from a change of the schema
 INSERT INTO t VALUES (1, 2, 3);
 --! DELTA_METADATA_MISMATCH
 
---? one node: DuckDB computes VALUES row by row, and raises without Spark's class
+--? one node: a value of VALUES is told by what is wrong with it
 INSERT INTO t VALUES (1, 1 / 0);
 --! INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION
 
---? one node: DuckDB computes VALUES row by row, and raises without Spark's class
+--? one node: a value of VALUES is told by what is wrong with it
 INSERT INTO t VALUES (CAST('x' AS INT), 1);
 --! INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION
 

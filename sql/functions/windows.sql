@@ -82,6 +82,5 @@ SELECT shop, sum(amount), rank() OVER (ORDER BY sum(amount) DESC) FROM sales GRO
 --| 'a', 50, 1
 --| 'b', 5, 2
 
---? one node: the error names no class of Spark's
 SELECT row_number() OVER (PARTITION BY shop) FROM sales;
 --! WINDOW_FUNCTION_FRAME_NOT_ORDERED

@@ -200,6 +200,7 @@ class OnSpark:
 
     def error_class(self, error: Exception) -> str | None:
         named = getattr(error, "getCondition", lambda: None)()
+        # What a task raises has no condition; the text names it.
         return error_class_in(error) if named is None else str(named)
 
     def close(self) -> None:

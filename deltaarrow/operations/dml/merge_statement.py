@@ -17,6 +17,14 @@ class When(StrEnum):
     NOT_MATCHED_BY_SOURCE = "not matched by source"
 
 
+_SPARKS_NAME = {
+    When.MATCHED: "MATCHED",
+    When.NOT_MATCHED: "NOT_MATCHED_BY_TARGET",
+    When.NOT_MATCHED_BY_SOURCE: "NOT_MATCHED_BY_SOURCE",
+}
+"""How Spark's classes of errors call the rows of a clause."""
+
+
 @dataclass(frozen=True)
 class MergeClause:
     """One clause of a MERGE.
@@ -68,6 +76,7 @@ class MergeStatement:
                 raise ValueError(
                     f"only the last of the clauses for rows {when} may have no predicate: clauses after it"
                     " would never apply; reorder the clauses or add a predicate"
+                    f" (Spark: NON_LAST_{_SPARKS_NAME[when]}_CLAUSE_OMIT_CONDITION)"
                 )
 
     def of(self, when: When) -> list[MergeClause]:

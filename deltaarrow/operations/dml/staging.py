@@ -220,6 +220,7 @@ def _by_file(files: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 def _found_twice() -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
         "several rows of the source match one row of the table, so the result is ambiguous; remove duplicate"
-        " keys from the source, or make the predicate more specific",
+        " keys from the source, or make the predicate more specific"
+        " (Spark: DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE)",
         feature="MERGE with several matches of a row",
     )

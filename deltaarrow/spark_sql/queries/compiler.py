@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import StructType
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.placing import placed_in
@@ -75,15 +76,19 @@ def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:
     if definitions is None:
         return _body(context, tree, around)
     writer, word = context.writer(), "WITH"
-    listed = []
+    listed, defined = [], set[str]()
     for each in definitions.expressions:
+        name = each.args["alias"].name
+        if name.lower() in defined:
+            raise SchemaMismatchError(f"[DUPLICATED_CTE_NAMES] WITH defines `{name}` more than once")
+        defined.add(name.lower())
         if definitions.args.get("recursive") and is_recursive(each):
             word = "WITH RECURSIVE"
             sql, cte = recursive(context, writer, each, around)
         else:
             sql, cte = _defined(context, writer, each, around)
         listed.append(sql)
-        around = replace(around, ctes={**around.ctes, each.args["alias"].name.lower(): cte})
+        around = replace(around, ctes={**around.ctes, name.lower(): cte})
     body = _body(context, tree, around)
     return writer.query(f"{word} {', '.join(listed)} {writer.inlined(body)}", body.columns)
 

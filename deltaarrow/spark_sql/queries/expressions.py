@@ -57,6 +57,14 @@ __all__ = [
     "parameter_values",
 ]
 
+_WITHIN = "another call"
+_AGGREGATES_REFUSED = {
+    _WITHIN: "NESTED_AGGREGATE_FUNCTION",
+    "WHERE": "INVALID_WHERE_CONDITION",
+    "GROUP BY": "GROUP_BY_AGGREGATE",
+}
+"""Spark's classes for aggregates by the clause, or the call, that they cannot be in."""
+
 AMBIGUOUS = Call("ambiguous", (), VOID, "", can_fail=True)
 """Stands for two columns of the select list that have one name."""
 
@@ -202,8 +210,10 @@ class Binding:
         if find_aggregate(name) is not None:
             return self._over_rows(node, bind, None)
         if find_window_function(name) is not None:
-            raise refused(f"{name} without OVER")
+            raise SchemaMismatchError(f"[WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE] {name} needs OVER (...)")
         if find_generator(name) is not None and name not in ("stack", "range"):
+            if self.clause == "WHERE":
+                raise SchemaMismatchError(f"[UNSUPPORTED_GENERATOR.OUTSIDE_SELECT] {name} cannot be in WHERE")
             raise refused(f"{name} inside an expression or outside the select list")
         return None
 
@@ -212,9 +222,17 @@ class Binding:
 
     def _window(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         if not self.takes_windows or self._within:
-            raise _misplaced_window(self._within or self.clause)
+            raise self._misplaced("a function over a window", _NO_WINDOW)
         window = self._window_of(node, ())
         return self._over_rows(node.this, bind, window)
+
+    def _misplaced(self, what: str, classes: Mapping[str, str]) -> DeltaError:
+        """The error for what cannot be where it is, by Spark's class for that clause."""
+        error_class = classes.get(_WITHIN if self._within else self.clause)
+        where = self._within or self.clause
+        if error_class is None:
+            return refused(f"{what} in {where}")
+        return SchemaMismatchError(f"[{error_class}] {what} cannot be in {where}")
 
     def _over_rows(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node], window: Window | None) -> Node:
         where, order, ignores_nulls = None, (), False
@@ -240,7 +258,7 @@ class Binding:
         if function is None and aggregate is None:
             raise refused(f"{name} over a window or a group")
         if window is None and (not self.takes_aggregates or self._within):
-            raise refused(f"the aggregate {name} in {self._within or self.clause}")
+            raise self._misplaced(f"the aggregate {name}", _AGGREGATES_REFUSED)
         if name.lower() == "count" and len(operands) == 1 and operands[0].key == "star":
             operands = []
         with_rows = self._inside(f"{name}(...)") if window is None else self
@@ -282,7 +300,9 @@ class Binding:
         if alias is not None:
             name = alias.name.lower()
             if name not in self.windows or name in seen:
-                raise SchemaMismatchError(f"there is no window `{alias.name}` in the WINDOW clause")
+                raise SchemaMismatchError(
+                    f"[MISSING_WINDOW_SPECIFICATION] there is no window `{alias.name}` in the WINDOW clause"
+                )
             base = self._window_of(self.windows[name], (*seen, name))
         partition = self.bind_list(node.args.get("partition_by") or [])
         order = node.args.get("order")
@@ -373,15 +393,6 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "window": Binding._window,
     **dict.fromkeys(_OVER_ROWS, Binding._rows),
 }
-
-
-def _misplaced_window(place: str) -> DeltaError:
-    if place not in _NO_WINDOW:
-        return refused(f"a function over a window in {place}")
-    return SchemaMismatchError(
-        f"[{_NO_WINDOW[place]}] a function over a window stands in {place}: give it a name in the select list"
-        " of a subquery, and use that"
-    )
 
 
 def _key(node: Node) -> Node:

@@ -175,9 +175,10 @@ class FromClause:
         names = [each.name for each in alias.args.get("columns") or []]
         shown = [each for each in source.columns if not each.is_hidden and not each.is_metadata]
         if names and len(names) != len(shown):
+            is_values = node.key == "values"
+            kind = "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH" if is_values else "ASSIGNMENT_ARITY_MISMATCH"
             raise SchemaMismatchError(
-                f"[ASSIGNMENT_ARITY_MISMATCH] the alias {alias.name} names {len(names)} columns of"
-                f" {len(shown)}"
+                f"[{kind}] the alias {alias.name} names {len(names)} columns of {len(shown)}"
             )
         given = dict(zip(shown, names, strict=True)) if names else {}
         qualifier = (alias.name,) if alias.name else ()

@@ -111,8 +111,12 @@ def limits(tree: "exp.Expr", binding: Binding, now_ms: int) -> str:
         if count.type != INTEGER:
             raise refused(f"{name.upper()} of something other than an integer")
         value = constant_value(count, now_ms, name.upper())
-        if not isinstance(value, int) or value < 0:
+        if not isinstance(value, int):
             raise refused(f"{name.upper()} {value}")
+        if value < 0:
+            raise SchemaMismatchError(
+                f"[INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE] {name.upper()} is {value}, which is less than 0"
+            )
         sql += f" {name.upper()} {value}"
     return sql
 

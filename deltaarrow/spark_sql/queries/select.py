@@ -335,7 +335,7 @@ class _Select:
             f"{writer.native(node)} AS {quote_identifier(key)}" for node, key in zip(nodes, keys, strict=True)
         )
         if not listed:
-            raise refused("a SELECT without columns")
+            raise SchemaMismatchError("[PARSE_SYNTAX_ERROR] a SELECT needs columns")
         sql = f"SELECT {'DISTINCT ' if self.distinct else ''}{listed}"
         sql += f" FROM {rows}" if rows else ""
         sql += f" WHERE {writer.condition(where)}" if where is not None else ""
@@ -360,7 +360,10 @@ def _field(item: _Item) -> Field:
 
 def _condition(node: Node, clause: str) -> Node:
     if node.type != BOOLEAN:
-        raise refused(f"{type_name(node.type)} as the condition of {clause}")
+        raise SchemaMismatchError(
+            f"[DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN] the condition of {clause} is of type"
+            f" {type_name(node.type)}, not boolean"
+        )
     return node
 
 

@@ -65,9 +65,10 @@ def _view(session: "Session", statement: CreateView, name: str, query: str) -> V
         query = f"SELECT * FROM (\n{query}\n) AS {quote_identifier(name)}({listed})"
     schema = QueryRows(session, statement.query).schema
     if statement.columns and len(statement.columns) != len(schema.fields):
+        kind = "TOO_MANY" if len(statement.columns) < len(schema.fields) else "NOT_ENOUGH"
         raise UnsupportedFeatureError(
-            f"[CREATE_VIEW_COLUMN_ARITY_MISMATCH] the view {name} lists {len(statement.columns)} columns, and"
-            f" its query has {len(schema.fields)}",
+            f"[CREATE_VIEW_COLUMN_ARITY_MISMATCH.{kind}_DATA_COLUMNS] the view {name} lists"
+            f" {len(statement.columns)} columns, and its query has {len(schema.fields)}",
             feature="views",
         )
     columns = zip(schema.fields, statement.columns, strict=False)

@@ -241,8 +241,10 @@ def _assigned(words: Words, *ends: str) -> dict[str, str]:
     values: dict[str, str] = {}
     while True:
         column = words.until("=", *ends)
-        if not column or column in values:
-            raise words.refused("a column, and none twice, is expected before it")
+        if not column:
+            raise words.refused("a column is expected before it")
+        if column in values:
+            raise words.refused(f"the column {column} is set twice", "DELTA_CONFLICT_SET_COLUMN")
         words.expect("=")
         values[column] = words.expression(*ends, ";")
         if not words.take(","):
@@ -253,6 +255,8 @@ def _inserted(words: Words) -> dict[str, str]:
     columns = words.listed("the list of columns")
     words.expect("VALUES")
     values = words.listed("the list of values")
-    if len(columns) != len(values) or len(set(columns)) != len(columns):
-        raise words.refused("as many values as columns, and no column twice, are expected before it")
+    if len(columns) != len(values):
+        raise words.refused("as many values as columns are expected", "MERGE_INSERT_VALUE_COUNT_MISMATCH")
+    if len(set(columns)) != len(columns):
+        raise words.refused("no column is expected twice", "DELTA_CONFLICT_SET_COLUMN")
     return dict(zip(columns, values, strict=True))
