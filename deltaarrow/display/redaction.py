@@ -1,26 +1,60 @@
 """Redaction of secrets in texts for people: errors, logs, the `repr` of objects, explanations of scans.
 
 The URI of a table may contain secrets: ``https://user:password@host/t``, ``https://host/t?sig=...``. Objects
-keep the whole URI, since reading needs the secrets; texts that show it pass through `redacted`.
+keep the whole URI, since reading needs the secrets; texts that show it pass through `redacted`. So do
+statements, whose settings and secrets may hold passwords: ``SET s3_secret_access_key = '...'``.
 """
 
+import itertools
 import re
+from collections.abc import Iterator
+from urllib.parse import unquote
 
-__all__ = ["redacted"]
+__all__ = ["redacted", "without_secrets_of"]
 
 _HIDDEN = "***"
 
 _USER = re.compile(r"(?<=://)[^/?#\s'\"@]*(?:@[^/?#\s'\"@]*)*@")
 _TELLING = "sig|token|secret|passw|pwd|credential|delegation|access|key|auth|code|policy"
 _PARAMETER = re.compile(rf"([?&;][\w.%-]*(?:{_TELLING})[\w.%-]*=)[^&;\s'\"#<>)]*", re.IGNORECASE)
+_NAMES = "secret|password|passwd|pwd|token|credential|account.?key|access.?key|key_id"
+_VALUE = r"(?:'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|[^\s'\",;&)}\]]+)"
+_SETTING = re.compile(
+    rf"(\b[\w.-]{{0,60}}(?:{_NAMES})[\w.-]{{0,60}}['\"]?\s*(?:=>|==?|:)\s*){_VALUE}", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"(\b(?:SECRET|PASSWORD|SESSION_TOKEN|KEY_ID)\s+)'(?:[^']|'')*'?", re.IGNORECASE)
+"""What follows the name of a secret in a statement such as CREATE SECRET."""
 
 
 def redacted(text: str) -> str:
-    """Return a text without the user names, passwords and secret parameter values in its URIs.
+    """Return a text without the user names, passwords and secret parameter values in its URIs and settings.
 
     >>> redacted("cannot reach 'https://ann:pass@host/t?sig=a%2Fb&sv=2024'")
     "cannot reach 'https://***@host/t?sig=***&sv=2024'"
+    >>> redacted("SET s3_secret_access_key = 'abc'"), redacted("CREATE SECRET (TYPE s3, SECRET 'abc')")
+    ('SET s3_secret_access_key = ***', 'CREATE SECRET (TYPE s3, SECRET ***)')
     """
     if "://" in text:
         text = _USER.sub(f"{_HIDDEN}@", text)
-    return _PARAMETER.sub(rf"\1{_HIDDEN}", text) if "=" in text else text
+    if "=" in text:
+        text = _PARAMETER.sub(rf"\1{_HIDDEN}", text)
+    return _CLAUSE.sub(rf"\1{_HIDDEN}", _SETTING.sub(rf"\1{_HIDDEN}", text))
+
+
+def without_secrets_of(source: str, text: str) -> str:
+    """Return a text without the secrets of a URI or a statement, which others may repeat in their own words.
+
+    >>> without_secrets_of("s3://ann:pa55@bucket/t", "invalid bucket name 'ann:pa55@bucket'")
+    "invalid bucket name '***@bucket'"
+    """
+    for secret in sorted({*_secrets(source)}, key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    return text
+
+
+def _secrets(source: str) -> Iterator[str]:
+    users = (found[0].removesuffix("@") for found in _USER.finditer(source))
+    named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE))
+    values = (found[0].removeprefix(found[1]).strip("'\"") for found in itertools.chain(*named))
+    for secret in (*users, *values):
+        yield from (each for each in (secret, unquote(secret)) if len(each) > 2)

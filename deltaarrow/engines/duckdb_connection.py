@@ -236,7 +236,7 @@ class DeltaConnection:
                 if dialect == "spark":
                     row_error = functools.partial(self._front_end.row_error, statement)
             query, plans = self.planned(query, parameters)
-        self._errors = QueryErrors(plans, row_error, within)
+        self._errors = QueryErrors(plans, row_error, within, statement=statement)
         return query
 
     # --- names ---

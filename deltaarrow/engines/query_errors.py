@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
+from deltaarrow.engines.duckdb_messages import show_statement
 from deltaarrow.scan import ScanPlan, reader_failure
 
 __all__ = ["DeltaRelation", "QueryErrors", "Within", "open_batches"]
@@ -29,6 +30,7 @@ class QueryErrors:
         plans: of the Delta tables that the query reads.
         row_error: returns the error to raise for a row that cannot be computed; None for DuckDB's own.
         within: what tells in an error which statement of a text failed.
+        statement: the statement as it was written, in which DuckDB's own errors show their place.
     """
 
     def __init__(
@@ -36,10 +38,13 @@ class QueryErrors:
         plans: Sequence[ScanPlan] = (),
         row_error: Callable[[Exception], Exception | None] | None = None,
         within: Within = contextlib.nullcontext,
+        *,
+        statement: str = "",
     ) -> None:
         self._plans = tuple(plans)
         self._row_error = row_error
         self._within = within
+        self._statement = statement
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -49,6 +54,8 @@ class QueryErrors:
                 yield
             except (duckdb.Error, OSError) as error:
                 found = self._meant(error)
+                if found is None and isinstance(error, duckdb.Error):
+                    show_statement(error, self._statement)
                 if found is None:
                     raise
                 raise found from error

@@ -41,7 +41,7 @@ class QueryRows:
         self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
         self.sql, self._plans = self._connection.planned(query, self._parameters or session.variables)
-        self._errors = QueryErrors(self._plans)
+        self._errors = QueryErrors(self._plans, statement=text)
 
     def reads(self, table: Snapshot) -> bool:
         """Whether the query reads this version of a table."""

@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterator
 
+from deltaarrow.display.redaction import without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError, StorageSystemError
 
 __all__ = ["is_failure", "naming_failures", "storage_failure", "system_failure"]
@@ -27,7 +28,9 @@ def is_failure(error: BaseException) -> bool:
 
 def storage_failure(error: BaseException, where: str) -> StorageError:
     """Return the error for a failure at a place."""
-    return system_failure(error, where) or StorageError(f"cannot reach {where!r}: {error}")
+    return system_failure(error, where) or StorageError(
+        f"cannot reach {where!r}: {without_secrets_of(where, str(error))}"
+    )
 
 
 def system_failure(error: BaseException, where: str) -> StorageSystemError | None:
@@ -40,6 +43,7 @@ def system_failure(error: BaseException, where: str) -> StorageSystemError | Non
         number = next((each for each in _TOLD_AS_TEXT if os.strerror(each) in text), None)
     if number is None:
         return None
+    text = without_secrets_of(where, text)
     return StorageSystemError(number, f"cannot reach {where!r}: {os.strerror(number)} ({text})")
 
 

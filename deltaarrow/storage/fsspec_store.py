@@ -14,7 +14,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.display.redaction import redacted
+from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.failures import is_failure, storage_failure
@@ -124,7 +124,7 @@ class FsspecStore:
                     raise
                 raise storage_failure(error, self.uri) from error
             what = str(error) or type(error).__name__
-            raise StorageError(f"cannot reach {self.uri!r}: {what}") from error
+            raise StorageError(f"cannot reach {self.uri!r}: {without_secrets_of(self.uri, what)}") from error
 
     def location(self, name: str) -> str:
         """Return ``protocol://.../name``."""

@@ -88,7 +88,8 @@ def test_input_that_ends_and_interrupts_leave_the_shell_in_order(typed):
 
 
 def test_history_is_kept_for_its_owner_without_secrets(typed, tmp_path):
-    typed("SELECT 1;\rVACUUM delta.`https://ann:hunter2@localhost:1/t`;\r" + END)
+    secrets = "VACUUM delta.`https://ann:hunter2@localhost:1/t`;\rSET spark.fs.secret.key = hunter2;\r"
+    typed(f"SELECT 1;\r{secrets}{END}")
     path = tmp_path / "state" / "history"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     text = path.read_text()

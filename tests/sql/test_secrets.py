@@ -1,0 +1,47 @@
+"""No error of a statement shows a password, a token or a key, whoever wrote its words."""
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow.cli.statements import error_text
+
+STATEMENTS = [
+    "SELECT * FORM delta.'s3://ann:hunter2@b/t'",
+    "SELECT * FROM delta.'s3://ann:hunter2@b/t'",
+    "CREATE SECRET s (TYPE s3, KEY_ID 'hunter2', SECRET 'hunter2'",
+    "CREATE SECRET s (TYPE s3, SECRET 'hunter2' 'hunter2')",
+    "SET s3_secret_access_key = 'hunter2' nonsense",
+    "SELECT 'host=h password=hunter2' FORM t",
+    'SELECT \'{"account_key": "hunter2"}\' FORM t',
+    "SELECT * FORM delta_scan('az://c/t?sv=2024&sig=hunter2')",
+    "OPTIMIZE delta.'s3://ann:hunter2@b/t' nonsense",
+]
+SPARKS = [
+    "SELECT nope(1) FROM delta.`s3://ann:hunter2@b/t`",
+    "SET spark.hadoop.fs.s3a.secret.key = hunter2",
+    "CREATE TABLE t (id INT) LOCATION 's3://ann:hunter2@b/t' nonsense",
+    "SELECT raise_error('password=hunter2')",
+    "SELECT CAST('token=hunter2' AS INT)",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"), [*((each, "duckdb") for each in STATEMENTS), *((each, "spark") for each in SPARKS)]
+)
+def test_no_error_shows_a_secret(text, dialect, caplog):
+    with deltaarrow.connect() as con, pytest.raises(Exception) as refused:
+        con.sql(text, dialect=dialect).fetchall()
+    assert "hunter2" not in str(refused.value)
+    assert "hunter2" not in error_text(refused.value)
+    assert "hunter2" not in caplog.text
+
+
+def test_errors_of_duckdb_point_at_the_statement_as_it_was_written(tmp_path):
+    deltaarrow.write_deltalake(f"{tmp_path}/orders", pa.table({"id": [1]}))
+    text = f"SELECT id\nFORM delta.'{tmp_path}/orders'"
+    with deltaarrow.connect() as con, pytest.raises(Exception, match="Parser Error") as refused:
+        con.sql(text)
+    _, line, caret = str(refused.value).split("\n")
+    assert "in line 2 of the statement:" in str(refused.value)
+    assert line[caret.index("^") :].startswith("delta.'")
