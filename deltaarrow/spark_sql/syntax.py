@@ -15,6 +15,7 @@ from deltaarrow.display.marked_line import marked_line
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.placing import placed_in
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -51,7 +52,12 @@ _STRING = {
 _RAW_STRING = re.compile(r"[rR]('[^']*'|\"[^\"]*\")")
 _HEX_STRING = re.compile(r"[xX]'([0-9a-fA-F]*)'")
 _COMMENT = re.compile(r"--[^\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/", re.DOTALL)
+_CLOSED = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|(?!/\*)[^'\"`]", re.DOTALL
+)
+"""One thing of a text: a comment, a quoted text or name, or another character."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -157,10 +163,11 @@ def tokenize_duckdb(text: str) -> list[Any]:
 def _tokens(text: str, dialect: Any) -> list[Any]:
     with gc_paused():
         from sqlglot.errors import SqlglotError
-    try:
-        tokens: list[Any] = dialect.tokenize(text)
-    except SqlglotError as error:
-        raise _unparsed(text, error, "SQL text") from error
+    with placed_in(text):
+        try:
+            tokens: list[Any] = dialect.tokenize(text)
+        except SqlglotError as error:
+            raise _unparsed(text, error, "SQL text") from error
     return tokens
 
 
@@ -245,6 +252,8 @@ def _checked(token: Any, text: str) -> Any:
     elif kind == "HEX_STRING":
         if not _HEX_STRING.fullmatch(raw):
             raise refused(f"the literal {raw}", token.start)
+    elif kind == "NUMBER" and not _NUMBER.fullmatch(token.text):
+        raise _ill_formed(f"{raw} is not a number", token.start)
     elif not (kind == "IDENTIFIER" and raw[:1] == "`") and not raw.isascii():
         place, odd = next((place, each) for place, each in enumerate(raw) if not each.isascii())
         raise refused(f"the character {odd!r} outside quotes", token.start + place)
@@ -284,27 +293,51 @@ def _unescaped_one(escape: str) -> str:
     return chr(number)
 
 
+def _ill_formed(why: str, place: int) -> UnsupportedFeatureError:
+    refusal = UnsupportedFeatureError(
+        f"cannot parse the SQL expression at character {place + 1}: {why}", feature="expression"
+    )
+    refusal.place = "", place
+    return refusal
+
+
 def _unparsed(text: str, error: "SqlglotError", feature: str) -> UnsupportedFeatureError:
     """The error: what is wrong, at which character, and the line with a caret below it."""
-    found = getattr(error, "errors", None)
-    if not found or not found[0].get("line"):
-        quotes = [quote for quote in "'\"`" if text.count(quote) % 2]
-        why = f"a {quotes[0]} is not closed" if quotes else str(error)
-        return UnsupportedFeatureError(f"cannot parse the SQL expression {text!r}: {why}", feature=feature)
-    first = found[0]
+    first: dict[str, Any] = next(iter(getattr(error, "errors", None) or [{}]))
+    unclosed = None if first.get("line") else _unclosed(text)
+    if first.get("line"):
+        why, place = _told(text, first)
+    elif unclosed is not None:
+        place = unclosed
+        why = f"{'a comment' if text.startswith('/*', place) else f'a {text[place]}'} is not closed"
+    else:
+        return UnsupportedFeatureError(f"cannot parse the SQL expression {text!r}: {error}", feature=feature)
+    refusal = UnsupportedFeatureError(
+        f"cannot parse the SQL expression at character {place + 1}: {why}\n{marked_line(text, place)}",
+        feature=feature,
+    )
+    refusal.place = "", place
+    return refusal
+
+
+def _told(text: str, first: dict[str, Any]) -> tuple[str, int]:
+    """What sqlglot's parser says is wrong, and where in the text."""
     lines = text.splitlines()
     number, shown = first["line"] - 1, first["highlight"] or ""
-    place = max(first["col"] - len(shown), 0)
-    character = sum(len(each) + 1 for each in lines[:number]) + place + 1
-    why = first["description"] or ""
-    if why.startswith("Required keyword"):
-        why = "an operand is missing"
-    caret = marked_line(text, character - 1)
-    refusal = UnsupportedFeatureError(
-        f"cannot parse the SQL expression at character {character}: {why}\n{caret}", feature=feature
-    )
-    refusal.place = "", character - 1
-    return refusal
+    place = sum(len(each) + 1 for each in lines[:number]) + max(first["col"] - len(shown), 0)
+    why = (first["description"] or "").partition(" but got <Token")[0]
+    return "an operand is missing" if why.startswith("Required keyword") else why, place
+
+
+def _unclosed(text: str) -> int | None:
+    """Where a quote or a comment begins that is not closed."""
+    place = 0
+    while place < len(text):
+        found = _CLOSED.match(text, place)
+        if found is None:
+            return place
+        place = found.end()
+    return None
 
 
 def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:
@@ -327,6 +360,9 @@ def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:
             raise refused(token.text.upper() or "a hint", token.start)
     if after := _beside(text[place:], rules.is_stored):
         raise refused(f"{after!r} at the end")
+    kinds = [token.token_type.name for token in tokens]
+    if kinds.count("WHEN") > kinds.count("THEN"):  # sqlglot takes a WHEN without THEN.
+        raise _ill_formed("a WHEN has no THEN", tokens[kinds.index("WHEN")].start)
 
 
 def _beside(text: str, is_stored: bool) -> str:

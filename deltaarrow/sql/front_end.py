@@ -43,6 +43,7 @@ _lazily = lazy_attributes(
         "inspected": "deltaarrow.sql.inspections",
         "query_error": "deltaarrow.sql.places",
         "run_statement": "deltaarrow.sql.running",
+        "shown_places": "deltaarrow.sql.places",
         "split_statements": "deltaarrow.spark_sql",
     },
 )
@@ -71,7 +72,8 @@ class FrontEnd:
         """Return the statements of a text; None to let DuckDB split it."""
         if dialect == "duckdb" and _HAS_OURS.search(text) is None:
             return None
-        found: list[str] = _lazily("split_statements")(text, dialect)
+        with _lazily("shown_places")(text, dialect):
+            found: list[str] = _lazily("split_statements")(text, dialect)
         return found
 
     def run(

@@ -1,18 +1,22 @@
 """Errors of a statement, shown at their place in its text."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 from deltaarrow.display.marked_line import marked_line
+from deltaarrow.engines import Dialect
 from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.spark_sql import Words, row_error
 
-__all__ = ["query_error", "show_place"]
+__all__ = ["query_error", "show_place", "shown_places"]
 
 _CLASSES = (
     (re.compile("no column [`']"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
     (re.compile("the function "), "UNRESOLVED_ROUTINE"),
     (re.compile(r"the constraint '.*' of type "), "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT"),
     (re.compile(r"CHECK constraint .* violated by row", re.DOTALL), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
+    (re.compile(r"cannot parse .*: a comment is not closed"), "UNCLOSED_BRACKETED_COMMENT"),
     (re.compile("cannot parse the SQL expression"), "PARSE_SYNTAX_ERROR"),
 )
 """How messages begin for which Spark has a class of errors."""
@@ -28,11 +32,21 @@ def query_error(statement: str, error: Exception) -> DeltaError | None:
     """Return the error of a query in Spark's dialect whose row cannot be computed; None for other errors."""
     found = row_error(error, "a row of the query cannot be computed", statement)
     if found is not None:
-        show_place(found, Words(statement))
+        show_place(found, statement, "spark")
     return found
 
 
-def show_place(error: DeltaError | ValueError, words: Words) -> None:
+@contextlib.contextmanager
+def shown_places(text: str, dialect: Dialect) -> Iterator[None]:
+    """Let the errors of the block be shown in a text; see `show_place`."""
+    try:
+        yield
+    except (DeltaError, ValueError) as error:
+        show_place(error, text, dialect)
+        raise
+
+
+def show_place(error: DeltaError | ValueError, statement: str, dialect: Dialect) -> None:
     """Let the message of an error name Spark's class of it, and show its place in a statement.
 
     The place of an error in a condition or a value is one in that text; it is shown if the statement has the
@@ -51,23 +65,23 @@ def show_place(error: DeltaError | ValueError, words: Words) -> None:
         # It repeats the expression, which is shown in its place.
         message, error.place = str(cause), cause.place
     if not message.startswith("["):
-        found = (name for begin, name in _CLASSES if begin.match(message))
-        message = "".join(f"[{name}] " for name in found) + message
-    place = _place(error, words)
+        found = next((name for begin, name in _CLASSES if begin.match(message)), None)
+        message = message if found is None else f"[{found}] {message}"
+    place = _place(error, statement, dialect)
     if place is not None:
-        line = words.text.count("\n", 0, place) + 1
+        line = statement.count("\n", 0, place) + 1
         message = _CHARACTER.sub("", _CARET.sub("", message), count=1)
-        message = f"{message}, in line {line} of the statement:\n{marked_line(words.text, place)}"
-        error.place = words.text, place
+        message = f"{message}, in line {line} of the statement:\n{marked_line(statement, place)}"
+        error.place = statement, place
     error.args = (message, *error.args[1:])
 
 
-def _place(error: DeltaError, words: Words) -> int | None:
+def _place(error: DeltaError, statement: str, dialect: Dialect) -> int | None:
     if error.place is not None:
         text, index = error.place
-        if not text or words.text.count(text) != 1:
+        if not text or statement.count(text) != 1:
             return None
-        return words.text.find(text) + index
+        return statement.find(text) + index
     if isinstance(error, TableNotFoundError) and error.names:
-        return words.find_name(error.names)
+        return Words(statement, dialect).find_name(error.names)
     return None

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
-from deltaarrow.errors import DeltaError
 from deltaarrow.spark_sql import Words, in_time_zone
 from deltaarrow.sql.moments import in_session_zone
 from deltaarrow.sql.parameters import bound
-from deltaarrow.sql.places import show_place
+from deltaarrow.sql.places import shown_places
 from deltaarrow.sql.registry import find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.settings import TIME_ZONE
@@ -25,13 +24,8 @@ _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 def run_statement(session: Session, text: str, parameters: Parameters, dialect: Dialect) -> "pa.Table | str":
     """Run one statement; return its rows, or the query that DuckDB is to run."""
     session.parameters, session.variables, session.dialect = parameters, {}, dialect
-    words = Words(text, dialect)
-    try:
-        with in_time_zone(session.settings[TIME_ZONE]):
-            return _run(session, words, dialect)
-    except (DeltaError, ValueError) as error:
-        show_place(error, words)
-        raise
+    with shown_places(text, dialect), in_time_zone(session.settings[TIME_ZONE]):
+        return _run(session, Words(text, dialect), dialect)
 
 
 def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":

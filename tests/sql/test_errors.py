@@ -40,6 +40,12 @@ SYNTAX = {
     "VACUUM lake.orders\n  RETAIN three HOURS": "three",
     "RESTORE lake.orders TO VERSION AS OF 'x'": "'x'",
     "OPTIMISE lake.orders": "OPTIMISE",
+    "SELECT id FROM lake.orders\n  WHERE p = 'a": "'a",
+    "SELECT 1 AS one, `two": "`two",
+    "SELECT 1; SELECT 'it": "'it",
+    "SELECT CASE WHEN id = 1 'one' END FROM lake.orders": "WHEN",
+    "SELECT id + 1e FROM lake.orders": "1e",
+    "SELECT id FROM lake.orders WHERE id = (2": "2",
 }
 
 
