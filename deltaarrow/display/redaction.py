@@ -8,7 +8,6 @@ statements, whose settings and secrets may hold passwords: ``SET s3_secret_acces
 import itertools
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 __all__ = ["redacted", "without_secrets_of"]
 
@@ -24,6 +23,8 @@ _SETTING = re.compile(
 )
 _CLAUSE = re.compile(r"(\b(?:SECRET|PASSWORD|SESSION_TOKEN|KEY_ID)\s+)'(?:[^']|'')*'?", re.IGNORECASE)
 """What follows the name of a secret in a statement such as CREATE SECRET."""
+
+_ESCAPED = re.compile("%([0-9a-fA-F]{2})")
 
 
 def redacted(text: str) -> str:
@@ -57,4 +58,8 @@ def _secrets(source: str) -> Iterator[str]:
     named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE))
     values = (found[0].removeprefix(found[1]).strip("'\"") for found in itertools.chain(*named))
     for secret in (*users, *values):
-        yield from (each for each in (secret, unquote(secret)) if len(each) > 2)
+        yield from (
+            each
+            for each in (secret, _ESCAPED.sub(lambda code: chr(int(code[1], 16)), secret))
+            if len(each) > 2
+        )
