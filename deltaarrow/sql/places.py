@@ -8,6 +8,7 @@ from deltaarrow.display.marked_line import marked_line
 from deltaarrow.engines import Dialect
 from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.spark_sql import Words, row_error
+from deltaarrow.sql.error_states import sql_state
 
 __all__ = ["query_error", "show_place", "shown_places"]
 
@@ -24,6 +25,7 @@ _CLASSES = (
 _NAMED = re.compile(r" \(Spark: ([A-Z][A-Z_.]+)\)")
 """How the messages of operations name the class."""
 
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
 
@@ -47,20 +49,24 @@ def shown_places(text: str, dialect: Dialect) -> Iterator[None]:
 
 
 def show_place(error: DeltaError | ValueError, statement: str, dialect: Dialect) -> None:
-    """Let the message of an error name Spark's class of it, and show its place in a statement.
+    """Let the message of an error name Spark's class and SQLSTATE, and show its place in a statement.
 
     The place of an error in a condition or a value is one in that text; it is shown if the statement has the
     text once.
     """
     if not error.args or not isinstance(error.args[0], str):
         return
-    message, cause = error.args[0], error.__cause__
+    message = error.args[0]
     named = _NAMED.search(message)
     if named is not None and not message.startswith("["):
         message = f"[{named[1]}] {message[: named.start()]}{message[named.end() :]}"
-        error.args = (message, *error.args[1:])
-    if not isinstance(error, DeltaError):
-        return
+    if isinstance(error, DeltaError):
+        message = _placed(error, message, statement, dialect)
+    error.args = (_with_state(message), *error.args[1:])
+
+
+def _placed(error: DeltaError, message: str, statement: str, dialect: Dialect) -> str:
+    cause = error.__cause__
     if error.place is None and isinstance(cause, DeltaError) and cause.place and message.endswith(str(cause)):
         # It repeats the expression, which is shown in its place.
         message, error.place = str(cause), cause.place
@@ -73,7 +79,18 @@ def show_place(error: DeltaError | ValueError, statement: str, dialect: Dialect)
         message = _CHARACTER.sub("", _CARET.sub("", message), count=1)
         message = f"{message}, in line {line} of the statement:\n{marked_line(statement, place)}"
         error.place = statement, place
-    error.args = (message, *error.args[1:])
+    return message
+
+
+def _with_state(message: str) -> str:
+    """The message with the SQLSTATE of its class at the end of its first line."""
+    named = _CLASS.match(message)
+    state = None if named is None else sql_state(named[1])
+    if state is None or "(SQLSTATE: " in message:
+        return message
+    first, end, rest = message.partition("\n")
+    colon = ":" if first.endswith(":") else ""
+    return f"{first.removesuffix(':')} (SQLSTATE: {state}){colon}{end}{rest}"
 
 
 def _place(error: DeltaError, statement: str, dialect: Dialect) -> int | None:
