@@ -45,3 +45,23 @@ def test_errors_of_duckdb_point_at_the_statement_as_it_was_written(tmp_path):
     _, line, caret = str(refused.value).split("\n")
     assert "in line 2 of the statement:" in str(refused.value)
     assert line[caret.index("^") :].startswith("delta.'")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_no_result_shows_a_secret(dialect):
+    place = f"memory://ann:hunter2@host/{dialect}?sig=hunter2"
+    deltaarrow.write_deltalake(place, pa.table({"id": [1, 2]}))
+    statements = [
+        "EXPLAIN SELECT id FROM {}",
+        "DESCRIBE DETAIL {}",
+        "DESCRIBE HISTORY {}",
+        "SHOW CREATE TABLE {}",
+    ]
+    statements.append("OPTIMIZE {}")
+    if dialect == "spark":
+        statements.append("DESCRIBE EXTENDED {}")
+    with deltaarrow.connect(dialect=dialect) as con:
+        for statement in statements:
+            found = con.sql(statement.format(f"delta.`{place}`"))
+            rows = found.to_pylist() if isinstance(found, pa.Table) else found.fetchall()
+            assert rows and "hunter2" not in str(rows), statement

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
+from deltaarrow.display.redaction import redacted
 from deltaarrow.sql.duckdb_grammar.maintenance import vacuum_subject
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.moments import moment
@@ -91,7 +92,7 @@ def _of_optimize(table: DeltaTable, metrics: dict[str, Any]) -> pa.Table:
             each.update(min=None, max=None)
     vectors = {"numDeletionVectorsRemoved": metrics["numDeletionVectorsRemoved"]}
     row = metrics | sizes | {"deletionVectorStats": vectors}
-    rows = pa.Table.from_pylist([{"path": table.table_uri, "metrics": row}], OPTIMIZE)
+    rows = pa.Table.from_pylist([{"path": redacted(table.table_uri), "metrics": row}], OPTIMIZE)
     return with_metrics(rows, metrics)
 
 
@@ -126,7 +127,7 @@ def _inventory(session: "Session", inventory: Any) -> pa.Table:
 
 
 def _paths(paths: list[str]) -> pa.Table:
-    return pa.Table.from_pydict({"path": paths}, PATH)
+    return pa.Table.from_pydict({"path": list(map(redacted, paths))}, PATH)
 
 
 def _restore(session: "Session", statement: Restore) -> pa.Table:

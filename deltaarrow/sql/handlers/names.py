@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltaarrow.catalogs import NamespaceCatalog, TableLocation, View, fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.display.redaction import redacted
+from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import FEATURE_PREFIX, properties
 from deltaarrow.operations import clustering_columns
@@ -343,7 +343,7 @@ def _show_create_table(session: "Session", statement: ShowCreateTable) -> pa.Tab
     text = create_table_text(
         statement.table, session.table(statement.table).snapshot, has_location=not location.is_managed
     )
-    return _texts(["createtab_stmt"], [[text]])
+    return _texts(["createtab_stmt"], [[without_secrets_of(location.uri, text)]])
 
 
 # --- describe --------------------------------------------------------------------------------------
@@ -423,7 +423,7 @@ def _facts(
     shown = ",".join(f"{key}={text}" for key, text in sorted(_properties(snapshot).items()))
     is_place = table.parts[0].lower() == "delta"
     facts = {} if is_place else {"Catalog": _CATALOG, "Namespace": schema, "Database": schema, "Table": name}
-    facts |= {"Name": table.text} if is_place else {}
+    facts |= {"Name": redacted(table.text)} if is_place else {}
     facts["Type"] = "MANAGED" if location.is_managed else "EXTERNAL"
     if snapshot.metadata.description:
         facts["Comment"] = snapshot.metadata.description
