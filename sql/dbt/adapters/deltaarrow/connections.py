@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dbt.adapters.contracts.connection import Connection
+from dbt.adapters.deltaarrow.credentials import DeltaarrowCredentials
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.adapters.duckdb.environments.local import LocalEnvironment
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 import deltaarrow
-from dbt.adapters.deltaarrow.credentials import DeltaarrowCredentials
 from deltaarrow.catalogs import FileCatalog
 
 __all__ = ["DeltaarrowConnectionManager"]

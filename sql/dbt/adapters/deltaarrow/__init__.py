@@ -7,7 +7,6 @@ in ``dbt/include/deltaarrow`` send statements of deltaarrow's SQL, each of which
 """
 
 from dbt.adapters.base import AdapterPlugin
-
 from dbt.adapters.deltaarrow.adapter import DeltaarrowAdapter
 from dbt.adapters.deltaarrow.connections import DeltaarrowConnectionManager
 from dbt.adapters.deltaarrow.credentials import DeltaarrowCredentials

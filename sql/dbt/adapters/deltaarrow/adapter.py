@@ -10,13 +10,13 @@ from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.duckdb.impl import DuckDBAdapter, DuckDBConfig
-from dbt_common.contracts.constraints import ColumnLevelConstraint, ConstraintType, ModelLevelConstraint
-
 from dbt.adapters.deltaarrow.column import DeltaarrowColumn
 from dbt.adapters.deltaarrow.connections import DeltaarrowConnectionManager
 from dbt.adapters.deltaarrow.credentials import DATABASE
 from dbt.adapters.deltaarrow.relation import DeltaarrowRelation
+from dbt.adapters.duckdb.impl import DuckDBAdapter, DuckDBConfig
+from dbt_common.contracts.constraints import ColumnLevelConstraint, ConstraintType, ModelLevelConstraint
+
 from deltaarrow.schema import StructType
 from deltaarrow.schema.keys import COMMENT_KEY, CONSTRAINT_PREFIX
 
