@@ -56,6 +56,7 @@ from deltaarrow.spark_sql.tree_reading import (
     joined_by_and,
     names_of,
     number_of,
+    own_name,
     suffixed_number,
     unfolded,
 )
@@ -293,7 +294,7 @@ class _Binder:
             unit = names_of(operands[0]) or ("",)
             return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
-            names = [each.alias if each.key == "alias" else None for each in operands]
+            names = [own_name(each) for each in operands]
             return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
             return variant_part(*map(self.bind, operands))

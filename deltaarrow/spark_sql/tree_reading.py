@@ -19,6 +19,7 @@ __all__ = [
     "joined_by_and",
     "names_of",
     "number_of",
+    "own_name",
     "suffixed_number",
     "unfolded",
 ]
@@ -64,6 +65,13 @@ def joined_by_and(node: "exp.Expr") -> Iterator["exp.Expr"]:
 def is_plain(node: "exp.Expr") -> bool:
     """Whether a node has only arguments that are read here: an overlooked flag would change the meaning."""
     return {name for name, part in node.args.items() if part} <= _PARTS.get(node.key, _USUAL_PARTS)
+
+
+def own_name(node: "exp.Expr") -> str | None:
+    """The name that a value has as it is written: an alias, or that of a column or a field."""
+    if node.key == "dot":
+        return str(node.expression.name)
+    return {"alias": str(node.alias), "column": str(node.name)}.get(node.key)
 
 
 def interval_of(node: "exp.Expr") -> Interval | None:

@@ -48,3 +48,11 @@ def test_times_of_versions_are_in_utc_whatever_the_zone_of_the_connection(con, t
 def test_a_timestamp_is_fetched_as_a_value_of_python(con):
     moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
     assert con.sql("SELECT TIMESTAMP '2026-01-02 03:04:05'").fetchall() == [(moment,)]
+
+
+def test_fields_of_struct_are_named_as_they_are_written(con):
+    found = con.sql(
+        "SELECT struct(x, X + 1, y.b, from_json('{}', 'c INT').c, x AS z) AS s"
+        " FROM VALUES (1, named_struct('b', 2)) AS t(x, y)"
+    ).to_arrow_table()
+    assert [field.name for field in found.schema.field("s").type] == ["x", "col2", "b", "c", "z"]
