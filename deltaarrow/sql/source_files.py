@@ -69,7 +69,7 @@ class SourceFiles:
         names = [name for name in listed if not any(map(is_hidden, name.split("/")))]
         if any(name.startswith(f"{LOG_FOLDER}/") for name in listed):
             raise UnsupportedFeatureError(
-                f"[DELTA_INVALID_FORMAT] {redacted(source)} is a Delta table, whose log decides which of its"
+                f"{redacted(source)} is a Delta table, whose log decides which of its"
                 " files count: use INSERT INTO ... SELECT * FROM delta.`path`",
                 feature="COPY INTO from a Delta table",
             )

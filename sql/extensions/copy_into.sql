@@ -27,7 +27,7 @@ COPY_OPTIONS ('force' = 'true');
 
 --+ [PARSE_SYNTAX_ERROR]
 COPY INTO orders FROM '${data}/orders' FILEFORMAT = JSON FILES = ('more.json');
---! DELTA_MISSING_COLUMN
+--! DELTA_METADATA_MISMATCH
 
 --+ [PARSE_SYNTAX_ERROR]
 COPY INTO orders FROM '${data}/orders' FILEFORMAT = JSON FILES = ('more.json') COPY_OPTIONS ('mergeSchema' = 'true');

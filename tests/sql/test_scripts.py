@@ -60,12 +60,10 @@ def test_every_kind_of_statement_is_in_a_script():
 
 def statement_kind(text):
     """The name of the kind of a statement; None for a query, and for what is no statement."""
-    words = Words(text, "spark")
-    kind = find_kind(words, "spark")
-    if kind is None:
-        return None
     try:
-        return kind_of(kind.spark(words)).name
+        words = Words(text, "spark")
+        kind = find_kind(words, "spark")
+        return None if kind is None else kind_of(kind.spark(words)).name
     except DeltaError:
         return None
 

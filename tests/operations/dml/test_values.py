@@ -111,7 +111,7 @@ def test_values_that_are_put_together_or_taken_apart(tmp_path, column, text, wan
         ("st", "5", SchemaMismatchError, "cannot be assigned"),
         ("id", "st", SchemaMismatchError, "cannot be assigned"),
         ("id", "xs.a", DeltaError, "xs"),
-        ("id", "(array(named_struct('a', 1)))[0].c", SchemaMismatchError, "no field 'c'"),
+        ("id", "(array(named_struct('a', 1)))[0].c", SchemaMismatchError, "no field `c`"),
         ("m", "map('a', 1, 'a', 2)", ConstraintViolationError, "unique"),
         ("m", "map(st.b, 1)", ConstraintViolationError, "NULL"),
         ("xs", "array(3000000000)", ConstraintViolationError, "computed"),
