@@ -201,7 +201,7 @@ def describe_rows(folder: Path) -> dict[str, str]:
 
     con = duckdb.connect()
     con.register("rows", DeltaTable(folder).scan())
-    names = ", ".join(DeltaTable(folder).schema().to_arrow().names)
+    names = ", ".join(f'"{name}"' for name in DeltaTable(folder).schema().to_arrow().names)
     rows, hashes = con.sql(f"SELECT count(*), sum(hash({names})) FROM rows").fetchall()[0]
     return {"rows": str(rows), "hashes": str(hashes)}
 
