@@ -16,6 +16,7 @@ from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, s
 from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, merge_all
 from benchmarks.data import write_orders_table
 from benchmarks.data_lineitem import MERGED, VECTORS
+from benchmarks.queries import texts_of_rows
 from benchmarks.spark_session import spark_session
 
 __all__ = ["cases"]
@@ -47,7 +48,7 @@ def cases(scale: Scale) -> list[Case]:
             f"query_of_{short(files)}_files_in_dialect_of_{dialect}",
             small,
             {OURS: partial(_query, dialect=dialect), "duckdb, bare files": _query_of_bare_files},
-            _texts,
+            texts_of_rows,
             targets=(Target("duckdb, bare files", 1, plus=0.005),),
         )
         for dialect in ("spark", "duckdb")
@@ -95,10 +96,6 @@ def _query_of_bare_files(data: Path, _: Path) -> Iterator[Any]:
     yield
     while True:
         yield con.sql(query).fetchall()
-
-
-def _texts(rows: list[Any]) -> list[list[str]]:
-    return [[str(value) for value in row] for row in rows]
 
 
 # --- MERGE -----------------------------------------------------------------------------------------

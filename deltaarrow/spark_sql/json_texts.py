@@ -47,6 +47,11 @@ def _checked(sql: str) -> str:
     )
 
 
+def _of_document(name: str, operand: Node, data_type: DataType, sql: str) -> Node:
+    """A function of the JSON document ``doc`` that a text is."""
+    return call(f"{UNSTORED}{name}", (exactly(operand, STRING),), data_type, _checked(sql), fails=True)
+
+
 def over_document(sql: str) -> str:
     """SQL in which ``doc`` stands for the text; NULL for one that would make DuckDB raise."""
     return let(sql, doc="CASE WHEN json_valid({0}) THEN {0} END")
@@ -85,13 +90,7 @@ def _part(operand: Node, path: Node) -> Node:
     shown = shown_json(escaped(quote_literal(steps)))
     if arrays:
         shown = f"CASE WHEN {' OR '.join(arrays)} THEN {UNSURE} ELSE {shown} END"
-    return call(
-        f"{UNSTORED}get_json_object",
-        (exactly(operand, STRING),),
-        STRING,
-        _checked(shown),
-        fails=True,
-    )
+    return _of_document("get_json_object", operand, STRING, shown)
 
 
 def json_member(operand: Node, name: str) -> Node:
@@ -100,29 +99,17 @@ def json_member(operand: Node, name: str) -> Node:
     if '"' in name or "\\" in name:
         raise refused(f"the name {name!r} in json_tuple")
     shown = f"CASE WHEN json_type(doc) = 'OBJECT' THEN {shown_json(path)} END"
-    return call(f"{UNSTORED}json_tuple", (exactly(operand, STRING),), STRING, _checked(shown), fails=True)
+    return _of_document("json_tuple", operand, STRING, shown)
 
 
 def _array_length(operand: Node) -> Node:
     sql = "CASE WHEN json_type(doc) = 'ARRAY' THEN CAST(json_array_length(doc) AS INTEGER) END"
-    return call(
-        f"{UNSTORED}json_array_length",
-        (exactly(operand, STRING),),
-        INTEGER,
-        _checked(sql),
-        fails=True,
-    )
+    return _of_document("json_array_length", operand, INTEGER, sql)
 
 
 def _keys(operand: Node) -> Node:
     sql = "CASE WHEN json_type(doc) = 'OBJECT' THEN json_keys(doc) END"
-    return call(
-        f"{UNSTORED}json_object_keys",
-        (exactly(operand, STRING),),
-        ArrayType(STRING),
-        _checked(sql),
-        fails=True,
-    )
+    return _of_document("json_object_keys", operand, ArrayType(STRING), sql)
 
 
 def _written(operand: Node) -> Node:

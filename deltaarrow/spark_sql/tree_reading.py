@@ -69,9 +69,7 @@ def is_plain(node: "exp.Expr") -> bool:
 
 def own_name(node: "exp.Expr") -> str | None:
     """The name that a value has as it is written: an alias, or that of a column or a field."""
-    if node.key == "dot":
-        return str(node.expression.name)
-    return {"alias": str(node.alias), "column": str(node.name)}.get(node.key)
+    return str(node.alias_or_name) if node.key in ("alias", "column", "dot") else None
 
 
 def interval_of(node: "exp.Expr") -> Interval | None:

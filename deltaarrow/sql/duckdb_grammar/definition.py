@@ -4,7 +4,12 @@ from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, DEFAULT_KEY
 from deltaarrow.spark_sql import Words, declared_columns
-from deltaarrow.sql.spark_grammar.clauses import parse_column_names, parse_properties, take_clause
+from deltaarrow.sql.spark_grammar.clauses import (
+    parse_column_names,
+    parse_names,
+    parse_properties,
+    take_clause,
+)
 from deltaarrow.sql.statements.definition import CreateTable, DropTable, TableClauses
 
 __all__ = ["parse_duckdb_create_table", "parse_duckdb_drop_table"]
@@ -40,7 +45,7 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
     properties = {_DEFAULTS: "supported"} if any(DEFAULT_KEY in each.metadata for each in columns) else {}
     while not words.is_done:
         if take_clause(words, "PARTITIONED BY"):
-            partition_by = _names(words)
+            partition_by = parse_names(words, "a partition column")
         elif take_clause(words, "CLUSTER BY"):
             cluster_by = parse_column_names(words)
         elif words.take("COMMENT"):
@@ -57,15 +62,6 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
     words.expect_end()
     clauses = TableClauses(partition_by, cluster_by, properties, comment)
     return CreateTable(table, columns, clauses, query, True, may_replace, if_not_exists)
-
-
-def _names(words: Words) -> tuple[str, ...]:
-    words.expect("(")
-    found = [words.identifier("a partition column")]
-    while words.take(","):
-        found.append(words.identifier("a partition column"))
-    words.expect(")")
-    return tuple(found)
 
 
 def parse_duckdb_drop_table(words: Words) -> DropTable:

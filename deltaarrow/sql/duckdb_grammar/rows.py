@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
 from deltaarrow.spark_sql import TableName, Words
+from deltaarrow.sql.spark_grammar.clauses import parse_names
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
 
@@ -70,12 +71,7 @@ def parse_insert(words: Words) -> Insert:
 def _columns(words: Words) -> tuple[str, ...] | None:
     if not words.is_at("(") or any(words.is_at("(", word) for word in (*_QUERY, "(")):
         return None
-    words.expect("(")
-    found = [words.identifier("a column")]
-    while words.take(","):
-        found.append(words.identifier("a column"))
-    words.expect(")")
-    return tuple(found)
+    return parse_names(words)
 
 
 def parse_delete(words: Words) -> Delete:

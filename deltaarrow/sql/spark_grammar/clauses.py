@@ -85,16 +85,16 @@ def parse_column_names(words: Words) -> tuple[str, ...]:
     return tuple(found)
 
 
-def parse_names(words: Words) -> tuple[str, ...]:
-    """Go past names of columns in brackets, and return them without quotes.
+def parse_names(words: Words, what: str = "a column") -> tuple[str, ...]:
+    """Go past names of columns in brackets, and return them without quotes; `what` says what each is.
 
     >>> parse_names(Words("(a, `b.c`)"))
     ('a', 'b.c')
     """
     words.expect("(")
-    found = [words.identifier("a column")]
+    found = [words.identifier(what)]
     while words.take(","):
-        found.append(words.identifier("a column"))
+        found.append(words.identifier(what))
     words.expect(")")
     return tuple(found)
 
