@@ -538,25 +538,29 @@ LISTED = {
 }
 """Further expressions, one a line, by the name of their file."""
 
-OLDER = [*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *CASTS, *TEXT, *TIMES, *NESTED]
-CASES = [*OLDER, *(text for texts in LISTED.values() for text in texts)]
+OWN = (ARITHMETIC, COMPARISONS, LOGIC, MATH, CASTS, TEXT, TIMES, NESTED)
+CASES = [text for texts in (*OWN, *LISTED.values()) for text in texts]
 
 
-def test_values_and_errors_are_those_of_spark(spark):
-    """Of the listed expressions, two for each function."""
+def two_for_each_function(texts):
+    """The expressions without a function, and as many others as call each function twice."""
     calls = collections.Counter()
     chosen = []
-    for text in (text for texts in LISTED.values() for text in texts):
+    for text in texts:
         names = re.findall(r"(\w+)\(", text.lower())
         if not names or any(calls[name] < 2 for name in names):
             chosen.append(text)
         calls.update(set(names))
-    compare(spark, [*OLDER, *chosen])
+    return chosen
+
+
+def test_values_and_errors_are_those_of_spark(spark):
+    compare(spark, two_for_each_function(CASES))
 
 
 @pytest.mark.slow
-def test_values_and_errors_of_all_listed_expressions_are_those_of_spark(spark):
-    compare(spark, [text for texts in LISTED.values() for text in texts])
+def test_values_and_errors_of_all_expressions_are_those_of_spark(spark):
+    compare(spark, CASES)
 
 
 def compare(spark, cases):
