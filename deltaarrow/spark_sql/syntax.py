@@ -213,6 +213,8 @@ def expression_dialect() -> Any:
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
+            # Else `CAST(array(1) AS ARRAY<INT>)[0]` is read as `ARRAY[0]`.
+            ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012
             NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
                 "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
             }

@@ -64,7 +64,6 @@ SELECT id, item FROM range(2 * 1, 2 + 2) LATERAL VIEW explode(IF(id = 2, array('
 --| 2, 'y'
 --| 3, 'z'
 
---? one node: a place in a call of array() is not read
 SELECT array(1, 2)[1];
 --| array(1, 2)[1] int
 --| 2
@@ -75,3 +74,7 @@ SELECT items[5] FROM (SELECT array(1, 2) AS items);
 SELECT map('a', 1)['b'];
 --| map(a, 1)[b] int
 --| NULL
+
+SELECT CAST(array(1, 2) AS ARRAY<INT>)[0] AS first;
+--| first int
+--| 1

@@ -50,7 +50,6 @@ def test_the_time_is_that_of_the_write():
         (ArrayType("integer"), "array(read_text('/etc/passwd'))", "READ_TEXT"),
         (ArrayType("integer"), "`array`(1)", "ARRAY"),
         (ArrayType("integer"), "array(1) OVER ()", "WINDOW"),
-        (ArrayType("integer"), "array(array(1)[0])", "ARRAY"),
         (ArrayType("integer"), "array(DISTINCT 1)", "DISTINCT"),
         (ArrayType("integer"), "array(1 AS a)", "ALIAS"),
         (MapType("double", "integer"), "map(1.5D, 1)", "key of type double"),
