@@ -51,6 +51,7 @@ from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
 from deltaarrow.spark_sql.text_parts import is_ilike, trimmed
 from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.tree_reading import (
+    folded,
     interval_of,
     is_plain,
     joined_by_and,
@@ -304,7 +305,7 @@ class _Binder:
         if target is not None and len(operands) == 1:
             operand = self.bind(operands[0])
             is_variant = operand.type == VARIANT
-            return variant_as(operand, target, tries=False) if is_variant else cast(operand, target)
+            return variant_as(operand, target, tries=False) if is_variant else folded(cast(operand, target))
         raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
 
     def _argument(self, node: "exp.Expr") -> Any:
@@ -378,10 +379,10 @@ class _Binder:
         if operand.type == VARIANT:
             return variant_as(operand, wanted, tries=is_try(node))
         if is_try(node):
-            return try_cast(operand, wanted)
+            return folded(try_cast(operand, wanted))
         found = cast(operand, wanted)
         if not is_suffix(node):
-            return found
+            return folded(found)
         if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):
             name = node.args["to"].sql(dialect="spark")
             raise refused(f"the literal {name} {node.this.this!r}, which is not a {name},")

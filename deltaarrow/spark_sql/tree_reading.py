@@ -1,6 +1,7 @@
 """What single nodes of sqlglot's tree mean: whether they are plain, names, numbers and intervals."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
+    "folded",
     "interval_of",
     "interval_units_of",
     "is_plain",
@@ -133,6 +135,11 @@ def number_of(text: str) -> Constant:
     return Constant(
         value, decimal_type(max(len(str(int("".join(map(str, digits.digits)) or 0))), scale), scale)
     )
+
+
+def folded(node: Node) -> Node:
+    """A constant that a cast is written around, be it to its own type: its digits do not count."""
+    return replace(node, folded=True) if isinstance(node, Constant) else node
 
 
 def unfolded(node: Node) -> Node:

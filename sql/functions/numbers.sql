@@ -68,3 +68,7 @@ SELECT CAST('x' AS INT);
 
 SELECT CAST(300 AS TINYINT);
 --! CAST_OVERFLOW
+
+SELECT 1 - 1.5 AS digits, CAST(1 AS INT) - 1.5 AS digits_of_int, int(1) * 1.5 AS product;
+--| digits decimal(3,1), digits_of_int decimal(12,1), product decimal(13,1)
+--| -0.5, -0.5, 1.5
