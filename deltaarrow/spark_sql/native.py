@@ -6,11 +6,11 @@ query reads and the values that it returns need not, so they are converted and c
 
 from collections.abc import Collection, Mapping
 
-from deltaarrow.schema import DataType
+from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, refused, valued, walk
 from deltaarrow.spark_sql.rendering import rendered, to_sql
-from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, sql_type
+from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, native_sql_type, sql_type
 from deltaarrow.spark_sql.variant_kernels import calls_kernel
 
 __all__ = ["given", "given_sql", "given_with_variants_sql", "taken_sql", "to_native_sql"]
@@ -39,7 +39,11 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
 
 def taken_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of an expression's value to DuckDB's own type."""
-    return _with(_taken, (TIMESTAMP,), sql, data_type)
+    taken = _with(_taken, (TIMESTAMP,), sql, data_type)
+    if taken == sql or isinstance(data_type, PrimitiveType):
+        return taken
+    # The parts of a struct that is NULL in every row have no types in DuckDB.
+    return f"CAST({taken} AS {native_sql_type(data_type)})"
 
 
 def given_sql(sql: str, data_type: DataType) -> str:
@@ -80,4 +84,4 @@ def _given_with_variants(node: Node, data_type: DataType) -> Node:
 def _taken(node: Node, data_type: DataType) -> Node:
     if data_type != TIMESTAMP:
         return node
-    return call("taken", (node,), data_type, "make_timestamptz(epoch_us({0}))")
+    return call("taken", (node,), data_type, "make_timestamptz(epoch_us(CAST({0} AS TIMESTAMP)))")

@@ -38,6 +38,8 @@ def member(struct: Node, field: Field) -> Node:
     """A field of a struct; NULL for a NULL struct."""
     if isinstance(struct, ColumnRef):
         return ColumnRef((*struct.path, field.name), field.type)
+    if isinstance(struct, Constant):
+        return Constant(None, field.type)
     return call(".", (struct,), field.type, f"struct_extract({{0}}, {escaped(quote_literal(field.name))})")
 
 

@@ -1,5 +1,7 @@
 """Spark's rules for types of operands and results: ANSI type coercion and decimal arithmetic."""
 
+from collections.abc import Mapping
+
 from deltaarrow.compute import quote_identifier
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.nodes import refused
@@ -26,6 +28,7 @@ __all__ = [
     "decimal_type",
     "has_same_shape",
     "is_numeric",
+    "native_sql_type",
     "sql_type",
     "type_name",
     "wider_type",
@@ -57,6 +60,7 @@ _SQL_TYPES = {
     VARIANT: "STRUCT(metadata BLOB, value BLOB)",
     VOID: "BOOLEAN",
 }
+_NATIVE_SQL_TYPES = _SQL_TYPES | {TIMESTAMP: "TIMESTAMPTZ"}
 _MAX_PRECISION = 38
 
 
@@ -67,19 +71,30 @@ def type_name(data_type: DataType) -> str:
 
 def sql_type(data_type: DataType) -> str:
     """The DuckDB type in which values of a Delta type are computed; timestamps have no zone, in UTC."""
+    return _sql_type(data_type, _SQL_TYPES)
+
+
+def native_sql_type(data_type: DataType) -> str:
+    """DuckDB's own type for values of a Delta type; timestamps have a zone."""
+    return _sql_type(data_type, _NATIVE_SQL_TYPES)
+
+
+def _sql_type(data_type: DataType, names: Mapping[PrimitiveType, str]) -> str:
     if isinstance(data_type, ArrayType):
-        return f"{sql_type(data_type.element_type)}[]"
+        return f"{_sql_type(data_type.element_type, names)}[]"
     if isinstance(data_type, MapType):
-        return f"MAP({sql_type(data_type.key_type)}, {sql_type(data_type.value_type)})"
+        return f"MAP({_sql_type(data_type.key_type, names)}, {_sql_type(data_type.value_type, names)})"
     if isinstance(data_type, StructType):
-        members = (f"{quote_identifier(each.name)} {sql_type(each.type)}" for each in data_type.fields)
+        members = (
+            f"{quote_identifier(each.name)} {_sql_type(each.type, names)}" for each in data_type.fields
+        )
         return f"STRUCT({', '.join(members)})"
     if isinstance(data_type, PrimitiveType):
         digits = data_type.decimal
         if digits is not None:
             return f"DECIMAL({digits[0]},{digits[1]})"
-        if data_type in _SQL_TYPES:
-            return _SQL_TYPES[data_type]
+        if data_type in names:
+            return names[data_type]
     raise refused(f"a value of type {type_name(data_type)}")
 
 

@@ -78,3 +78,7 @@ SELECT map('a', 1)['b'];
 SELECT CAST(array(1, 2) AS ARRAY<INT>)[0] AS first;
 --| first int
 --| 1
+
+SELECT CAST(NULL AS STRUCT<at: TIMESTAMP, days: ARRAY<TIMESTAMP_NTZ>>) AS nothing;
+--| nothing struct<at:timestamp,days:array<timestamp_ntz>>
+--| NULL
