@@ -176,12 +176,14 @@ def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
         raise SchemaMismatchError("[INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE] IN () has no values")
     nodes, common = same_type((operand, *values))
     _ensure_comparable(common)
+    places = [f"{{{place}}}" for place in range(1, len(nodes))]
+    sql = f"{{0}} IN ({', '.join(places)})"
     if any(node.can_fail for node in nodes[1:]):
-        # Spark stops at the first equal value.
-        raise refused("IN a list of values whose computation may fail")
-    places = ", ".join(f"{{{place}}}" for place in range(1, len(nodes)))
-    sql = f"{{0}} IN ({places})"
-    if nodes[0].can_fail:
+        # As in Spark, what follows an equal value is not evaluated.
+        equal = " ".join(f"WHEN {{0}} = {place} THEN TRUE" for place in places)
+        unknown = " OR ".join(f"{place} IS NULL" for place in places)
+        sql = f"CASE WHEN {{0}} IS NULL THEN NULL {equal} WHEN {unknown} THEN NULL ELSE FALSE END"
+    elif nodes[0].can_fail:
         sql = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE {sql} END"
     return call("in", nodes, BOOLEAN, f"({sql})")
 

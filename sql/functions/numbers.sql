@@ -72,3 +72,10 @@ SELECT CAST(300 AS TINYINT);
 SELECT 1 - 1.5 AS digits, CAST(1 AS INT) - 1.5 AS digits_of_int, int(1) * 1.5 AS product;
 --| digits decimal(3,1), digits_of_int decimal(12,1), product decimal(13,1)
 --| -0.5, -0.5, 1.5
+
+SELECT id, id IN (1, 6 div (id - 1)) AS found FROM range(1, 5);
+--| id bigint, found boolean
+--| 1, true
+--| 2, false
+--| 3, true
+--| 4, false
