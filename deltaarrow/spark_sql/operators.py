@@ -6,7 +6,7 @@ Spark (the sign of zero, NaN, decimal quotients), the SQL spells out Spark's res
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import negated
-from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
@@ -50,6 +50,7 @@ _SHORT_DECIMAL = 18
 _DIVISION_BY_ZERO = raising("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL")
 _REMAINDER_BY_ZERO = raising("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL")
 _MIN_DIVISION_SCALE = 6
+_BY_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
 def add(left: Node, right: Node, sign: str) -> Node:
@@ -147,7 +148,7 @@ def negative(operand: Node) -> Node:
 
 def compare(left: Node, right: Node, operator: str) -> Node:
     """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by bytes."""
-    left, right = _comparable(left, right)
+    left, right = _comparable(left, right, operator)
     sql = f"({{0}} {operator} {{1}})"
     if _is_fixed(left) or _is_fixed(right):
         # DuckDB rewrites i + 1 > 0 to i > -1, which cannot overflow, so the operand is computed first.
@@ -175,7 +176,7 @@ def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
     if not values:
         raise SchemaMismatchError("[INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE] IN () has no values")
     nodes, common = same_type((operand, *values))
-    _ensure_comparable(common)
+    _ensure_comparable(common, "=")
     places = [f"{{{place}}}" for place in range(1, len(nodes))]
     sql = f"{{0}} IN ({', '.join(places)})"
     if any(node.can_fail for node in nodes[1:]):
@@ -272,13 +273,13 @@ def _as_decimal(node: Node) -> Node:
     return cast(node, decimal_type(*digits))
 
 
-def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
+def _comparable(left: Node, right: Node, operator: str) -> tuple[Node, Node]:
     one_decimal = (decimal_of(left.type) is None) != (decimal_of(right.type) is None)
     if one_decimal and (left.type in INTEGRAL or right.type in INTEGRAL):
         left, right = _as_decimal(left), _as_decimal(right)
     try:
         common = wider_type(left.type, right.type)
-        _ensure_comparable(common)
+        _ensure_comparable(common, operator)
     except UnsupportedFeatureError as error:
         names = [f"`{'.'.join(each.path)}`" for each in (left, right) if isinstance(each, ColumnRef)]
         if not names:
@@ -287,9 +288,12 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
     return cast(left, common), cast(right, common)
 
 
-def _ensure_comparable(data_type: DataType) -> None:
-    if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
-        raise refused(f"a comparison of {type_name(data_type)}")
+def _ensure_comparable(data_type: DataType, operator: str) -> None:
+    """Refuse maps, variants and the order of nested values, whose NULLs are first in Spark, not in DuckDB."""
+    is_nested = not isinstance(data_type, PrimitiveType)
+    has_no_equality = any(isinstance(each, MapType) or each == VARIANT for each in types_within(data_type))
+    if has_no_equality or (is_nested and operator in _BY_ORDER):
+        raise refused(f"a comparison of {type_name(data_type)} by {operator}")
 
 
 def _is_fixed(node: Node) -> bool:

@@ -82,3 +82,11 @@ SELECT CAST(array(1, 2) AS ARRAY<INT>)[0] AS first;
 SELECT CAST(NULL AS STRUCT<at: TIMESTAMP, days: ARRAY<TIMESTAMP_NTZ>>) AS nothing;
 --| nothing struct<at:timestamp,days:array<timestamp_ntz>>
 --| NULL
+
+SELECT array(1, NULL) = array(1, NULL) AS same, array(1, NULL) <> array(1, 2) AS other, array(0.0D) = array(-0.0D) AS zeros;
+--| same boolean, other boolean, zeros boolean
+--| true, true, true
+
+SELECT named_struct('a', 1, 'b', array('x')) IN (named_struct('a', 1, 'b', array('x'))) AS found, array(1) <=> NULL AS is_null;
+--| found boolean, is_null boolean
+--| true, false
