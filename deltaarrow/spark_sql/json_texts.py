@@ -35,7 +35,7 @@ from deltaarrow.spark_sql.variant_functions import variant_text
 __all__ = ["FUNCTIONS", "NOT_JSON", "ODD", "UNSURE", "json_member", "over_document", "shown_json"]
 
 _STEP = re.compile(r"\.([A-Za-z0-9_ -]+)|\['([A-Za-z0-9_ .-]+)'\]|\[(\d{1,6})\]")
-NOT_JSON = "regexp_matches({0}, '^[ \\t\\r\\n]*(?:[^ \\t\\r\\n{{\\[\"''0-9tfnNI+/#-]|$)')"
+NOT_JSON = "NOT regexp_matches({0}, '^[ \\t\\r\\n]*(?:[{{\\[\"''0-9NI+/#-]|true|false|null)')"
 ODD = "NOT json_valid({0}) OR regexp_matches({0}, ',[ \\t\\r\\n]*[\\]}}]|(?i:nan|inf)|/[/*]')"
 UNSURE = "error('unsupported: such a JSON text')"
 

@@ -50,7 +50,6 @@ SELECT from_json('{"a": 1, "b": "x"}', 'a INT, b STRING') AS parsed;
 --| parsed struct<a:int,b:string>
 --| {a: 1, b: 'x'}
 
---? one node: a malformed document is refused
 SELECT from_json('nothing', 'a INT') AS malformed;
 --| malformed struct<a:int>
 --| {a: NULL}
