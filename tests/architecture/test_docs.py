@@ -16,6 +16,7 @@ from deltaarrow.cli.app import app
 from deltaarrow.features import render_feature_table, render_property_table
 from deltaarrow.spark_sql import render_function_tables
 from tests.support.modules import ROOT
+from tests.support.sail import read_record, render_tables
 
 TAKES_SPARK = "deltaarrow pipeline "
 """How commands begin that take Spark for minutes; `tests/pipeline` runs what they do, on fewer rows."""
@@ -169,6 +170,13 @@ def test_property_table_is_that_of_the_records():
 
 def test_expressions_are_those_that_are_understood():
     assert reference("sql-functions.md").generated("expressions") == render_function_tables().strip()
+
+
+def test_counts_of_scripts_are_those_that_were_recorded():
+    record = read_record()
+    assert reference("sql-scripts.md").generated("scripts") == render_tables(record)
+    for folder, scripts in record["scripts"].items():
+        assert [name for name in scripts if not (ROOT / "sql" / folder / f"{name}.sql").exists()] == []
 
 
 def test_the_page_of_the_api_has_every_public_name():
