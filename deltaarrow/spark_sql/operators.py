@@ -133,13 +133,10 @@ def remainder(left: Node, right: Node) -> Node:
 
 def negative(operand: Node) -> Node:
     """The number with the opposite sign."""
-    if (
-        isinstance(operand, Constant)
-        and not isinstance(operand.value, str | bool)
-        and is_numeric(operand.type)
-    ):
-        return Constant(negated(operand.value), operand.type, folded=True)  # type: ignore[arg-type]
     operand = as_number(operand, "minus")
+    if isinstance(operand, Constant):
+        value = operand.value
+        return operand if value is None else Constant(negated(value), operand.type, folded=True)  # type: ignore[arg-type]
     if operand.type in (FLOAT, DOUBLE):
         # DuckDB makes -x < NaN to x > -NaN, but NaN is the greatest number whatever its sign.
         return call("-", (operand,), operand.type, f"({{0}} * CAST(-1 AS {sql_type(operand.type)}))")
