@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.coercion import as_number
+from deltaarrow.spark_sql.coercion import as_number, exactly
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
@@ -54,12 +54,15 @@ from deltaarrow.spark_sql.types import (
     INTEGRAL,
     LONG,
     STRING,
+    VARIANT,
     VOID,
     decimal_of,
     decimal_type,
     sql_type,
     type_name,
 )
+from deltaarrow.spark_sql.variant_functions import NO_SCHEMA
+from deltaarrow.spark_sql.variant_kernels import SCHEMA
 
 __all__ = [
     "AGGREGATES",
@@ -276,6 +279,15 @@ def _bits(name: str) -> Callable[..., Node]:
     return bind
 
 
+def _schema(rows: Rows, operand: Node) -> Node:
+    """The type that all variants have together."""
+    made = RowsCall(rows, (exactly(operand, VARIANT),))
+    listed = f"coalesce({made.sql('list', where='{0} IS NOT NULL')}, [])"
+    return made.node(
+        "schema_of_variant_agg", STRING, f"coalesce({SCHEMA}({listed}), {NO_SCHEMA})", fails=True
+    )
+
+
 def _listed(rows: Rows, operand: Node, separator: Node | None = None) -> Node:
     if operand.type != STRING and operand.type not in INTEGRAL:
         raise refused(f"listagg of {type_name(operand.type)}")
@@ -329,6 +341,7 @@ AGGREGATES = (
     Aggregate(("try_avg",), "[DISTINCT] number", (1, 1), _mean("try_avg", tries=True)),
     Aggregate(("bool_and", "every"), "condition", (1, 1), _every("bool_and")),
     Aggregate(("bool_or", "some", "any"), "condition", (1, 1), _every("bool_or")),
+    Aggregate(("schema_of_variant_agg",), "variant", (1, 1), _schema),
     Aggregate(("count_if",), "condition", (1, 1), _count_if),
 )
 """All aggregate functions."""

@@ -75,7 +75,8 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variant_functions import variant_as, variant_part
+from deltaarrow.spark_sql.variant_casts import as_variant, variant_as
+from deltaarrow.spark_sql.variant_functions import path_text, variant_part, variant_within
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -378,6 +379,8 @@ class _Binder:
         operand, wanted = self.bind(node.this), data_type_of(node.args["to"])
         if operand.type == VARIANT:
             return variant_as(operand, wanted, tries=is_try(node))
+        if wanted == VARIANT:
+            return as_variant(operand)
         if is_try(node):
             return folded(try_cast(operand, wanted))
         found = cast(operand, wanted)
@@ -450,6 +453,10 @@ class _Binder:
     def _extract(self, node: "exp.Expr") -> Node:
         return extracted(node.this.name, self.bind(node.expression))
 
+    def _variant(self, node: "exp.Expr") -> Node:
+        """``v:a.b[0]``."""
+        return variant_within(self.bind(node.this), path_text(node.expression))
+
 
 _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "add": lambda binder, node: binder._add(node, "+"),
@@ -477,6 +484,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "in": _Binder._in,
     "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
     "is": _Binder._is,
+    "jsonextract": _Binder._variant,
     "like": _Binder._like,
     "literal": _Binder._literal,
     "mod": lambda binder, node: remainder(*binder._both(node)),

@@ -19,6 +19,7 @@ from deltaarrow.spark_sql.json_texts import json_member
 from deltaarrow.spark_sql.nested import array_of, struct_of
 from deltaarrow.spark_sql.nodes import Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.types import INTEGER, STRING, VOID, sql_type, type_name
+from deltaarrow.spark_sql.variant_functions import variant_parts
 
 __all__ = ["GENERATORS", "Generated", "Generator", "find_generator"]
 
@@ -42,6 +43,7 @@ class Generator:
         arity: least and greatest number of arguments; None for no limit.
         bind: returns the node of the rows of a call with these operands.
         note: restrictions compared to Spark, if any.
+        is_relation: whether it stands in FROM alone.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,7 @@ class Generator:
     arity: tuple[int, int | None]
     bind: Callable[..., Node]
     note: str = ""
+    is_relation: bool = False
 
     def __call__(self, name: str, operands: tuple[Node, ...]) -> Generated:
         """Return the rows of a call by that name."""
@@ -120,6 +123,7 @@ GENERATORS = (
     Generator(("explode",), "array or map", (1, 1), _explode),
     Generator(("posexplode",), "array or map", (1, 1), _posexplode),
     Generator(("inline",), "array of structs", (1, 1), _inline),
+    Generator(("variant_explode",), "variant", (1, 1), variant_parts, "in FROM alone", is_relation=True),
     Generator(("json_tuple",), "text, name, ...", (2, None), _json_tuple, "literal names"),
     Generator(("stack",), "rows, value, ...", (2, None), _stack, "a literal number of rows"),
 )

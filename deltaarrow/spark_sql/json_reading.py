@@ -11,8 +11,9 @@ from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.column_ddl import parse_type
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import Function, literal_text
+from deltaarrow.spark_sql.inferred_types import schema_of_json
 from deltaarrow.spark_sql.json_texts import NOT_JSON, ODD, UNSURE, over_document, shown_json
-from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.statement_text import Words
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -157,5 +158,16 @@ def _listed(documents: str, data_type: DataType) -> str:
     return let(f"CASE WHEN list_count(xs) = {given} THEN xs END", docs=documents, xs=made)
 
 
-FUNCTIONS = (Function(("from_json",), "text, schema", (2, 2), _read, "a literal schema"),)
+def _inferred(document: Node) -> Node:
+    text = literal_text(document, "the document of schema_of_json")
+    try:
+        return Constant(schema_of_json(text), STRING)
+    except ValueError as error:
+        raise refused(f"schema_of_json of a text that is not plain JSON ({error})") from error
+
+
+FUNCTIONS = (
+    Function(("from_json",), "text, schema", (2, 2), _read, "a literal schema"),
+    Function(("schema_of_json",), "text", (1, 1), _inferred, "a literal text"),
+)
 """The functions of this chapter."""

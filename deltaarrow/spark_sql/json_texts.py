@@ -31,6 +31,7 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 from deltaarrow.spark_sql.variant_functions import variant_text
+from deltaarrow.spark_sql.variant_kernels import JSON
 
 __all__ = ["FUNCTIONS", "NOT_JSON", "ODD", "UNSURE", "json_member", "over_document", "shown_json"]
 
@@ -206,6 +207,7 @@ _SIMPLE: Mapping[DataType, Callable[[str], str]] = {
     FLOAT: _floating("FLOAT"),
     DOUBLE: _floating("DOUBLE"),
     STRING: _quoted,
+    VARIANT: lambda sql: f"{JSON}({sql})",
     VOID: lambda sql: "NULL::VARCHAR",
     BINARY: lambda sql: f"""('"' || to_base64({sql}) || '"')""",
     DATE: lambda sql: f"""('"' || CAST({sql} AS VARCHAR) || '"')""",

@@ -17,6 +17,7 @@ from deltaarrow.spark_sql.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VARIANT,
     decimal_type,
     sql_type,
 )
@@ -40,6 +41,7 @@ _TYPES: dict[str, DataType] = {
     "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+    "VARIANT": VARIANT,
 }
 
 CAST_FUNCTIONS: dict[str, DataType] = {

@@ -13,13 +13,15 @@ from deltaarrow.spark_sql.rendering import rendered, to_sql
 from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, native_sql_type, sql_type
 from deltaarrow.spark_sql.variant_kernels import calls_kernel
 
-__all__ = ["given", "given_sql", "given_with_variants_sql", "taken_sql", "to_native_sql"]
+__all__ = ["given", "given_sql", "given_with_variants_sql", "taken", "taken_sql", "to_native_sql"]
 
 _BEYOND = "error('unsupported: a time outside the years 1 to 9999')"
 _NAIVE: dict[DataType, str] = {DATE: "{0}", TIMESTAMP: "make_timestamp(epoch_us({0}))", TIMESTAMP_NTZ: "{0}"}
 
 
-def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int) -> str:
+def to_native_sql(
+    expression: Expression, columns: Mapping[Path, str], *, now_ms: int, has_kernels: bool = False
+) -> str:
     """DuckDB SQL that computes the expression.
 
     Args:
@@ -27,11 +29,13 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
         columns: the SQL of each column that the expression reads, in the type that DuckDB's file reader gives
             it.
         now_ms: the value of ``current_timestamp()``, in milliseconds since 1970.
+        has_kernels: whether variants come as structs of bytes, and the SQL runs where `provide_kernels` has
+            given it the functions on them.
 
     Raises `UnsupportedFeatureError` if the SQL of the expression becomes too long.
     """
-    if any(map(calls_kernel, walk(expression.root))):
-        raise refused("a function on the variants of rows, but in queries,")
+    if not has_kernels and any(map(calls_kernel, walk(expression.root))):
+        raise refused("a function on the variants of rows, in what DuckDB reads,")
     given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
     sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
     return taken_sql(sql, expression.type)
@@ -39,11 +43,11 @@ def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms
 
 def taken_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of an expression's value to DuckDB's own type."""
-    taken = _with(_taken, (TIMESTAMP,), sql, data_type)
-    if taken == sql or isinstance(data_type, PrimitiveType):
-        return taken
+    converted = _with(taken, (TIMESTAMP,), sql, data_type)
+    if converted == sql or isinstance(data_type, PrimitiveType):
+        return converted
     # The parts of a struct that is NULL in every row have no types in DuckDB.
-    return f"CAST({taken} AS {native_sql_type(data_type)})"
+    return f"CAST({converted} AS {native_sql_type(data_type)})"
 
 
 def given_sql(sql: str, data_type: DataType) -> str:
@@ -81,7 +85,8 @@ def _given_with_variants(node: Node, data_type: DataType) -> Node:
     return call("given", (node,), VARIANT, f"CASE WHEN {{0}} IS NOT NULL THEN {octets} END")
 
 
-def _taken(node: Node, data_type: DataType) -> Node:
+def taken(node: Node, data_type: DataType) -> Node:
+    """Convert a value of a primitive type from the form that expressions use to DuckDB's own type."""
     if data_type != TIMESTAMP:
         return node
     return call("taken", (node,), data_type, "make_timestamptz(epoch_us(CAST({0} AS TIMESTAMP)))")

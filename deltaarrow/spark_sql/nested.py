@@ -16,6 +16,7 @@ __all__ = [
     "leaf_types",
     "map_of",
     "member",
+    "nesting",
     "rebuilt",
     "struct_of",
     "with_elements",
@@ -121,17 +122,18 @@ def _part(struct: Node, field: Field) -> Node:
 
 def _variable(data_type: DataType) -> str:
     """A variable name that no enclosing lambda uses, because those have outer types."""
-    return f"{OWN_NAME}e{_depth(data_type)}"
+    return f"{OWN_NAME}e{nesting(data_type)}"
 
 
-def _depth(data_type: DataType) -> int:
+def nesting(data_type: DataType) -> int:
+    """How many types a type has within each other."""
     if isinstance(data_type, ArrayType):
         inner: list[DataType] = [data_type.element_type]
     elif isinstance(data_type, MapType):
         inner = [data_type.key_type, data_type.value_type]
     else:
         inner = [each.type for each in data_type.fields] if isinstance(data_type, StructType) else []
-    return 1 + max(map(_depth, inner), default=0)
+    return 1 + max(map(nesting, inner), default=0)
 
 
 def _places(count: int) -> str:

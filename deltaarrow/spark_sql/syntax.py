@@ -205,6 +205,7 @@ def expression_dialect() -> Any:
             STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012 - sqlglot reads class attributes
 
         class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+            COLON_IS_VARIANT_EXTRACT = True
             FUNCTIONS: Any = {}  # noqa: RUF012
             FUNCTION_PARSERS = {  # noqa: RUF012
                 "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),

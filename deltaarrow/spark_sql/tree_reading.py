@@ -42,6 +42,7 @@ _PARTS = {
     "lambda": {"this", "expressions"},
     "if": {"this", "true"},
     "in": {"this", "expressions"},
+    "jsonextract": {"this", "expression", "variant_extract"},
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},
     "regexplike": {"this", "expression", "negate"},

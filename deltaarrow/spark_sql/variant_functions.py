@@ -8,73 +8,38 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.schema import DataType, PrimitiveType
-from deltaarrow.spark_sql.attempts import try_cast
+from deltaarrow.errors import DeltaError
+from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.coercion import exactly
+from deltaarrow.spark_sql.column_ddl import parse_type
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, literal_text
-from deltaarrow.spark_sql.nodes import OWN_NAME, UNSTORED, ColumnRef, Constant, Node, call, refused
-from deltaarrow.spark_sql.types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGRAL,
-    LONG,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TIMESTAMPS,
-    VARIANT,
-    VOID,
-    decimal_of,
-    sql_type,
-    type_name,
-)
-from deltaarrow.spark_sql.variant_kernels import JSON, LEAF, PARSE, PART
+from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
+from deltaarrow.spark_sql.statement_text import Words
+from deltaarrow.spark_sql.types import BOOLEAN, INTEGER, STRING, VARIANT, sql_type, type_name
+from deltaarrow.spark_sql.variant_casts import made_variant, no_cast, part_at, variant_as
+from deltaarrow.spark_sql.variant_kernels import ELEMENTS, FIELDS, JSON, PARSE, SCHEMA
 from deltaarrow.variant import parse_json, parse_path
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["FUNCTIONS", "path_text", "variant_as", "variant_part", "variant_text", "variant_within"]
-
-_TYPE_NAMES = {
-    **dict.fromkeys(("tinyint", "byte"), "byte"),
-    **dict.fromkeys(("smallint", "short"), "short"),
-    **dict.fromkeys(("int", "integer"), "integer"),
-    **dict.fromkeys(("bigint", "long"), "long"),
-    **dict.fromkeys(("float", "real"), "float"),
-    **dict.fromkeys(("decimal", "dec", "numeric"), "decimal(10,0)"),
-    **dict.fromkeys(("timestamp", "timestamp_ltz"), "timestamp"),
-    **{name: name for name in ("double", "string", "boolean", "binary", "date", "timestamp_ntz", "variant")},
-}
-"""Spark SQL's names of the types to which a part of a variant is cast."""
-
-_VALUE = f"{OWN_NAME}variant"
-_INVALID = "error('[INVALID_VARIANT_CAST] a value in a variant cannot be cast to {type}')"
-_UNSURE = "error('unsupported: a cast of such a value in a variant to {type}')"
-_LEAVES: dict[str, tuple[DataType, str]] = {
-    "boolean": (BOOLEAN, "({}.whole <> 0)"),
-    "long": (LONG, "{}.whole"),
-    "float": (FLOAT, "CAST({}.number AS FLOAT)"),
-    "double": (DOUBLE, "{}.number"),
-    "string": (STRING, "{}.text"),
-    "binary": (BINARY, "{}.bytes"),
-    "date": (DATE, "(DATE '1970-01-01' + CAST({}.whole AS INTEGER))"),
-    "timestamp": (TIMESTAMP, "make_timestamp({}.whole)"),
-    "timestamp_ntz": (TIMESTAMP_NTZ, "make_timestamp({}.whole)"),
-}
-"""The type and the SQL of a value in a variant, by its kind."""
+__all__ = [
+    "FUNCTIONS",
+    "NO_SCHEMA",
+    "path_text",
+    "variant_part",
+    "variant_parts",
+    "variant_text",
+    "variant_within",
+]
 
 
 def variant_within(variant: Node, path: str) -> Node:
     """The part of a variant at a path such as ``$.a[0]``, as a variant."""
     _ensure_variant(variant)
     parse_path(path)
-    return call(f"{UNSTORED}variant_get", (variant, Constant(path, STRING)), VARIANT, f"{PART}({{0}}, {{1}})")
+    return part_at(variant, path)
 
 
 def path_text(path: "exp.Expr") -> str:
@@ -90,71 +55,19 @@ def path_text(path: "exp.Expr") -> str:
     return f"${steps}"
 
 
-def variant_as(variant: Node, target: DataType, *, tries: bool) -> Node:
-    """The value of a variant in another type; what cannot be cast raises, or is NULL if `tries`."""
-    _ensure_variant(variant)
-    if target == VARIANT:
-        return variant
-    if not isinstance(target, PrimitiveType) or target == VOID:
-        raise refused(f"a cast from variant to {type_name(target)}")
-    branches = {kind: _leaf_as(kind, target) for kind in _LEAVES}
-    nodes = [each for each in branches.values() if each is not None]
-    places = {kind: nodes.index(each) + 1 for kind, each in branches.items() if each is not None}
-    whens = [f"WHEN '{kind}' THEN {{{place}}}" for kind, place in places.items()]
-    whens.append(f"WHEN 'decimal' THEN {_decimal_as(target)}")
-    if target == STRING:
-        whens.append(f"WHEN 'nested' THEN {_VALUE}.text")
-    unsure = [
-        "other",
-        *(kind for kind, each in branches.items() if each is None and _is_unsure(kind, target)),
-    ]
-    listed = ", ".join(f"'{kind}'" for kind in unsure)
-    name = sql_type(target)
-    found = (
-        f"CASE WHEN {_VALUE}.kind IN ({listed}) THEN {_UNSURE.format(type=name)}::{name}"
-        f" ELSE CASE {_VALUE}.kind {' '.join(whens)} END END"
-    )
-    if not tries:
-        missing = f"r IS NULL AND {_VALUE} IS NOT NULL"
-        found = let(f"CASE WHEN {missing} THEN {_INVALID.format(type=name)}::{name} ELSE r END", r=found)
-    sql = let(found, **{_VALUE: f"{LEAF}({{0}})"})
-    return call(f"{UNSTORED}variant_cast", (variant, *nodes), target, sql, fails=True)
-
-
-def _leaf_as(kind: str, target: DataType) -> Node | None:
-    """A value of one kind in the target's type, NULL where it does not fit; None for kinds without a cast."""
-    data_type, sql = _LEAVES[kind]
-    if _is_unsure(kind, target):
-        return None
-    leaf = call("variant leaf", (), data_type, sql.format(_VALUE))
-    try:
-        return try_cast(leaf, target)
-    except UnsupportedFeatureError:
-        return None
-
-
-def _is_unsure(kind: str, target: DataType) -> bool:
-    """Whether Spark casts numbers in a variant to times in a way of its own."""
-    return kind == "other" or (target in TIMESTAMPS and kind in ("boolean", "long", "float", "double"))
-
-
-def _decimal_as(target: DataType) -> str:
-    """A decimal, which comes as its plain text."""
-    text, name = f"{_VALUE}.text", sql_type(target)
-    if target == STRING:
-        return text
-    if target == BOOLEAN:
-        return f"({text} <> '0')"
-    if target in INTEGRAL:
-        return f"TRY_CAST(split_part({text}, '.', 1) AS {name})"
-    if target in (FLOAT, DOUBLE) or decimal_of(target) is not None:
-        return f"TRY_CAST({text} AS {name})"
-    return f"{_UNSURE.format(type=name)}::{name}" if target in TIMESTAMPS else f"CAST(NULL AS {name})"
-
-
 def variant_text(variant: Node) -> Node:
     """``to_json`` of a variant."""
     return call(f"{UNSTORED}to_json", (variant,), STRING, f"{JSON}({{0}})")
+
+
+def variant_parts(variant: Node) -> Node:
+    """The elements of an array or the fields of an object, with their places and keys, as an array."""
+    fields = [Field("pos", INTEGER), Field("key", STRING), Field("value", VARIANT)]
+    data_type = ArrayType(StructType(fields))
+    parts = f"coalesce({ELEMENTS}({{0}}), {FIELDS}({{0}}))"
+    made = "struct_pack(pos := k - 1, key := e.key, value := e.value)"
+    sql = f"CAST(list_transform({parts}, lambda e, k: {made}) AS {escaped(sql_type(data_type))})"
+    return call(f"{UNSTORED}variant_explode", (exactly(variant, VARIANT),), data_type, sql)
 
 
 def variant_part(*operands: Node) -> Node:
@@ -163,7 +76,7 @@ def variant_part(*operands: Node) -> Node:
         raise refused(f"variant_get with {len(operands)} arguments")
     column, path, wanted = operands
     data_type = _wanted(wanted)
-    if data_type == VARIANT:
+    if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
         raise refused("variant_get of the type 'variant'")
     if not isinstance(column, ColumnRef) or column.type != VARIANT:
         raise refused("variant_get of something other than a variant column")
@@ -173,17 +86,18 @@ def variant_part(*operands: Node) -> Node:
     )
 
 
-def _wanted(wanted: Node) -> PrimitiveType:
+def _wanted(wanted: Node) -> DataType:
     """The type whose name is an argument of ``variant_get``."""
-    spelled = literal_text(wanted, "the type of variant_get").strip().lower()
-    name = _TYPE_NAMES.get(spelled, spelled)
+    spelled = literal_text(wanted, "the type of variant_get")
+    words = Words(spelled)
     try:
-        data_type = PrimitiveType(name)
-    except UnsupportedFeatureError as error:
+        found, shown = parse_type(words)
+        words.expect_end()
+    except DeltaError as error:
         raise refused(f"variant_get of the type {spelled!r}") from error
-    if data_type.decimal is None and name not in _TYPE_NAMES.values():
+    if "char(" in shown:
         raise refused(f"variant_get of the type {spelled!r}")
-    return data_type
+    return found
 
 
 def _got(variant: Node, path: Node, wanted: Node | None = None, *, tries: bool = False) -> Node:
@@ -199,6 +113,21 @@ def _is_null(variant: Node) -> Node:
     _ensure_variant(variant)
     sql = "coalesce(struct_extract({0}, 'value') = unhex('00'), FALSE)"
     return call(f"{UNSTORED}is_variant_null", (variant,), BOOLEAN, sql)
+
+
+def _schema(variant: Node) -> Node:
+    sql = given(f"coalesce({SCHEMA}([{{0}}]), {NO_SCHEMA})")
+    return call(f"{UNSTORED}schema_of_variant", (exactly(variant, VARIANT),), STRING, sql, fails=True)
+
+
+NO_SCHEMA = "error('unsupported: the schema of such a variant')"
+"""What is raised for a variant with a value of a type that Spark does not have."""
+
+
+def _object(operand: Node) -> Node:
+    if isinstance(operand.type, PrimitiveType):
+        raise no_cast(f"{type_name(operand.type)}, which is no struct, array or map,", VARIANT)
+    return made_variant(operand)
 
 
 def _ensure_variant(node: Node) -> None:
@@ -238,6 +167,8 @@ FUNCTIONS = (
     Function(("try_parse_json",), "text", (1, 1), _try_parse_json, "not in what tables store"),
     Function(("variant_get",), "variant, path[, type]", (2, 3), _got, _NOTE),
     Function(("try_variant_get",), "variant, path[, type]", (2, 3), _tried, _NOTE),
+    Function(("schema_of_variant",), "variant", (1, 1), _schema, "not in what tables store"),
+    Function(("to_variant_object",), "array or struct", (1, 1), _object, "of no map and no variants"),
     Function(("is_variant_null",), "variant", (1, 1), _is_null, "not in what tables store"),
 )
 """The functions of this chapter."""

@@ -14,28 +14,48 @@ import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.spark_sql.inferred_types import schema_of_variants
 from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.types import VARIANT, sql_type
-from deltaarrow.variant import parse_json, to_json, variant_extract
+from deltaarrow.variant import VARIANT_NULL, parse_json, to_json, variant_elements, variant_extract
+from deltaarrow.variant.containers import basic_types
+from deltaarrow.variant.layout import Basic
 from deltaarrow.variant.ragged import is_valid, spans
 from deltaarrow.variant.values import decode
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["JSON", "LEAF", "PARSE", "PART", "calls_kernel", "provide_kernels"]
+__all__ = [
+    "ELEMENTS",
+    "FIELDS",
+    "JSON",
+    "KIND",
+    "LEAF",
+    "PARSE",
+    "PART",
+    "SCHEMA",
+    "calls_kernel",
+    "provide_kernels",
+]
 
 _PREFIX = "deltaarrow_variant_"
-PART, LEAF, JSON, PARSE = (f"{_PREFIX}{name}" for name in ("part", "leaf", "json", "parse"))
+PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA = (
+    f"{_PREFIX}{name}" for name in ("part", "leaf", "json", "parse", "kind", "elements", "fields", "schema")
+)
 """The names of the functions.
 
-=====  ==================================================================================================
-PART   the part at a path, as a variant; NULL if there is none
-LEAF   the value as a struct: ``kind`` tells its type and which of the other members holds it; NULL for a
-       variant null
-JSON   the JSON text
-PARSE  the variant of a JSON text; NULL if it is none, and no bytes where Spark may read it all the same
-=====  ==================================================================================================
+========  ===============================================================================================
+PART      the part at a path, as a variant; NULL if there is none
+LEAF      the value as a struct: ``kind`` tells its type and which of the other members holds it; NULL for a
+          variant null
+JSON      the JSON text
+PARSE     the variant of a JSON text; NULL if it is none, and no bytes where Spark may read it all the same
+KIND      ``object``, ``array``, ``null``, or ``plain`` for any other value
+ELEMENTS  the elements of an array as a list of structs, whose ``value`` is a variant; NULL for another value
+FIELDS    the fields of an object in the same way, with their ``key``
+SCHEMA    the type that all variants of a list have together; NULL if Spark has none for one of them
+========  ===============================================================================================
 """
 
 _LEAF_TYPE = "STRUCT(kind VARCHAR, whole BIGINT, number DOUBLE, text VARCHAR, bytes BLOB)"
@@ -73,6 +93,33 @@ def _part(variants: Any, paths: Any) -> pa.Array:
 
 def _json(variants: Any) -> pa.Array:
     return to_json(variants)
+
+
+_OF_BASIC = np.array(["plain", "plain", "object", "array"])
+"""The kind by the basic type of a value."""
+
+
+def _kinds(variants: Any) -> pa.Array:
+    variants = _array(variants)
+    values = variants.field("value").cast(pa.large_binary())
+    rows = np.flatnonzero(is_valid(values) & is_valid(variants))
+    found = spans(values).where(rows)
+    kinds = np.full(len(values), None, object)
+    kinds[rows] = _OF_BASIC[basic_types(found)]
+    kinds[rows[found.data[found.starts] == VARIANT_NULL[0]]] = "null"
+    return pa.array(kinds, pa.string())
+
+
+def _elements(variants: Any) -> pa.Array:
+    return variant_elements(_array(variants), Basic.ARRAY)
+
+
+def _fields(variants: Any) -> pa.Array:
+    return variant_elements(_array(variants), Basic.OBJECT)
+
+
+def _schemas(lists: Any) -> pa.Array:
+    return pa.array([schema_of_variants(each or []) for each in lists.to_pylist()], pa.string())
 
 
 def _parsed(texts: Any) -> pa.Array:
@@ -182,10 +229,15 @@ def _array(column: Any) -> pa.Array:
 
 
 _BYTES = sql_type(VARIANT)
+_KEYED = f"STRUCT(key VARCHAR, value {_BYTES})[]"
 _KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
     PART: (_part, (_BYTES, "VARCHAR"), _BYTES),
     LEAF: (_leaf, (_BYTES,), _LEAF_TYPE),
     JSON: (_json, (_BYTES,), "VARCHAR"),
     PARSE: (_parsed, ("VARCHAR",), _BYTES),
+    KIND: (_kinds, (_BYTES,), "VARCHAR"),
+    ELEMENTS: (_elements, (_BYTES,), _KEYED),
+    FIELDS: (_fields, (_BYTES,), _KEYED),
+    SCHEMA: (_schemas, (f"{_BYTES}[]",), "VARCHAR"),
 }
 """Each function with the types of its arguments and of its result."""

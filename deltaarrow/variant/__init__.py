@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         convert_variants as convert_variants,
         holds_variant as holds_variant,
     )
+    from deltaarrow.variant.elements import variant_elements as variant_elements
     from deltaarrow.variant.extract import (
         parse_path as parse_path,
         variant_extract as variant_extract,

@@ -57,3 +57,11 @@ SELECT from_json('nothing', 'a INT') AS malformed;
 SELECT to_json(named_struct('a', 1, 'b', array('x', NULL))) AS written, to_json(map('k', CAST(NULL AS INT))) AS entries;
 --| written string, entries string
 --| '{"a":1,"b":["x",null]}', '{"k":null}'
+
+SELECT schema_of_json('{"b": [1, 2.5], "a": {"x y": null, "z": 12345678901234567890}, "c": [], "B": true}') AS shape, schema_of_json('[1, "x"]') AS mixed, schema_of_json('[{"a": 1}, {"b": 1e3}]') AS merged;
+--| shape string, mixed string, merged string
+--| 'STRUCT<B: BOOLEAN, a: STRUCT<`x y`: STRING, z: DECIMAL(20,0)>, b: ARRAY<DOUBLE>, c: ARRAY<STRING>>', 'ARRAY<STRING>', 'ARRAY<STRUCT<a: BIGINT, b: DOUBLE>>'
+
+SELECT from_json('{"a": 1, "b": "x"}', schema_of_json('{"a": 2, "b": "y"}')) AS found;
+--| found struct<a:bigint,b:string>
+--| {a: 1, b: 'x'}

@@ -17,9 +17,9 @@ from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
 from deltaarrow.spark_sql.placing import placed_at
-from deltaarrow.spark_sql.queries.blocks import is_query
+from deltaarrow.spark_sql.queries.blocks import as_is, is_query
 from deltaarrow.spark_sql.queries.frames import framed
-from deltaarrow.spark_sql.queries.made_variants import ensure_readable
+from deltaarrow.spark_sql.queries.made_variants import is_made
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
@@ -40,7 +40,6 @@ from deltaarrow.spark_sql.types import (
     VOID,
     decimal_type,
 )
-from deltaarrow.spark_sql.variant_functions import path_text, variant_within
 from deltaarrow.spark_sql.windows import find_window_function
 
 if TYPE_CHECKING:
@@ -196,7 +195,8 @@ class Binding:
             if len(names) == 1 and names[0].lower() in NO_PARENTHESES:
                 return None
             raise self.columns.unknown(names)
-        ensure_readable(found.fields)
+        if is_made(found.fields) and isinstance(found.node, ColumnRef):
+            return as_is(found.node)
         if found.node.type == VOID:
             return Constant(None, VOID)
         return None if isinstance(found.node, ColumnRef) else found.node
@@ -211,7 +211,10 @@ class Binding:
             return self._over_rows(node, bind, None)
         if find_window_function(name) is not None:
             raise SchemaMismatchError(f"[WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE] {name} needs OVER (...)")
-        if find_generator(name) is not None and name not in ("stack", "range"):
+        generator = find_generator(name)
+        if generator is not None and generator.is_relation:
+            raise SchemaMismatchError(f"[NOT_A_SCALAR_FUNCTION] {name} is a table function: write it in FROM")
+        if generator is not None and name not in ("stack", "range"):
             if self.clause == "WHERE":
                 raise SchemaMismatchError(f"[UNSUPPORTED_GENERATOR.OUTSIDE_SELECT] {name} cannot be in WHERE")
             raise refused(f"{name} inside an expression or outside the select list")
@@ -368,12 +371,6 @@ class Binding:
         found = self._found(names)
         return None if found is None else is_null(found.node)
 
-    def _variant(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
-        """``v:a.b[0]``."""
-        if not is_plain_part(node, {"this", "expression", "variant_extract"}):
-            raise refused("such a path into a variant")
-        return variant_within(bind(node.this), path_text(node.expression))
-
     def _star(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         raise refused("* inside an expression")
 
@@ -385,7 +382,6 @@ _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Nod
     "exists": Binding._query,
     "in": Binding._in,
     "is": Binding._is,
-    "jsonextract": Binding._variant,
     "placeholder": Binding._parameter,
     "select": Binding._query,
     "star": Binding._star,

@@ -9,6 +9,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
 from deltaarrow.spark_sql.nested import leaf_types
@@ -86,11 +87,11 @@ class FromClause:
         """The relations with the rows that a generator makes out of each of theirs."""
         name, key = self._alias(), "e"
         made = self._writer.native(generated.rows)
+        if generated.is_outer and not source.sql:
+            made = let("CASE WHEN len(made) > 0 THEN made ELSE [NULL] END", made=made)
         rows = f"(SELECT unnest({made}) AS {quote_identifier(key)}) AS {quote_identifier(name)}"
         if not source.sql:
-            sql = (
-                rows if not generated.is_outer else f"(SELECT 1) AS {self._quoted()} LEFT JOIN {rows} ON TRUE"
-            )
+            sql = rows
         elif generated.is_outer:
             sql = f"{source.sql} LEFT JOIN LATERAL {rows} ON TRUE"
         else:
@@ -236,10 +237,7 @@ class FromClause:
             return self._range(operands)
         generator = find_generator(name)
         if generator is not None:
-            generated = generator(name, tuple(operands))
-            if generated.is_outer and before:
-                raise refused(f"LATERAL {name} in FROM, instead of LATERAL VIEW,")
-            return self.generated(Source("", ()), generated, (name,))
+            return self.generated(Source("", ()), generator(name, tuple(operands)), (name,))
         if not all(isinstance(each, Constant) for each in operands):
             raise refused(f"{name} in FROM with an argument that is not a literal")
         values = tuple(each.value for each in operands if isinstance(each, Constant))
@@ -342,7 +340,7 @@ class FromClause:
         function = node.this
         name = str(function.this)
         generator = find_generator(name) if function.key == "anonymous" else None
-        if generator is None or not node.args.get("view"):
+        if generator is None or generator.is_relation or not node.args.get("view"):
             raise refused(f"LATERAL VIEW of {name.upper()}", function.meta.get("start"))
         operands = self.binding(source.columns, "LATERAL VIEW").bind_list(function.expressions)
         generated = generator(name, tuple(operands))

@@ -1,19 +1,20 @@
 """Variants that a query makes, as opposed to those in the columns of tables.
 
 DuckDB has a type of its own for the variants of tables. Those that an expression makes are structs of bytes
-(`deltaarrow.spark_sql.variant_kernels`), which nothing turns into that type. So their columns are marked:
-they may be passed on to the result, but no other expression may read them.
+(`deltaarrow.spark_sql.variant_kernels`), which nothing turns into that type. So their columns are marked: an
+expression reads such a column as it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from deltaarrow.schema import Field, JsonObject
+from deltaarrow.spark_sql.native import given_sql
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import ColumnRef, Node, refused
 from deltaarrow.spark_sql.types import VARIANT
 
-__all__ = ["ensure_alike", "ensure_readable", "marked", "unmarked"]
+__all__ = ["ensure_alike", "is_made", "marked", "unmarked"]
 
 _MADE = "variants of an expression"
 
@@ -32,11 +33,15 @@ def unmarked(field: Field) -> Field:
     return replace(field, metadata=JsonObject(kept))
 
 
-def ensure_readable(fields: Iterable[Field]) -> None:
-    """Refuse an expression over a column, given with the struct fields along its path, that is marked."""
-    for each in fields:
-        if _MADE in each.metadata:
-            raise refused(f"a part of `{each.name}`, a variant that a subquery makes,")
+def is_made(fields: Sequence[Field]) -> bool:
+    """Whether a column, given with the struct fields along its path, is marked.
+
+    Raises `UnsupportedFeatureError` for one with values beside its variants that have another form in DuckDB.
+    """
+    marks = [each for each in fields if _MADE in each.metadata]
+    if marks and given_sql("", fields[-1].type):
+        raise refused(f"a part of `{marks[0].name}`, times beside variants that a subquery makes,")
+    return bool(marks)
 
 
 def ensure_alike(sides: Sequence[Sequence[Field]], word: str) -> None:

@@ -128,7 +128,6 @@ def _dialect() -> Any:
 
     class Queries(type(expressions)):  # type: ignore[misc]
         class Parser(expressions.parser_class):  # type: ignore[misc, name-defined]
-            COLON_IS_VARIANT_EXTRACT = True
             PLACEHOLDER_PARSERS: Any = {  # noqa: RUF012 - sqlglot reads class attributes
                 **expressions.parser_class.PLACEHOLDER_PARSERS,
                 tokens.TokenType.PLACEHOLDER: placeholder,  # type: ignore[attr-defined]

@@ -118,7 +118,8 @@ class _Select:
             if inner.key == "star" or (inner.key in ("column", "dot") and _star(inner) is not None):
                 items += self._expanded(inner)
                 continue
-            if inner.key == "anonymous" and (generator := find_generator(str(inner.this))) is not None:
+            generator = find_generator(str(inner.this)) if inner.key == "anonymous" else None
+            if generator is not None and not generator.is_relation:
                 if self.has_generator:
                     raise refused("several generators in one select list")
                 self.has_generator = True
