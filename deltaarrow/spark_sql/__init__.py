@@ -87,5 +87,6 @@ if TYPE_CHECKING:
         session_time_zone as session_time_zone,
     )
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape, type_name as type_name
+    from deltaarrow.spark_sql.variant_kernels import provide_kernels as provide_kernels
 
 __getattr__ = lazy_package(__name__)

@@ -8,6 +8,7 @@ in the sandbox, or by DuckDB within the query.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -125,31 +126,33 @@ class Condition:
             raise refusal from error
         return batch.filter(kept)
 
-    def to_duckdb(self, column: Callable[[Path], str]) -> str:
+    def to_duckdb(self, column: Callable[[Path], str], *, has_kernels: bool = False) -> str:
         """SQL that is TRUE for exactly the rows that meet the condition.
 
         `column` returns the SQL of a column, in the type that DuckDB's file reader gives it. The exact parts
         stand alone, so that DuckDB pushes them into that reader. Parts that may fail are computed only for
-        rows that meet all other parts.
+        rows that meet all other parts. With `has_kernels` parts may be on variants; see `to_native_sql`.
         """
+        computed = partial(self._computed, column=column, has_kernels=has_kernels)
         own: Path = () if self.alias is None else (self.alias,)
         safe = [
             to_duckdb(part.predicate, lambda path: column((*own, *path)))
             if part.is_exact
-            else self._computed([part], column)
+            else computed([part])
             for part in self.parts
             if part.is_exact or not part.expression.root.can_fail
         ]
         failing = [part for part in self.parts if not part.is_exact and part.expression.root.can_fail]
         if failing:
-            sql = self._computed(failing, column)
+            sql = computed(failing)
             safe.append(f"CASE WHEN {' AND '.join(safe)} THEN {sql} ELSE FALSE END" if safe else sql)
         return f"({' AND '.join(safe)})" if safe else "TRUE"
 
-    def _computed(self, parts: Sequence[_Part], column: Callable[[Path], str]) -> str:
+    def _computed(self, parts: Sequence[_Part], *, column: Callable[[Path], str], has_kernels: bool) -> str:
         expression = _joined(self.text, parts)
         columns = {path: column(path) for path in expression.columns}
-        return f"({to_native_sql(expression, columns, now_ms=self.moment_ms)})"
+        sql = to_native_sql(expression, columns, now_ms=self.moment_ms, has_kernels=has_kernels)
+        return f"({sql})"
 
     def _clock(self) -> int:
         return self.moment_ms

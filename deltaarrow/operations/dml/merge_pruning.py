@@ -17,7 +17,7 @@ from deltaarrow.operations.dml.merge_statement import MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, computing_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope
 from deltaarrow.schema import PrimitiveType, Schema
-from deltaarrow.spark_sql import Equality
+from deltaarrow.spark_sql import Equality, provide_kernels
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,6 +95,7 @@ def equal_to_values(
         schema: the schema of the table.
     """
     few = f"SELECT DISTINCT {value} AS v FROM {source} WHERE {value} IS NOT NULL LIMIT {_MOST_VALUES + 1}"
+    provide_kernels(cursor, value)
     try:
         with computing_rows():
             least, greatest = _column(cursor, f"SELECT min({value}), max({value}) FROM {source}")

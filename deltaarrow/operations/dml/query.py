@@ -28,7 +28,7 @@ from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import quote_identifier
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
 from deltaarrow.schema import Schema
-from deltaarrow.spark_sql import row_error
+from deltaarrow.spark_sql import provide_kernels, row_error
 
 if TYPE_CHECKING:
     import duckdb
@@ -175,6 +175,7 @@ def read_changes(cursor: "duckdb.DuckDBPyConnection", query: ChangeQuery) -> Gen
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(computing_rows(lambda: query.texts))
+        provide_kernels(cursor, query.sql)
         batches = cursor.sql(query.sql).to_arrow_reader(_BATCH_ROWS)
         # An open result would keep the cursor from running anything else.
         stack.callback(batches.close)
@@ -206,6 +207,7 @@ def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
     """Whether a query, given from its FROM on, has a row or fails for a row."""
     import duckdb
 
+    provide_kernels(cursor, rest)
     try:
         return bool(cursor.sql(f"SELECT 1 {rest} LIMIT 1").fetchall())
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException):

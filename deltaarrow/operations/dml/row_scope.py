@@ -114,7 +114,7 @@ class RowScope:
             raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
         try:
             found = condition_on(text, self._scope, self.target, self.now_ms)
-            sql = found.to_duckdb(self.column)
+            sql = found.to_duckdb(self.column, has_kernels=True)
         except UnsupportedFeatureError as error:
             raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
         has_target = self.target in self.tables
@@ -184,7 +184,7 @@ class RowScope:
 
     def _sql(self, expression: Expression) -> str:
         columns = {path: self.column(path) for path in expression.columns}
-        return to_native_sql(expression, columns, now_ms=self.now_ms)
+        return to_native_sql(expression, columns, now_ms=self.now_ms, has_kernels=True)
 
 
 def _top(paths: Iterable[Path]) -> frozenset[TopColumn]:
