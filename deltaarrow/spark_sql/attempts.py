@@ -1,10 +1,11 @@
 """``try_`` functions: NULL where the plain ones raise. An operand that raises still does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.encodings import NOT_ENCODED, url_decoded
+from deltaarrow.spark_sql.encodings import NOT_BINARY, NOT_ENCODED, to_binary, url_decoded
 from deltaarrow.spark_sql.forms import attempted
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
@@ -25,6 +26,7 @@ from deltaarrow.spark_sql.types import (
     is_numeric,
     type_name,
 )
+from deltaarrow.spark_sql.urls import INVALID_URL, NOTE, url_part
 
 __all__ = ["FUNCTIONS", "try_cast"]
 
@@ -79,11 +81,14 @@ def _try_divide(left: Node, right: Node) -> Node:
     return _tried("try_divide", divide)(left, right)
 
 
-def _try_url_decode(operand: Node) -> Node:
-    found = url_decoded(operand)
-    assert isinstance(found, Call)
-    sql = found.sql.replace(NOT_ENCODED, "NULL")
-    return call("try_url_decode", found.operands, STRING, sql, fails=True)
+def _tolerant(bind: Callable[..., Node], error: str) -> Callable[..., Node]:
+    """A call like another one that is NULL where that raises this error."""
+
+    def tolerant(*operands: Node) -> Node:
+        found = bind(*operands)
+        return replace(found, sql=found.sql.replace(error, "NULL")) if isinstance(found, Call) else found
+
+    return tolerant
 
 
 FUNCTIONS = (
@@ -96,6 +101,10 @@ FUNCTIONS = (
     ),
     Function(("try_divide",), "dividend, divisor", (2, 2), _try_divide),
     Function(("try_mod",), "dividend, divisor", (2, 2), _tried("try_mod", remainder)),
-    Function(("try_url_decode",), "text", (1, 1), _try_url_decode, "of ASCII"),
+    Function(("try_url_decode",), "text", (1, 1), _tolerant(url_decoded, NOT_ENCODED), "of ASCII"),
+    Function(("try_parse_url",), "url, part[, key]", (2, 3), _tolerant(url_part, INVALID_URL), NOTE),
+    Function(
+        ("try_to_binary",), "text[, format]", (1, 2), _tolerant(to_binary, NOT_BINARY), "a literal format"
+    ),
 )
 """The functions of this chapter."""

@@ -1,14 +1,16 @@
 """Functions that turn texts, bytes and numbers into each other: hexadecimal, base64, URLs and check sums."""
 
+import string
+
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let
-from deltaarrow.spark_sql.function import Function, as_long, as_text, literal_text
+from deltaarrow.spark_sql.function import Function, as_integer, as_long, as_text, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, is_numeric, type_name
 
-__all__ = ["FUNCTIONS", "NOT_ENCODED", "url_decoded"]
+__all__ = ["FUNCTIONS", "NOT_BINARY", "NOT_ENCODED", "to_binary", "url_decoded"]
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
@@ -69,6 +71,65 @@ def _first_code(operand: Node) -> Node:
 def _character(operand: Node) -> Node:
     sql = "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} % 256 AS INTEGER)) END"
     return call("chr", (as_long(operand),), STRING, sql)
+
+
+def _converted(number: Node, base: Node, target: Node) -> Node:
+    """``conv``: the digits of a number to another base, as words of 64 bits; a base below 0 means a sign."""
+    nodes = (as_text(number), as_integer(base), as_integer(target))
+    place = f"CASE WHEN c = '' THEN -1 ELSE (instr('{_DIGITS}', c) - 1) % {len(_DIGITS) // 2} END"
+    places = f"list_transform(string_split(bare, ''), lambda c: {place})"
+    # Digits count up to the first character that is none.
+    more = (
+        f"CASE WHEN s.v > {_MOST_WORD} THEN s.v ELSE s.v * CAST({{1}} AS UHUGEINT) + CAST(d AS UHUGEINT) END"
+    )
+    step = (
+        f"CASE WHEN s.more AND d BETWEEN 0 AND {{1}} - 1 THEN struct_pack(v := {more}, more := TRUE)"
+        " ELSE struct_pack(v := s.v, more := FALSE) END"
+    )
+    first = "struct_pack(v := 0::UHUGEINT, more := TRUE)"
+    size = f"(list_reduce({places}, lambda s, d: {step}, {first})).v"
+    word = (
+        f"CASE WHEN {{2}} > 0 AND minus THEN CASE WHEN n >= {_LEAST_LONG} THEN {_MOST_WORD}"
+        f" ELSE ({_WORDS} - n) % {_WORDS} END"
+        f" WHEN {{2}} < 0 AND n >= {_LEAST_LONG} THEN {_WORDS} - n ELSE n END"
+    )
+    sign = f"CASE WHEN {{2}} < 0 AND (minus OR n >= {_LEAST_LONG}) THEN '-' ELSE '' END"
+    high = "CASE WHEN w >= b THEN to_base(CAST(w // b AS BIGINT), abs({2})) ELSE '' END"
+    shown = f"{sign} || {high} || to_base(CAST(w % b AS BIGINT), abs({{2}}))"
+    made = let(shown, w=word, b="CAST(abs({2}) AS UHUGEINT)")
+    overflow = raising("ARITHMETIC_OVERFLOW", "overflow in conv")
+    checked = let(f"CASE WHEN n > {_MOST_WORD} THEN {overflow} ELSE {made} END", n=size)
+    sql = let(
+        f"CASE WHEN t <> '' AND {{1}} BETWEEN 2 AND 36 AND abs({{2}}) BETWEEN 2 AND 36 THEN {checked} END",
+        t="trim({0}, ' ')",
+        minus="left(t, 1) = '-'",
+        bare="CASE WHEN minus THEN substring(t, 2) ELSE t END",
+    )
+    return call("conv", nodes, STRING, given(sql, 3), fails=True)
+
+
+_DIGITS = string.digits + string.ascii_uppercase + string.digits + string.ascii_lowercase
+_WORDS, _MOST_WORD, _LEAST_LONG = (f"{number}::UHUGEINT" for number in (1 << 64, (1 << 64) - 1, 1 << 63))
+
+
+def to_binary(operand: Node, form: Node | None = None) -> Node:
+    """``to_binary``: the bytes that a text means."""
+    name = "hex" if form is None else literal_text(form, "the format of to_binary").lower()
+    text = as_text(operand)
+    if name in _UTF_8:
+        return cast(text, BINARY)
+    if name == "base64":
+        return _from_base64(text)
+    if name != "hex":
+        raise refused(f"to_binary in {name}")
+    sql = f"CASE WHEN regexp_full_match({{0}}, '[0-9a-fA-F]*') THEN unhex({{0}}) ELSE {NOT_BINARY} END"
+    return call("to_binary", (text,), BINARY, given(sql), fails=True)
+
+
+NOT_BINARY = raising(
+    "CONVERSION_INVALID_INPUT", "the text ' || {0} || ' is not hexadecimal; try_to_binary gives NULL"
+)
+"""What ``to_binary`` raises."""
 
 
 def _url_encoded(operand: Node) -> Node:
@@ -157,6 +218,8 @@ FUNCTIONS = (
     Function(("decode",), "binary, character_set", (2, 2), _decoded, "UTF-8"),
     Function(("ascii",), "text", (1, 1), _first_code),
     Function(("chr",), "integer", (1, 1), _character),
+    Function(("conv",), "number, base, target", (3, 3), _converted),
+    Function(("to_binary",), "text[, format]", (1, 2), to_binary, "a literal format"),
     Function(("url_encode",), "text", (1, 1), _url_encoded),
     Function(("url_decode",), "text", (1, 1), url_decoded, "of ASCII"),
     Function(("crc32",), "text or binary", (1, 1), _check_sum),

@@ -72,6 +72,45 @@ def _round(operand: Node, places: Node | None = None) -> Node:
     return call("round", (operand,), result, f"CAST({{0}} AS {_sql(result.type)})")
 
 
+def _round_to_even(operand: Node, places: Node | None = None) -> Node:
+    """``bround``: as ``round``, but half to the even digit."""
+    rounded = _round(operand, places)
+    operand = as_number(operand, "bround")
+    wanted = literal_integer(places, "the number of places") if places is not None else 0
+    digits = as_decimal(operand.type)
+    if digits is not None:
+        sql = _half_even("{0}", digits[1], wanted, rounded.type)
+        return rounded if wanted >= digits[1] else call("bround", (operand,), rounded.type, sql, fails=True)
+    exact = f"CAST(CAST(CAST({{0}} AS DOUBLE) AS VARCHAR) AS DECIMAL(38,{_FLOATING_SCALE}))"
+    sure = "(abs({0}) >= 1e-4 AND abs({0}) < 1e16) OR {0} = 0"
+    sql = (
+        f"CASE WHEN {{0}} IS NULL OR NOT isfinite({{0}}) THEN {{0}} WHEN {sure}"
+        f" THEN {_half_even(exact, _FLOATING_SCALE, wanted, operand.type)}"
+        " ELSE error('unsupported: bround of so great or so small a number') END"
+    )
+    return call(f"{UNSTORED}bround", (operand,), operand.type, sql, fails=True)
+
+
+_FLOATING_SCALE = 21
+"""Places that hold each digit of a floating number from 1e-4 on, of which there are 17 at most."""
+
+
+def _half_even(number: str, scale: int, wanted: int, result: DataType) -> str:
+    """SQL of a decimal number of this scale, rounded to fewer places."""
+    unit = f"CAST('{10 ** (scale - wanted)}' AS HUGEINT)"
+    half = f"CAST('{5 * 10 ** (scale - wanted - 1)}' AS HUGEINT)"
+    even = f"sign(u) * CASE WHEN abs(u) % {unit} = {half} THEN q - q % 2 ELSE q END"
+    units = let(
+        even,
+        u=f"CAST(replace(CAST({number} AS VARCHAR), '.', '') AS HUGEINT)",
+        q=f"(abs(u) + {half}) // {unit}",
+    )
+    if wanted <= 0:
+        return f"CAST({units} * CAST('{10**-wanted}' AS HUGEINT) AS {sql_type(result)})"
+    last = f"CAST('0.{'1':0>{wanted}}' AS DECIMAL({wanted},{wanted}))"
+    return f"CAST(CAST(CAST({units} AS DECIMAL(38,0)) * {last} AS VARCHAR) AS {sql_type(result)})"
+
+
 def _rounded_whole(operand: Node, unit: int) -> Node:
     """Round half up to a multiple of a power of ten."""
     number, half = "CAST({0} AS HUGEINT)", unit // 2
@@ -201,6 +240,7 @@ FUNCTIONS = (
     Function(("ceil", "ceiling"), "number", (1, 1), _ceil),
     Function(("floor",), "number", (1, 1), _floor),
     Function(("round",), "number[, places]", (1, 2), _round, "places literal"),
+    Function(("bround",), "number[, places]", (1, 2), _round_to_even, "places literal"),
     Function(("sqrt",), "number", (1, 1), _root),
     Function(("mod",), "dividend, divisor", (2, 2), remainder),
     Function(("pmod",), "dividend, divisor", (2, 2), _modulo),

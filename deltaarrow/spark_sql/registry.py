@@ -24,6 +24,7 @@ from deltaarrow.spark_sql import (
     text_parts,
     texts,
     time_texts,
+    urls,
     variant_functions,
 )
 from deltaarrow.spark_sql.aggregates import AGGREGATES, Aggregate
@@ -44,7 +45,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
         *text_formats.FUNCTIONS,
         *regular_expressions.FUNCTIONS,
     ),
-    "Codes of texts and bytes": encodings.FUNCTIONS,
+    "Codes of texts and bytes": (*encodings.FUNCTIONS, *urls.FUNCTIONS),
     "Dates and timestamps (in the session time zone, years 1 to 9999)": (
         *temporal.FUNCTIONS,
         *time_texts.FUNCTIONS,
