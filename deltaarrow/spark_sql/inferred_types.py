@@ -25,8 +25,8 @@ from deltaarrow.spark_sql.types import (
     as_decimal,
     decimal_of,
 )
-from deltaarrow.variant.binary import visit
-from deltaarrow.variant.layout import DECIMAL_DIGITS, Primitive
+from deltaarrow.variant import Primitive, visit
+from deltaarrow.variant.layout import DECIMAL_DIGITS
 
 __all__ = ["merged", "schema_of_json", "schema_of_variants", "written"]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.spark_sql import TableName
+from deltaarrow.spark_sql import TableName, provide_kernels
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
-from deltaarrow.spark_sql.variant_kernels import provide_kernels
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.moments import ensure_points_in_time
 from deltaarrow.sql.relations import NamedRelations
