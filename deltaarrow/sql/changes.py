@@ -1,22 +1,37 @@
 """DELETE, UPDATE and MERGE whose rows a query of the session finds (`deltaarrow.sql.found_rows`)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.operations import RowOperation, change_found_rows
-from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When, parse_target
+from deltaarrow.operations.dml import (
+    ClauseKind,
+    MergeClause,
+    MergeStatement,
+    When,
+    explain_found_rows,
+    parse_target,
+)
+from deltaarrow.scan import Explanation
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.found_rows import FoundRows, JoinedSource, NewValue, loaded_source, star_values
+from deltaarrow.sql.found_rows import (
+    FoundRows,
+    JoinedSource,
+    LoadedSource,
+    NewValue,
+    loaded_source,
+    star_values,
+)
 from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.sql.statements.rows import Delete, Merge, Update
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
-    from deltaarrow.sql.statements.rows import Delete, Merge, Update
     from deltaarrow.table import DeltaTable
 
-__all__ = ["delete_found", "is_beyond_rows", "merge_found", "update_found"]
+__all__ = ["delete_found", "explain_found", "is_beyond_rows", "merge_found", "update_found"]
 
 _VALUES = "__deltaarrow_values"
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
@@ -36,61 +51,106 @@ def _has_query(text: str) -> bool:
     return False
 
 
-def delete_found(session: "Session", table: "DeltaTable", alias: str, statement: "Delete") -> int:
+@dataclass(frozen=True)
+class _Change:
+    """A statement: its name for history, its clauses, and the query that finds the rows."""
+
+    name: str
+    clauses: MergeStatement
+    rows: FoundRows
+
+
+def delete_found(session: "Session", table: "DeltaTable", alias: str, statement: Delete) -> int:
     """Run a DELETE, and return the number of deleted rows."""
-    condition = statement.condition
-    plan = MergeStatement(condition or "true", [MergeClause(When.MATCHED, ClauseKind.DELETE)], _VALUES, alias)
     with session.at(table):
-        rows = FoundRows(session, table.snapshot, alias, (), condition, statement.others)
-        return int(_changed(session, table, "DELETE", plan, rows)["num_target_rows_deleted"])
+        metrics = _changed(session, table, _delete(session, table, alias, statement))
+    return int(metrics["num_target_rows_deleted"])
 
 
-def update_found(session: "Session", table: "DeltaTable", alias: str, statement: "Update") -> int:
+def update_found(session: "Session", table: "DeltaTable", alias: str, statement: Update) -> int:
     """Run an UPDATE, and return the number of updated rows."""
+    with session.at(table):
+        metrics = _changed(session, table, _update(session, table, alias, statement))
+    return int(metrics["num_target_rows_updated"])
+
+
+def merge_found(session: "Session", table: "DeltaTable", statement: Merge) -> dict[str, Any]:
+    """Run a MERGE in DuckDB's dialect, and return its metrics."""
+    _ensure_meaning(statement)
+    with session.at(table), loaded_source(session, statement.source) as loaded:
+        return _changed(session, table, _merge(session, table, statement, loaded))
+
+
+def explain_found(
+    session: "Session", table: "DeltaTable", alias: str, statement: Delete | Update | Merge
+) -> list[Explanation]:
+    """Return which files such a statement reads, of its table first; the rows of a source are not read."""
+    with session.at(table):
+        match statement:
+            case Delete():
+                return _explained(session, table, _delete(session, table, alias, statement))
+            case Update():
+                return _explained(session, table, _update(session, table, alias, statement))
+        _ensure_meaning(statement)
+        with loaded_source(session, statement.source, with_rows=False) as loaded:
+            return _explained(session, table, _merge(session, table, statement, loaded))
+
+
+def _delete(session: "Session", table: "DeltaTable", alias: str, statement: Delete) -> _Change:
+    clause = MergeClause(When.MATCHED, ClauseKind.DELETE)
+    clauses = MergeStatement(statement.condition or "true", [clause], _VALUES, alias)
+    rows = FoundRows(session, table.snapshot, alias, (), statement.condition, statement.others)
+    return _Change("DELETE", clauses, rows)
+
+
+def _update(session: "Session", table: "DeltaTable", alias: str, statement: Update) -> _Change:
     schema = table.snapshot.schema
     given = [NewValue(0, _target(schema, path, alias), text) for path, text in statement.values.items()]
     clause = MergeClause(When.MATCHED, ClauseKind.UPDATE, None, _references([*statement.values]))
-    plan = MergeStatement(statement.condition or "true", [clause], _VALUES, alias)
-    with session.at(table):
-        rows = FoundRows(session, table.snapshot, alias, given, statement.condition, statement.others)
-        return int(_changed(session, table, "UPDATE", plan, rows)["num_target_rows_updated"])
+    clauses = MergeStatement(statement.condition or "true", [clause], _VALUES, alias)
+    rows = FoundRows(session, table.snapshot, alias, given, statement.condition, statement.others)
+    return _Change("UPDATE", clauses, rows)
 
 
-def merge_found(session: "Session", table: "DeltaTable", statement: "Merge") -> dict[str, Any]:
-    """Run a MERGE in DuckDB's dialect, and return its metrics."""
-    alias = statement.alias or statement.table.parts[-1]
-    schema, source_alias = table.snapshot.schema, statement.source_alias or ""
-    # Refused before anything is read.
+def _merge(session: "Session", table: "DeltaTable", statement: Merge, loaded: LoadedSource) -> _Change:
+    schema, (alias, source_alias) = table.snapshot.schema, _aliases(statement)
+    given: list[NewValue] = []
+    clauses = []
+    for number, clause in enumerate(statement.clauses):
+        if clause.kind is ClauseKind.DELETE:
+            clauses.append(clause)
+            continue
+        if clause.values:
+            found = [
+                NewValue(number, _target(schema, path, alias), text) for path, text in clause.values.items()
+            ]
+            paths = [*clause.values]
+        else:
+            by_name = clause.values is None
+            found = star_values(number, loaded.names, source_alias, schema, by_name=by_name)
+            paths = [quoted(value.column.name) for value in found]
+        clauses.append(replace(clause, values=_references(paths, len(given))))
+        given += found
+    source = JoinedSource(
+        source_alias,
+        statement.condition,
+        [(clause.when, clause.predicate) for clause in statement.clauses],
+        loaded.rows,
+        loaded.reads(table.snapshot),
+    )
+    rows = FoundRows(session, table.snapshot, alias, given, source=source)
+    return _Change("MERGE", MergeStatement(statement.condition, clauses, _VALUES, alias), rows)
+
+
+def _aliases(statement: Merge) -> tuple[str, str]:
+    """The names of the table and of the source in expressions."""
+    return statement.alias or statement.table.parts[-1], statement.source_alias or ""
+
+
+def _ensure_meaning(statement: Merge) -> None:
+    """Raise for clauses or aliases that mean nothing, before anything is read."""
+    alias, source_alias = _aliases(statement)
     MergeStatement(statement.condition, statement.clauses, source_alias, alias)
-    with session.at(table), loaded_source(session, statement.source) as loaded:
-        given: list[NewValue] = []
-        clauses = []
-        for number, clause in enumerate(statement.clauses):
-            if clause.kind is ClauseKind.DELETE:
-                clauses.append(clause)
-                continue
-            if clause.values:
-                found = [
-                    NewValue(number, _target(schema, path, alias), text)
-                    for path, text in clause.values.items()
-                ]
-                paths = [*clause.values]
-            else:
-                by_name = clause.values is None
-                found = star_values(number, loaded.names, source_alias, schema, by_name=by_name)
-                paths = [quoted(value.column.name) for value in found]
-            clauses.append(replace(clause, values=_references(paths, len(given))))
-            given += found
-        source = JoinedSource(
-            source_alias,
-            statement.condition,
-            [(clause.when, clause.predicate) for clause in statement.clauses],
-            loaded.rows,
-            loaded.reads(table.snapshot),
-        )
-        rows = FoundRows(session, table.snapshot, alias, given, source=source)
-        plan = MergeStatement(statement.condition, clauses, _VALUES, alias)
-        return _changed(session, table, "MERGE", plan, rows)
 
 
 def _target(schema: Schema, path: str, alias: str) -> Field:
@@ -102,22 +162,31 @@ def _references(paths: Sequence[str], first: int = 0) -> dict[str, str]:
     return {path: f"{_VALUES}.`v{first + place}`" for place, path in enumerate(paths)}
 
 
-def _changed(
-    session: "Session", table: "DeltaTable", name: str, statement: MergeStatement, rows: FoundRows
-) -> dict[str, Any]:
-    operation = RowOperation.begin(
+def _begun(session: "Session", table: "DeltaTable", change: _Change) -> RowOperation:
+    return RowOperation.begin(
         table.snapshot,
-        name,
-        commit_properties=session.settings.commit_properties(is_write=name == "MERGE"),
+        change.name,
+        commit_properties=session.settings.commit_properties(is_write=change.name == "MERGE"),
         hook_properties=session.settings.hook_properties(),
-        only_adds=statement.only_inserts,
+        only_adds=change.clauses.only_inserts,
     )
+
+
+def _changed(session: "Session", table: "DeltaTable", change: _Change) -> dict[str, Any]:
+    operation, rows = _begun(session, table, change), change.rows
     if session.transaction is None:
         with rows:
-            metrics = change_found_rows(operation, statement, rows)
+            metrics = change_found_rows(operation, change.clauses, rows)
         table.follow_commit()
         return metrics
-    with session.transaction.changing(table, name), rows:
-        metrics = change_found_rows(replace(operation, is_held=True, begin_again=None), statement, rows)
+    with session.transaction.changing(table, change.name), rows:
+        held = replace(operation, is_held=True, begin_again=None)
+        metrics = change_found_rows(held, change.clauses, rows)
         session.transaction.staged = operation.transaction
     return metrics
+
+
+def _explained(session: "Session", table: "DeltaTable", change: _Change) -> list[Explanation]:
+    operation = _begun(session, table, change)
+    with change.rows as rows:
+        return [explain_found_rows(operation, change.clauses, rows), *rows.others_explained()]

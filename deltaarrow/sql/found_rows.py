@@ -72,23 +72,26 @@ class JoinedSource:
         alias: its name in expressions.
         condition: by which rows match; ``USING (...)`` for columns of both.
         conditions: the rows that each clause is for, and its further condition.
-        rows: the number of its rows.
+        rows: the number of its rows; None if they were not loaded.
         reads_table: whether it was computed from rows of the table.
     """
 
     alias: str
     condition: str
     conditions: Sequence[tuple[When, str | None]]
-    rows: int
+    rows: int | None
     reads_table: bool
 
 
 @dataclass(frozen=True)
 class LoadedSource:
-    """The rows of the source of a MERGE: the names of the columns, the number of rows, what was read."""
+    """The rows of the source of a MERGE: the names of the columns, the number of rows, what was read.
+
+    The number is None if the rows were left out.
+    """
 
     names: Sequence[str]
-    rows: int
+    rows: int | None
     plans: Sequence[scan.ScanPlan]
 
     def reads(self, table: "Snapshot") -> bool:
@@ -97,20 +100,24 @@ class LoadedSource:
 
 
 @contextlib.contextmanager
-def loaded_source(session: "Session", text: str) -> Iterator[LoadedSource]:
-    """Load what stands in FROM into a temporary table, which exists as long as the block runs."""
+def loaded_source(session: "Session", text: str, *, with_rows: bool = True) -> Iterator[LoadedSource]:
+    """Load what stands in FROM into a temporary table, which exists as long as the block runs.
+
+    Without rows, the table has the columns alone.
+    """
     connection = session.connection
     sql, plans = connection.planned(f"SELECT * FROM {text}\n", session.variables)
     duckdb = connection.connection
     table = f"temp.main.{quote_identifier(_SOURCE)}"
+    rows_sql = f"(\n{sql}\n)" if with_rows else f"(\n{sql}\n) LIMIT 0"
     try:
         with QueryErrors(plans).named(), computing_rows():
             duckdb.execute(
-                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {_PRESENT} FROM (\n{sql}\n)"
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {_PRESENT} FROM {rows_sql}"
             )
         names = [name for name, *_ in duckdb.execute(f"DESCRIBE {table}").fetchall()]
         ((rows,),) = duckdb.execute(f"SELECT count(*) FROM {table}").fetchall()
-        yield LoadedSource(names[:-1], rows, plans)
+        yield LoadedSource(names[:-1], rows if with_rows else None, plans)
     finally:
         duckdb.execute(f"DROP TABLE IF EXISTS {table}")
 
@@ -179,7 +186,12 @@ class FoundRows:
     @property
     def source_rows(self) -> int:
         """The number of rows of the source of a MERGE."""
-        return 0 if self.source is None else self.source.rows
+        return 0 if self.source is None else self.source.rows or 0
+
+    def others_explained(self) -> list[scan.Explanation]:
+        """Which files of other Delta tables the query reads."""
+        sql, _ = self._compiled(self._text({}, has_marked=False))
+        return self.session.connection.explain(sql, self.session.variables)
 
     def sql(self, rows: str, columns: Mapping[str, str], *, has_marked: bool) -> str:
         """Return the query over the rows of the table."""
@@ -197,7 +209,7 @@ class FoundRows:
         schema = self.table.schema
         predicate, columns = self.session.connection.needs(sql, _ROWS, schema, self.session.variables)
         known = [] if predicate is None else [predicate]
-        if self.source is not None:
+        if self.source is not None and self.source.rows is not None:
             known += self._equal_to_source(sql, self.source)
         return (And(tuple(known)) if known else None), columns
 

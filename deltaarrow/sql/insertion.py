@@ -1,12 +1,14 @@
-"""Which column of a table each column of an INSERT's query is for."""
+"""The rows of an INSERT: the column of a table that each of its query is for, and how they are written."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.sql.query_rows import QueryRows
+from deltaarrow.sql.settings import OPTIMIZE_WRITE, OVERWRITE_MODE
+from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.value_rows import without_defaults
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
     from deltaarrow.sql.statements.rows import Insert
 
-__all__ = ["InsertedRows"]
+__all__ = ["InsertedRows", "write_options"]
 
 
 class InsertedRows:
@@ -151,6 +153,29 @@ class InsertedRows:
         if self._evolves:
             return [self._schema.find(name) for name in names]
         return [self._column(name, "DELTA_METADATA_MISMATCH") for name in names]
+
+
+def write_options(
+    session: "Session", statement: "Insert", rows: InsertedRows, evolves: bool
+) -> dict[str, Any]:
+    """Return the arguments of `deltaarrow.write_deltalake` that write the rows as a statement says."""
+    options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
+    if statement.replaced is not None:
+        options["predicate"] = f"({statement.replaced})"
+    elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic":
+        options["partition_overwrite_mode"] = "dynamic"
+    elif statement.overwrites and rows.static_partition:
+        options["predicate"] = " AND ".join(_equals(*each) for each in rows.static_partition.items())
+    optimizes = session.settings[OPTIMIZE_WRITE]
+    if optimizes is not None:
+        options["options"] = {"optimizeWrite": optimizes}
+    if evolves:
+        options["schema_mode"] = "merge"
+    return options
+
+
+def _equals(column: Field, text: str) -> str:
+    return f"({column.name if column.name.isidentifier() else quoted(column.name)} <=> {text})"
 
 
 def _is_read_as(column: DataType, given: DataType) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from deltaarrow.sql.session import Session
+    from deltaarrow.sql.statement_plan import StatementPlan
 
 __all__ = ["StatementKind"]
 
@@ -31,6 +32,7 @@ class StatementKind:
             own, and not read further, unless that is the name of a Delta table.
         in_namespace: whether that table may be missing, and has its name from a namespace of Delta tables.
         in_transaction: whether it may stand between BEGIN and COMMIT.
+        plan: tells what one would do, and does nothing; None for a kind that EXPLAIN refuses.
     """
 
     name: str
@@ -42,3 +44,4 @@ class StatementKind:
     subject: Callable[[Words], TableName | None] | None = None
     in_namespace: bool = False
     in_transaction: bool = False
+    plan: "Callable[[Session, Any], StatementPlan] | None" = None

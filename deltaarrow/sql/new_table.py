@@ -50,6 +50,17 @@ class Place:
                 " IF NOT EXISTS or CREATE OR REPLACE"
             )
 
+    def ensure_makeable(self, there: TableLocation | None, *, may_create: bool, may_replace: bool) -> None:
+        """Raise as `make` does, given where the table is now."""
+        if there is not None and not may_replace:
+            self.ensure_free()
+        if there is None and not may_create:
+            raise TableNotFoundError(
+                f"[TABLE_OR_VIEW_NOT_FOUND] {self.shown} is not the name of a table, so it cannot be replaced"
+            )
+        if there is None:
+            self._ensure_no_view()
+
     def make(
         self,
         build: Callable[[Store, TableLocation], WriteResult],
@@ -74,14 +85,7 @@ class Place:
         there = self.find()
         if there is not None and if_not_exists:
             return None
-        if there is not None and not may_replace:
-            self.ensure_free()
-        if there is None and not may_create:
-            raise TableNotFoundError(
-                f"[TABLE_OR_VIEW_NOT_FOUND] {self.shown} is not the name of a table, so it cannot be replaced"
-            )
-        if there is None:
-            self._ensure_no_view()
+        self.ensure_makeable(there, may_create=may_create, may_replace=may_replace)
         location = there or self.new
         store = _store(location)
         result = build(store, location)

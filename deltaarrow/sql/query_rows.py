@@ -8,6 +8,7 @@ import pyarrow as pa
 from deltaarrow.engines import QueryErrors
 from deltaarrow.engines.duckdb_dataset import annotated_schema
 from deltaarrow.operations.dml import computing_rows
+from deltaarrow.scan import Explanation
 from deltaarrow.schema import StructType, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.variant import holds_variant
@@ -38,16 +39,23 @@ class QueryRows:
         self._session = session
         self._connection = session.connection
         compiled = session.compiled(text) if session.dialect == "spark" else None
-        query = text if compiled is None else compiled.sql
+        self._query = text if compiled is None else compiled.sql
         self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
-        self.sql, self._plans = self._connection.planned(query, self._parameters or session.variables)
+        self.sql, self._plans = self._connection.planned(self._query, self._parameters or session.variables)
         self._errors = QueryErrors(self._plans, statement=text)
 
     def reads(self, table: Snapshot) -> bool:
         """Whether the query reads this version of a table."""
         versions = {(plan.store.uri, plan.version) for plan in self._plans}
         return (table.store.uri, table.version) in versions
+
+    def explained(self) -> list[Explanation]:
+        """Return which files the query reads of each Delta table."""
+        connection, query = self._connection, self._query
+        if not connection.reads_tables(query):
+            return []
+        return connection.explain(query, self._parameters or self._session.variables)
 
     @property
     def names(self) -> list[str]:

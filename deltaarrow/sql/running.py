@@ -1,16 +1,22 @@
 """The way of a statement: from its text through the grammar of its dialect to its handler."""
 
-from typing import TYPE_CHECKING
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql import Words, in_time_zone
+from deltaarrow.sql.explaining import explained_query, shown_plan
+from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.moments import in_session_zone
 from deltaarrow.sql.parameters import bound
 from deltaarrow.sql.places import shown_places
-from deltaarrow.sql.registry import find_kind, first_words, kind_of
+from deltaarrow.sql.registry import KINDS, find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.settings import TIME_ZONE
+from deltaarrow.sql.statements.settings import Explain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,25 +42,57 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
             near = did_you_mean(text.split()[0], first_words()) if text.split() else ""
             raise words.refused(f"a statement or a query is expected{near.removesuffix('?')}")
         return session.query(text)
+    with session.running(), _read(session, kind, words) as statement:
+        return text if statement is None else _handled(session, statement)
+
+
+@contextlib.contextmanager
+def _read(session: Session, kind: StatementKind, words: Words) -> Iterator[Any]:
+    """Yield a statement of a kind, with the values of its parameters; None for one of DuckDB's own."""
+    text, dialect = words.text, words.dialect
     grammar = kind.spark if dialect == "spark" else kind.duckdb
     assert grammar is not None
-    if dialect == "duckdb" and kind.subject is not None:
-        subject = kind.subject(Words(text, dialect))
-        if subject is None or not session.is_delta(subject, in_namespace=kind.in_namespace):
-            return text
-        duckdb = session.connection.connection
-        with session.running(), bound(duckdb, text, session.parameters) as (text, session.variables):
-            session.parameters = ()
-            return _handled(session, grammar(Words(text, dialect)), text)
-    with session.running():
-        return _handled(session, grammar(words), text)
+    if dialect == "spark" or kind.subject is None:
+        yield grammar(words)
+        return
+    subject = kind.subject(Words(text, dialect))
+    if subject is None or not session.is_delta(subject, in_namespace=kind.in_namespace):
+        yield None
+        return
+    with bound(session.connection.connection, text, session.parameters) as (text, session.variables):
+        session.parameters = ()
+        yield grammar(Words(text, dialect))
 
 
-def _handled(session: Session, statement: object, text: str) -> "pa.Table | str":
-    if statement is None:
-        return text
+def _handled(session: Session, statement: object) -> "pa.Table | str":
     kind = kind_of(statement)
     if session.transaction is not None and not (kind.in_transaction and session.dialect == "duckdb"):
         session.transaction.refuse(kind.name)
+    if isinstance(statement, Explain):
+        return _explained(session, statement)
     result = kind.handle(session, statement)
     return result if isinstance(result, str) else in_session_zone(result)
+
+
+def _explained(session: Session, explain: Explain) -> "pa.Table | str":
+    """Say what a statement would do, or what a query reads."""
+    words = Words(explain.statement, session.dialect)
+    kind = find_kind(words, session.dialect)
+    if kind is None:
+        return explained_query(session, explain)
+    with _read(session, kind, words) as statement:
+        if statement is None:
+            return explained_query(session, explain)
+        kind = kind_of(statement)
+        if kind.plan is None:
+            planned = sorted({each.name for each in KINDS if each.plan is not None})
+            raise UnsupportedFeatureError(
+                f"EXPLAIN of {kind.name} is not supported: it tells of queries, {', '.join(planned)}",
+                feature="EXPLAIN",
+            )
+        if explain.runs:
+            raise UnsupportedFeatureError(
+                f"EXPLAIN ANALYZE would run the {kind.name}: use EXPLAIN, which changes nothing",
+                feature="EXPLAIN ANALYZE",
+            )
+        return shown_plan(session, kind.plan(session, statement))

@@ -53,6 +53,8 @@ def test_no_result_shows_a_secret(dialect):
     deltaarrow.write_deltalake(place, pa.table({"id": [1, 2]}))
     statements = [
         "EXPLAIN SELECT id FROM {}",
+        "EXPLAIN DELETE FROM {} WHERE id = 1",
+        "EXPLAIN OPTIMIZE {}",
         "DESCRIBE DETAIL {}",
         "DESCRIBE HISTORY {}",
         "SHOW CREATE TABLE {}",

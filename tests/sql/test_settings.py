@@ -185,7 +185,7 @@ def test_statement_without_a_place_is_refused_by_name(con, text, what):
 
 
 def test_explain_without_a_query_is_refused(con):
-    with pytest.raises(UnsupportedFeatureError, match="a query is expected, and there is the end"):
+    with pytest.raises(UnsupportedFeatureError, match="a statement is expected, and there is the end"):
         con.sql("EXPLAIN FORMATTED")
 
 

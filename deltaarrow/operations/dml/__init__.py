@@ -11,8 +11,12 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.operations.dml.assignments import parse_target as parse_target
-    from deltaarrow.operations.dml.delete import delete_rows as delete_rows
-    from deltaarrow.operations.dml.found import RowQuery as RowQuery, change_found_rows as change_found_rows
+    from deltaarrow.operations.dml.delete import delete_rows as delete_rows, explain_delete as explain_delete
+    from deltaarrow.operations.dml.found import (
+        RowQuery as RowQuery,
+        change_found_rows as change_found_rows,
+        explain_found_rows as explain_found_rows,
+    )
     from deltaarrow.operations.dml.merge import explain_merge as explain_merge, merge_rows as merge_rows
     from deltaarrow.operations.dml.merge_pruning import equal_to_values as equal_to_values
     from deltaarrow.operations.dml.merge_statement import (
@@ -28,6 +32,6 @@ if TYPE_CHECKING:
         computing_rows as computing_rows,
     )
     from deltaarrow.operations.dml.replace import replace_rows as replace_rows
-    from deltaarrow.operations.dml.update import update_rows as update_rows
+    from deltaarrow.operations.dml.update import explain_update as explain_update, update_rows as update_rows
 
 __getattr__ = lazy_package(__name__)

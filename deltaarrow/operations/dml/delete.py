@@ -1,9 +1,10 @@
 """DELETE: removes the rows that satisfy a condition, without reading files that it covers entirely."""
 
+from dataclasses import replace
 from typing import Any
 
 import deltaarrow.scan as scan
-from deltaarrow.expressions import is_exact
+from deltaarrow.expressions import Predicate, is_exact
 from deltaarrow.operations.dml.operation import (
     TARGET,
     RowOperation,
@@ -18,7 +19,7 @@ from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.operations.mark_or_rewrite import LostRows
 
-__all__ = ["delete_rows"]
+__all__ = ["delete_rows", "explain_delete"]
 
 
 def delete_rows(operation: RowOperation, predicate: str | None, target_alias: str = TARGET) -> dict[str, Any]:
@@ -28,11 +29,8 @@ def delete_rows(operation: RowOperation, predicate: str | None, target_alias: st
 
     Raises the exceptions of `RowScope.condition` for the condition, and the exceptions of commits.
     """
-    condition = ALWAYS if predicate is None else single_scope(operation, target_alias).condition(predicate)
-    names = {name for _, name in condition.columns}
-    plan = operation.plan(
-        None if predicate is None else condition.pruning, names, operation.matcher(condition)
-    )
+    condition = _condition(operation, predicate, target_alias)
+    plan = _plan(operation, condition)
     whole = _whole_files(plan, condition)
     if operation.is_replay:
         staged = StagedRows()
@@ -53,6 +51,32 @@ def delete_rows(operation: RowOperation, predicate: str | None, target_alias: st
         "num_copied_rows": staged.copied_rows,
         **times(operation, staged),
     }
+
+
+def explain_delete(
+    operation: RowOperation, predicate: str | None, target_alias: str = TARGET
+) -> scan.Explanation:
+    """Return which files `delete_rows` reads; nothing is committed."""
+    condition = _condition(operation, predicate, target_alias)
+    plan = _plan(operation, condition)
+    is_whole = _whole_files(plan, condition) is not None
+    rewrites = not is_whole and not operation.transaction.marks_deleted_rows
+    columns = None if rewrites else plan.columns
+    found = scan.explain_scan(operation.snapshot, _pruning(condition), columns)
+    return replace(found, notes=("the files are removed without being read",)) if is_whole else found
+
+
+def _condition(operation: RowOperation, predicate: str | None, target_alias: str) -> QueryCondition:
+    return ALWAYS if predicate is None else single_scope(operation, target_alias).condition(predicate)
+
+
+def _pruning(condition: QueryCondition) -> Predicate | None:
+    return None if condition is ALWAYS else condition.pruning
+
+
+def _plan(operation: RowOperation, condition: QueryCondition) -> scan.ScanPlan:
+    names = {name for _, name in condition.columns}
+    return operation.plan(_pruning(condition), names, operation.matcher(condition))
 
 
 def _whole_files(plan: scan.ScanPlan, condition: QueryCondition) -> list[int] | None:

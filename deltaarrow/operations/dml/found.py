@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from deltaarrow.transaction import RowMatcher
 
-__all__ = ["RowQuery", "change_found_rows"]
+__all__ = ["RowQuery", "change_found_rows", "explain_found_rows"]
 
 
 class RowQuery(Protocol):
@@ -89,6 +89,13 @@ def change_found_rows(operation: RowOperation, statement: MergeStatement, query:
     return operation.carry_out(
         lambda each: _FoundRows(each, statement, query).run(query.cursor, query.source_rows)
     )
+
+
+def explain_found_rows(
+    operation: RowOperation, statement: MergeStatement, query: RowQuery
+) -> scan.Explanation:
+    """Return which files of the table `change_found_rows` reads; nothing is committed."""
+    return _FoundRows(operation, statement, query).explain(query.cursor)
 
 
 @dataclass(frozen=True)

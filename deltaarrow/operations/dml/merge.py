@@ -95,9 +95,7 @@ def explain_merge(operation: RowOperation, statement: MergeStatement, source: An
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
         if not is_stream:
             merge.load(cursor)
-        predicate = merge.predicate(None if is_stream else cursor)
-    columns = [name for name in operation.snapshot.schema.names if name in merge.columns]
-    return scan.explain_scan(operation.snapshot, predicate, columns)
+        return merge.explain(None if is_stream else cursor)
 
 
 class Merge:
@@ -204,6 +202,12 @@ class Merge:
             self.inner,
             self.operation.snapshot.schema,
         )
+
+    def explain(self, cursor: "duckdb.DuckDBPyConnection | None") -> scan.Explanation:
+        """Return which files of the table the merge reads; `cursor` is as for `predicate`."""
+        snapshot = self.operation.snapshot
+        columns = [name for name in snapshot.schema.names if name in self.columns]
+        return scan.explain_scan(snapshot, self.predicate(cursor), columns)
 
     @property
     def columns(self) -> set[str]:

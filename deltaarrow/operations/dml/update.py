@@ -1,6 +1,7 @@
 """UPDATE: assigns new values to the rows that satisfy a condition; rows keep their row ids."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow as pa
 import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.expressions import Predicate
 from deltaarrow.features import is_supported
 from deltaarrow.operations.dml.assignments import (
     MakeValue,
@@ -32,7 +34,7 @@ from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant, parse_json
 
-__all__ = ["update_rows"]
+__all__ = ["explain_update", "update_rows"]
 
 _GIVEN = "deltaarrow_given"
 
@@ -59,6 +61,78 @@ def update_rows(
     an unknown column or a value that does not fit, `ConstraintViolationError` for a row that violates a
     constraint, and the exceptions of commits.
     """
+    bound = _bound(operation, updates, new_values, predicate, target_alias)
+    plan = operation.plan(bound.pruning, bound.read, operation.matcher(bound.clause.condition))
+
+    def query(cursor: Any, rows: str) -> ChangeQuery:
+        if bound.given:
+            cursor.register(_GIVEN, pa.table(bound.given))
+        return ChangeQuery(
+            rows_sql(rows, bound.clause.condition, bound.ids, bound.exported),
+            operation.schema,
+            [bound.clause],
+            has_row_ids=bool(bound.ids),
+            old=bound.old,
+        )
+
+    staged = operation.stage(plan, query, writes_changes=operation.has_change_feed)
+    updated = staged.rows([0])
+    operation.commit(
+        {"predicate": predicates_parameter(predicate)},
+        staged,
+        lambda: {"numUpdatedRows": updated, **file_metrics(staged)},
+    )
+    return {
+        "num_added_files": len(staged.added),
+        "num_removed_files": staged.losses.removed_files,
+        "num_updated_rows": updated,
+        "num_copied_rows": staged.copied_rows,
+        **times(operation, staged),
+    }
+
+
+def explain_update(
+    operation: RowOperation, updates: Mapping[str, str], predicate: str | None, target_alias: str = TARGET
+) -> scan.Explanation:
+    """Return which files `update_rows` reads; nothing is committed."""
+    bound = _bound(operation, updates, None, predicate, target_alias)
+    columns = [name for name in operation.snapshot.schema.names if name in bound.read]
+    return scan.explain_scan(operation.snapshot, bound.pruning, columns)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """An UPDATE with the types of its table.
+
+    Attributes:
+        clause: the condition and the values.
+        pruning: what holds for the rows of the condition; None if there is no condition.
+        exported: the columns that values and the change data feed read.
+        old: the values before the update, for the change data feed.
+        ids: the row tracking columns, or none.
+        given: the Python values, by column name.
+    """
+
+    clause: Clause
+    pruning: Predicate | None
+    exported: Sequence[str]
+    old: Mapping[str, str]
+    ids: Sequence[str]
+    given: Mapping[str, pa.Array]
+
+    @property
+    def read(self) -> set[str]:
+        """All columns that are read."""
+        return {*self.exported, *(name for _, name in self.clause.condition.columns), *self.ids}
+
+
+def _bound(
+    operation: RowOperation,
+    updates: Mapping[str, str] | None,
+    new_values: Mapping[str, Any] | None,
+    predicate: str | None,
+    target_alias: str,
+) -> _Bound:
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("give either updates or new_values to an update, with at least one column")
     inner = single_scope(operation, target_alias)
@@ -78,44 +152,18 @@ def update_rows(
     assigned = assigned_values(operation.schema, assignments, outer)
     condition = ALWAYS if predicate is None else inner.condition(predicate)
     clause = Clause(ClauseKind.UPDATE, condition, kept_values(operation.target, outer, assigned))
-    writes_changes = operation.has_change_feed
     read = {name for value in clause.values.values() for _, name in value.columns}
     old = {}
-    if writes_changes:
+    if operation.has_change_feed:
         old = {name: f"j.{exported_name('t', name)}" for name in operation.schema.names}
-    exported = [name for name in operation.schema.names if name in read or name in old]
-    ids = () if operation.tracking is None else scan.ROW_TRACKING_COLUMNS
-    plan = operation.plan(
+    return _Bound(
+        clause,
         None if predicate is None else condition.pruning,
-        {*exported, *(name for _, name in condition.columns), *ids},
-        operation.matcher(condition),
+        [name for name in operation.schema.names if name in read or name in old],
+        old,
+        () if operation.tracking is None else scan.ROW_TRACKING_COLUMNS,
+        given,
     )
-
-    def query(cursor: Any, rows: str) -> ChangeQuery:
-        if given:
-            cursor.register(_GIVEN, pa.table(given))
-        return ChangeQuery(
-            rows_sql(rows, condition, ids, exported),
-            operation.schema,
-            [clause],
-            has_row_ids=bool(ids),
-            old=old,
-        )
-
-    staged = operation.stage(plan, query, writes_changes=writes_changes)
-    updated = staged.rows([0])
-    operation.commit(
-        {"predicate": predicates_parameter(predicate)},
-        staged,
-        lambda: {"numUpdatedRows": updated, **file_metrics(staged)},
-    )
-    return {
-        "num_added_files": len(staged.added),
-        "num_removed_files": staged.losses.removed_files,
-        "num_updated_rows": updated,
-        "num_copied_rows": staged.copied_rows,
-        **times(operation, staged),
-    }
 
 
 def _default(operation: RowOperation, column: Field) -> str:

@@ -2,7 +2,7 @@
 
 from deltaarrow.spark_sql import Words
 from deltaarrow.sql.spark_grammar import settings
-from deltaarrow.sql.statements.settings import ExplainPlan, Reset, Set, Show
+from deltaarrow.sql.statements.settings import Explain, Reset, Set, Show
 
 __all__ = ["parse_explain", "parse_reset", "parse_set"]
 
@@ -21,14 +21,14 @@ def parse_reset(words: Words) -> Reset | None:
     return settings.parse_reset(words) if words.is_at("RESET", "spark", ".") else None
 
 
-def parse_explain(words: Words) -> ExplainPlan | None:
+def parse_explain(words: Words) -> Explain | None:
     """Read an EXPLAIN; None for one with options, whose answer has the form that they ask for.
 
-    >>> parse_explain(Words("EXPLAIN ANALYZE FROM t", "duckdb")).query
-    'FROM t'
+    >>> parse_explain(Words("EXPLAIN ANALYZE FROM t", "duckdb"))
+    Explain(text='EXPLAIN ANALYZE FROM t', statement='                FROM t', runs=True)
     >>> parse_explain(Words("EXPLAIN (FORMAT json) FROM t", "duckdb")) is None
     True
     """
     words.expect("EXPLAIN")
-    words.take("ANALYZE")
-    return None if words.is_at("(") else ExplainPlan(words.text, words.until(";"))
+    runs = words.take("ANALYZE")
+    return None if words.is_at("(") else settings.explained(words, runs=runs)

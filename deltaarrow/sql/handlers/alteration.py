@@ -11,6 +11,7 @@ from deltaarrow.sql.duckdb_grammar.alteration import parse_duckdb_alter_table
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.new_table import place_for, subject_of
 from deltaarrow.sql.spark_grammar.alteration import parse_alter_table
+from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.alteration import (
     AddColumns,
     AddConstraint,
@@ -161,14 +162,20 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
 
 
 def _kind(name: str, statement: type, handle: Any) -> StatementKind:
+    shown = f"ALTER TABLE {name}"
+
+    def plan(session: "Session", statement: Any) -> StatementPlan:
+        return StatementPlan([new_version(shown, session.table(statement.table))])
+
     return StatementKind(
-        f"ALTER TABLE {name}",
+        shown,
         (("ALTER", "TABLE"),),
         statement,
         handle,
         spark=parse_alter_table,
         duckdb=parse_duckdb_alter_table,
         subject=subject_of("ALTER", "TABLE"),
+        plan=None if statement is RenameTable else plan,
     )
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltaarrow.catalogs import TableLocation
-from deltaarrow.errors import TableNotFoundError
+from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import TableNotFoundError, VersionExistsError
+from deltaarrow.operations import find_table
 from deltaarrow.sql.copied_files import copied_files
 from deltaarrow.sql.duckdb_grammar.copying import parse_copy
 from deltaarrow.sql.insertion import InsertedRows
@@ -15,7 +17,9 @@ from deltaarrow.sql.settings import AUTO_MERGE
 from deltaarrow.sql.source_files import SourceFiles
 from deltaarrow.sql.source_options import parse_source_options
 from deltaarrow.sql.spark_grammar.copying import parse_copy_into
+from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.rows import COPIED_FILES, CopyInto, CopyTo, Insert
+from deltaarrow.storage import open_store
 from deltaarrow.table import DeltaTable, write_deltalake
 
 if TYPE_CHECKING:
@@ -44,6 +48,19 @@ def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
     return pa.table({"num_affected_rows": [written.num_rows], "num_inserted_rows": [written.num_rows]})
 
 
+def _plan_copy_to(session: "Session", statement: CopyTo) -> StatementPlan:
+    location, _ = _place(session, statement)
+    there = find_table(open_store(location.uri, location.storage_options))
+    place = redacted(location.uri)
+    if there is not None and statement.mode == "error":
+        raise VersionExistsError(f"there is a table at {place}: say MODE append or MODE overwrite")
+    if there is not None and statement.mode == "ignore":
+        return StatementPlan([f"COPY does nothing: there is a table at {place}"])
+    version = 0 if there is None else there.version + 1
+    rows = QueryRows(session, statement.query)
+    return StatementPlan([f"COPY makes version {version} of {place}"], rows.explained(), rows.sql)
+
+
 def _place(session: "Session", statement: CopyTo) -> "tuple[TableLocation, Namespace | None]":
     """Where the table is, and the namespace that is to learn of it if it is new."""
     catalog, parts = session.connection.catalog, statement.table.parts
@@ -60,9 +77,19 @@ def _place(session: "Session", statement: CopyTo) -> "tuple[TableLocation, Names
     return namespace.place_for(parts[-1]), namespace
 
 
-def _copy_into(session: "Session", statement: CopyInto) -> pa.Table:
+def _plan_copy_into(session: "Session", statement: CopyInto) -> StatementPlan:
     table = session.table(statement.table)
     options = parse_source_options(statement.format, statement.format_options)
+    number = len(_files(session, table, statement, options).names)
+    if not number:
+        return StatementPlan(["COPY INTO makes no version: all files were copied before"])
+    return StatementPlan([new_version("COPY INTO", table), f"{number} files are copied"])
+
+
+def _files(
+    session: "Session", table: DeltaTable, statement: CopyInto, options: "SourceOptions"
+) -> SourceFiles:
+    """The files that a COPY INTO copies."""
     files = SourceFiles.find(
         statement.source,
         session.connection.catalog.storage_options,
@@ -70,8 +97,13 @@ def _copy_into(session: "Session", statement: CopyInto) -> pa.Table:
         pattern=statement.pattern,
         is_recursive=options.is_recursive,
     )
-    if not statement.is_forced:
-        files = files.new_to(table.snapshot)
+    return files if statement.is_forced else files.new_to(table.snapshot)
+
+
+def _copy_into(session: "Session", statement: CopyInto) -> pa.Table:
+    table = session.table(statement.table)
+    options = parse_source_options(statement.format, statement.format_options)
+    files = _files(session, table, statement, options)
     written = _copied(session, table, statement, files, options) if files.names else 0
     counts = {"num_affected_rows": written, "num_inserted_rows": written, "num_skipped_corrupt_files": 0}
     return pa.table({name: [count] for name, count in counts.items()})
@@ -111,6 +143,13 @@ def _copied(
 
 
 KINDS = (
-    StatementKind("COPY INTO", (("COPY", "INTO"),), CopyInto, _copy_into, spark=parse_copy_into),
-    StatementKind("COPY TO", (("COPY",),), CopyTo, _copy_to, duckdb=parse_copy),
+    StatementKind(
+        "COPY INTO",
+        (("COPY", "INTO"),),
+        CopyInto,
+        _copy_into,
+        spark=parse_copy_into,
+        plan=_plan_copy_into,
+    ),
+    StatementKind("COPY TO", (("COPY",),), CopyTo, _copy_to, duckdb=parse_copy, plan=_plan_copy_to),
 )

@@ -36,6 +36,7 @@ from deltaarrow.sql.spark_grammar.definition import (
     parse_create_table,
     parse_drop_table,
 )
+from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.definition import (
     CloneTable,
     CommentOnTable,
@@ -110,6 +111,24 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
         if_not_exists=statement.if_not_exists,
     )
     return _NOTHING
+
+
+def _plan_create_table(session: "Session", statement: CreateTable) -> StatementPlan:
+    place = place_for(session, statement.table, statement.clauses.location)
+    there = place.find()
+    if there is not None and statement.if_not_exists:
+        return StatementPlan([f"CREATE TABLE does nothing: there is a table {statement.table.text}"])
+    place.ensure_makeable(there, may_create=statement.may_create, may_replace=statement.may_replace)
+    replaced = None if there is None else _replaced(there)
+    if replaced is None:
+        effect = f"CREATE TABLE makes version 0 of {redacted((there or place.new).uri)}"
+    else:
+        effect = new_version("REPLACE TABLE", replaced)
+    if statement.query is None:
+        return StatementPlan([effect])
+    with contextlib.nullcontext() if replaced is None else session.at(replaced):
+        query = QueryRows(session, statement.query)
+        return StatementPlan([effect], query.explained(), query.sql)
 
 
 def _replaced(location: TableLocation) -> DeltaTable | None:
@@ -292,7 +311,7 @@ def _comment_on_table(session: "Session", statement: CommentOnTable) -> pa.Table
     return _NOTHING
 
 
-def _create_kind(name: str, statement: type, handle: Any) -> StatementKind:
+def _create_kind(name: str, statement: type, handle: Any, plan: Any = None) -> StatementKind:
     return StatementKind(
         name,
         (
@@ -307,6 +326,7 @@ def _create_kind(name: str, statement: type, handle: Any) -> StatementKind:
         duckdb=parse_duckdb_create_table,
         subject=_created,
         in_namespace=True,
+        plan=plan,
     )
 
 
@@ -318,7 +338,7 @@ def _created(words: Any) -> Any:
 
 
 KINDS = (
-    _create_kind("CREATE TABLE", CreateTable, _create_table),
+    _create_kind("CREATE TABLE", CreateTable, _create_table, _plan_create_table),
     _create_kind("CREATE TABLE LIKE", CreateTableLike, _create_table_like),
     _create_kind("CREATE TABLE CLONE", CloneTable, _clone_table),
     StatementKind(

@@ -23,12 +23,15 @@ the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`
 """
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pyarrow as pa
 
 from deltaarrow.display.redaction import redacted
+from deltaarrow.operations.optimize import OptimizePlan
 from deltaarrow.sql.duckdb_grammar.maintenance import vacuum_subject
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.moments import moment
@@ -44,6 +47,7 @@ from deltaarrow.sql.spark_grammar.maintenance import (
     parse_restore,
     parse_vacuum,
 )
+from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.maintenance import (
     Analyze,
     Convert,
@@ -66,23 +70,50 @@ _CAPITAL = re.compile("(?=[A-Z])")
 
 def _optimize(session: "Session", statement: Optimize) -> pa.Table:
     table = session.table(statement.table)
-    options = _options(session) | {"target_size": session.settings[MAX_FILE_SIZE]}
+    return _of_optimize(table, _optimizing(session, table, statement)(**_options(session)))
+
+
+def _plan_optimize(session: "Session", statement: Optimize) -> StatementPlan:
+    table = session.table(statement.table)
+    return _rewriting("OPTIMIZE", table, _optimizing(session, table, statement)(dry_run=True))
+
+
+def _optimizing(session: "Session", table: DeltaTable, statement: Optimize) -> Callable[..., Any]:
+    """The method that an OPTIMIZE calls, with the arguments that the statement gives it."""
+    size = session.settings[MAX_FILE_SIZE]
     if statement.is_full:
-        metrics = table.optimize.full(**options)
-    elif statement.z_order:
-        metrics = table.optimize.z_order(statement.z_order, predicate=statement.condition, **options)
-    else:
-        metrics = table.optimize(predicate=statement.condition, **options)
-    return _of_optimize(table, metrics)
+        return partial(table.optimize.full, target_size=size)
+    if statement.z_order:
+        condition = statement.condition
+        return partial(table.optimize.z_order, statement.z_order, predicate=condition, target_size=size)
+    return partial(table.optimize, predicate=statement.condition, target_size=size)
 
 
 def _reorg(session: "Session", statement: Reorg) -> pa.Table:
     table = session.table(statement.table)
+    return _of_optimize(table, _reorganizing(table, statement)(**_options(session)))
+
+
+def _plan_reorg(session: "Session", statement: Reorg) -> StatementPlan:
+    table = session.table(statement.table)
+    return _rewriting("REORG", table, _reorganizing(table, statement)(dry_run=True))
+
+
+def _reorganizing(table: DeltaTable, statement: Reorg) -> Callable[..., Any]:
+    """The method that a REORG calls, with the arguments that the statement gives it."""
     if statement.iceberg_compat_version is None:
-        metrics = table.optimize.purge(predicate=statement.condition, **_options(session))
-    else:
-        metrics = table.optimize.upgrade_uniform(statement.iceberg_compat_version, **_options(session))
-    return _of_optimize(table, metrics)
+        return partial(table.optimize.purge, predicate=statement.condition)
+    return partial(table.optimize.upgrade_uniform, statement.iceberg_compat_version)
+
+
+def _rewriting(name: str, table: DeltaTable, plan: OptimizePlan) -> StatementPlan:
+    """What a statement would do that rewrites files."""
+    if not plan.bins:
+        return StatementPlan([f"{name} makes no version of {redacted(table.table_uri)}: no file needs it"])
+    effect = (
+        f"rewrites {plan.num_files} of {plan.considered} files, {plan.num_bytes} bytes, as {len(plan.bins)}"
+    )
+    return StatementPlan([new_version(name, table), effect])
 
 
 def _of_optimize(table: DeltaTable, metrics: dict[str, Any]) -> pa.Table:
@@ -98,12 +129,29 @@ def _of_optimize(table: DeltaTable, metrics: dict[str, Any]) -> pa.Table:
 
 def _vacuum(session: "Session", statement: Vacuum) -> pa.Table:
     table = session.table(statement.table)
+    names = _vacuumed(session, table, statement, is_dry_run=statement.is_dry_run)
+    root = table.table_uri
+    if not statement.is_dry_run:
+        return with_metrics(_paths([root]), {"numDeletedFiles": len(names)})
+    found = _paths([f"{root.rstrip('/')}/{name}" for name in names])
+    return with_metrics(found, {"numFilesToDelete": len(names), "files": names})
+
+
+def _plan_vacuum(session: "Session", statement: Vacuum) -> StatementPlan:
+    table = session.table(statement.table)
+    names = _vacuumed(session, table, statement, is_dry_run=True)
+    verb = "lists" if statement.is_dry_run else "deletes"
+    return StatementPlan([f"VACUUM {verb} {len(names)} files of {redacted(table.table_uri)}"])
+
+
+def _vacuumed(session: "Session", table: DeltaTable, statement: Vacuum, *, is_dry_run: bool) -> list[str]:
+    """The files that a VACUUM deletes, or would delete."""
     inventory = None
     if statement.inventory is not None:
         inventory = _inventory(session, statement.inventory)
-    names = table.vacuum(
+    return table.vacuum(
         statement.retain_hours,
-        statement.is_dry_run,
+        is_dry_run,
         session.settings[RETENTION_CHECK],
         session.settings.commit_properties(is_write=False),
         full=not statement.is_lite and inventory is None,
@@ -111,11 +159,6 @@ def _vacuum(session: "Session", statement: Vacuum) -> pa.Table:
         inventory=inventory,
         progress=session.progress,
     )
-    root = table.table_uri
-    if not statement.is_dry_run:
-        return with_metrics(_paths([root]), {"numDeletedFiles": len(names)})
-    found = _paths([f"{root.rstrip('/')}/{name}" for name in names])
-    return with_metrics(found, {"numFilesToDelete": len(names), "files": names})
 
 
 def _inventory(session: "Session", inventory: Any) -> pa.Table:
@@ -144,6 +187,15 @@ def _restore(session: "Session", statement: Restore) -> pa.Table:
     }
     # As in Spark, nothing is told of a version that is the newest already.
     return pa.Table.from_pylist([] if table.version() == before else [row], RESTORE)
+
+
+def _plan_restore(session: "Session", statement: Restore) -> StatementPlan:
+    table = session.table(statement.table)
+    plan: Any = table.restore(moment(statement.target), dry_run=True)
+    if not plan.is_needed:
+        return StatementPlan([f"RESTORE makes no version: {plan.version} is the newest already"])
+    effect = f"{len(plan.restored)} files come back, and {len(plan.removed)} files are removed"
+    return StatementPlan([new_version("RESTORE", table), effect])
 
 
 def _convert(session: "Session", statement: Convert) -> pa.Table:
@@ -190,9 +242,17 @@ def _commit_options(session: "Session") -> dict[str, Any]:
 
 KINDS = (
     StatementKind(
-        "OPTIMIZE", (("OPTIMIZE",),), Optimize, _optimize, spark=parse_optimize, duckdb=parse_optimize
+        "OPTIMIZE",
+        (("OPTIMIZE",),),
+        Optimize,
+        _optimize,
+        spark=parse_optimize,
+        duckdb=parse_optimize,
+        plan=_plan_optimize,
     ),
-    StatementKind("REORG", (("REORG",),), Reorg, _reorg, spark=parse_reorg, duckdb=parse_reorg),
+    StatementKind(
+        "REORG", (("REORG",),), Reorg, _reorg, spark=parse_reorg, duckdb=parse_reorg, plan=_plan_reorg
+    ),
     StatementKind(
         "VACUUM",
         (("VACUUM",),),
@@ -201,8 +261,17 @@ KINDS = (
         spark=parse_vacuum,
         duckdb=parse_vacuum,
         subject=vacuum_subject,
+        plan=_plan_vacuum,
     ),
-    StatementKind("RESTORE", (("RESTORE",),), Restore, _restore, spark=parse_restore, duckdb=parse_restore),
+    StatementKind(
+        "RESTORE",
+        (("RESTORE",),),
+        Restore,
+        _restore,
+        spark=parse_restore,
+        duckdb=parse_restore,
+        plan=_plan_restore,
+    ),
     StatementKind(
         "CONVERT TO DELTA", (("CONVERT",),), Convert, _convert, spark=parse_convert, duckdb=parse_convert
     ),

@@ -9,25 +9,25 @@ import deltaarrow.sql.duckdb_grammar.rows as duckdb_grammar
 from deltaarrow.operations import CommitProperties
 from deltaarrow.sql.changes import delete_found, is_beyond_rows, merge_found, update_found
 from deltaarrow.sql.duckdb_grammar.rows import find_subject
-from deltaarrow.sql.insertion import InsertedRows
+from deltaarrow.sql.insertion import InsertedRows, write_options
 from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.merging import merger_of
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.replacement import NO_ALIAS, replace_found
+from deltaarrow.sql.replacement import replace_found
 from deltaarrow.sql.results import NOTHING, with_metrics
-from deltaarrow.sql.settings import AUTO_MERGE, OPTIMIZE_WRITE, OVERWRITE_MODE
+from deltaarrow.sql.row_plans import plan_delete, plan_insert, plan_merge, plan_truncate, plan_update
+from deltaarrow.sql.settings import AUTO_MERGE
 from deltaarrow.sql.spark_grammar.rows import (
     parse_delete,
     parse_insert,
     parse_merge,
     parse_truncate,
     parse_update,
-    quoted,
 )
 from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
 from deltaarrow.table import DeltaTable, write_deltalake
 
 if TYPE_CHECKING:
-    from deltaarrow.schema import Field
     from deltaarrow.sql.session import Session
 
 __all__ = ["KINDS"]
@@ -51,20 +51,9 @@ def _written(
     session: "Session", table: DeltaTable, statement: Insert, rows: InsertedRows, evolves: bool
 ) -> int:
     """Write the rows, and return their number."""
-    options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
-    if statement.replaced is not None:
-        options["predicate"] = f"({statement.replaced})"
-    elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic":
-        options["partition_overwrite_mode"] = "dynamic"
-    elif statement.overwrites and rows.static_partition:
-        options["predicate"] = " AND ".join(_equals(*each) for each in rows.static_partition.items())
-    optimizes = session.settings[OPTIMIZE_WRITE]
+    options = write_options(session, statement, rows, evolves)
     properties = session.settings.commit_properties()
     hooks = session.settings.hook_properties()
-    if optimizes is not None:
-        options["options"] = {"optimizeWrite": optimizes}
-    if evolves:
-        options["schema_mode"] = "merge"
     if session.transaction is not None:
         return _staged(session, table, rows, properties, options)
     if not rows.reads_table:
@@ -101,10 +90,6 @@ def _staged(
         ).num_rows
 
 
-def _equals(column: "Field", text: str) -> str:
-    return f"({column.name if column.name.isidentifier() else quoted(column.name)} <=> {text})"
-
-
 def _delete(session: "Session", statement: Delete) -> pa.Table:
     table = session.table(statement.table)
     alias = statement.alias or statement.table.parts[-1]
@@ -138,8 +123,6 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
     table = session.table(statement.table)
     if session.dialect == "duckdb":
         return _merged(merge_found(session, table, statement))
-    if session.settings[AUTO_MERGE]:
-        statement = replace(statement, evolves=True)
     with session.merging_into(table) as following:
         rows = QueryRows(session, statement.source)
         following.ensure_followed()
@@ -148,7 +131,8 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
             return with_metrics(_merged(nothing), {"changes": following.versions})
         reads_table = rows.reads(table.snapshot)
         properties = following.progress(session.settings.commit_properties())
-        metrics = _merge_into(table, statement, rows.reader(), properties, reads_table=reads_table)
+        merger = merger_of(session, table, statement, rows.reader(), properties, reads_table=reads_table)
+        metrics = merger.execute()
     return with_metrics(_merged(metrics), {**metrics, "changes": following.versions})
 
 
@@ -157,34 +141,6 @@ def _merged(metrics: dict[str, Any]) -> pa.Table:
     return _affected(
         sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
     )
-
-
-def _merge_into(
-    table: DeltaTable,
-    statement: Merge,
-    source: Any,
-    properties: CommitProperties | None = None,
-    *,
-    reads_table: bool = False,
-) -> dict[str, Any]:
-    """Merge rows into a table as a statement says, and return the metrics of `TableMerger.execute`.
-
-    Args:
-        table: the table of the statement.
-        statement: the MERGE.
-        source: the rows of its source.
-        properties: metadata and options of the commit.
-        reads_table: whether the source was computed from the rows of the same version of the table.
-    """
-    merger = table.merge(
-        source,
-        statement.condition,
-        statement.source_alias or NO_ALIAS,
-        statement.alias or statement.table.parts[-1],
-        statement.evolves,
-        commit_properties=properties,
-    )
-    return replace(merger, clauses=statement.clauses, reads_table=reads_table).execute()
 
 
 def _truncate(session: "Session", statement: Truncate) -> pa.Table:
@@ -210,6 +166,7 @@ KINDS = (
         duckdb_grammar.parse_insert,
         find_subject,
         in_transaction=True,
+        plan=plan_insert,
     ),
     StatementKind(
         "DELETE",
@@ -220,6 +177,7 @@ KINDS = (
         duckdb_grammar.parse_delete,
         find_subject,
         in_transaction=True,
+        plan=plan_delete,
     ),
     StatementKind(
         "UPDATE",
@@ -230,6 +188,7 @@ KINDS = (
         duckdb_grammar.parse_update,
         find_subject,
         in_transaction=True,
+        plan=plan_update,
     ),
     StatementKind(
         "MERGE",
@@ -240,6 +199,7 @@ KINDS = (
         duckdb_grammar.parse_merge,
         find_subject,
         in_transaction=True,
+        plan=plan_merge,
     ),
     StatementKind(
         "TRUNCATE TABLE",
@@ -249,5 +209,6 @@ KINDS = (
         parse_truncate,
         duckdb_grammar.parse_truncate,
         find_subject,
+        plan=plan_truncate,
     ),
 )

@@ -7,6 +7,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.sql.duckdb_grammar import settings as duckdb
+from deltaarrow.sql.explaining import explained_query
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.settings import SETTINGS, TIME_ZONE
 from deltaarrow.sql.spark_grammar.settings import (
@@ -16,7 +17,7 @@ from deltaarrow.sql.spark_grammar.settings import (
     parse_reset,
     parse_set,
 )
-from deltaarrow.sql.statements.settings import Explain, ExplainPlan, Refused, Reset, Set, Show
+from deltaarrow.sql.statements.settings import Explain, Refused, Reset, Set, Show
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -61,28 +62,6 @@ def _reset(session: "Session", statement: Reset) -> pa.Table:
     return pa.table({})
 
 
-def _explain(session: "Session", statement: Explain) -> pa.Table:
-    query = session.query(statement.query)
-    found = session.connection.explain(query, session.parameters)
-    plan = "\n\n".join(str(each) for each in found) or "no Delta table is read"
-    return pa.table({"plan": pa.array([plan], pa.string())})
-
-
-def _explain_plan(session: "Session", statement: ExplainPlan) -> str:
-    """DuckDB's plan, and after it the files that are left of each Delta table, as a query."""
-    connection = session.connection
-    # A plan with parameters is DuckDB's alone: their values belong to its own statement.
-    is_ours = not session.parameters and connection.reads_tables(statement.query)
-    explained = connection.explain(statement.query) if is_ours else []
-    if not explained:
-        return statement.text
-    planned, _ = connection.planned(statement.text)
-    rows = connection.connection.execute(planned).fetchall()
-    rows += [("delta_files", "\n\n".join(map(str, explained)))]
-    listed = ", ".join(f"({', '.join(map(quote_literal, row))})" for row in rows)
-    return f"SELECT * FROM (VALUES {listed}) AS plan(explain_key, explain_value)"
-
-
 def _refuse(session: "Session", statement: Refused) -> pa.Table:
     raise UnsupportedFeatureError(
         f"{statement.name} is not supported here: {statement.why}", feature=statement.name
@@ -93,7 +72,8 @@ KINDS = (
     StatementKind("SET", (("SET",),), Set, _set, spark=parse_set, duckdb=duckdb.parse_set),
     StatementKind("RESET", (("RESET",),), Reset, _reset, spark=parse_reset, duckdb=duckdb.parse_reset),
     StatementKind("SET", (), Show, _show),
-    StatementKind("EXPLAIN", (("EXPLAIN",),), Explain, _explain, spark=parse_explain),
-    StatementKind("EXPLAIN", (("EXPLAIN",),), ExplainPlan, _explain_plan, duckdb=duckdb.parse_explain),
+    StatementKind(
+        "EXPLAIN", (("EXPLAIN",),), Explain, explained_query, spark=parse_explain, duckdb=duckdb.parse_explain
+    ),
     StatementKind("refused", tuple(REFUSED), Refused, _refuse, spark=parse_refused),
 )

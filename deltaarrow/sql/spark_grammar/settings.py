@@ -1,10 +1,12 @@
 """Spark's SET, RESET, EXPLAIN, and statements that are refused by name."""
 
+import re
+
 from deltaarrow.spark_sql import Words
 from deltaarrow.sql.settings import TIME_ZONE
 from deltaarrow.sql.statements.settings import Explain, Refused, Reset, Set, Show
 
-__all__ = ["REFUSED", "parse_explain", "parse_refused", "parse_reset", "parse_set"]
+__all__ = ["REFUSED", "explained", "parse_explain", "parse_refused", "parse_reset", "parse_set"]
 
 _READ_ANEW = "a statement reads the newest version of each table, and nothing is cached: remove the statement"
 REFUSED = {  # sqlglot takes some pairs of words for one
@@ -79,10 +81,17 @@ def parse_explain(words: Words) -> Explain:
     for mode in ("EXTENDED", "FORMATTED", "CODEGEN", "COST"):
         if words.take(mode):
             break
-    query = words.until(";")
-    if not query:
-        raise words.refused("a query is expected")
-    return Explain(query)
+    return explained(words)
+
+
+def explained(words: Words, *, runs: bool = False) -> Explain:
+    """Read the statement that an EXPLAIN is about."""
+    before = words.text[: words.start]
+    statement = words.until(";")
+    if not statement:
+        raise words.refused("a statement is expected")
+    words.expect_end()
+    return Explain(words.text, re.sub(r"[^\n]", " ", before) + statement, runs)
 
 
 def parse_refused(words: Words) -> Refused:

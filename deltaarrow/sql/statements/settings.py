@@ -1,8 +1,8 @@
-"""Statements about the session: its settings, what a query would read, and what a session here has not."""
+"""Statements about the session: its settings, what a statement would do, and what a session here has not."""
 
 from dataclasses import dataclass
 
-__all__ = ["Explain", "ExplainPlan", "Refused", "Reset", "Set", "Show"]
+__all__ = ["Explain", "Refused", "Reset", "Set", "Show"]
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Reset:
 
 @dataclass(frozen=True)
 class Explain:
-    """``EXPLAIN query``."""
+    """``EXPLAIN statement``.
 
-    query: str
-
-
-@dataclass(frozen=True)
-class ExplainPlan:
-    """``EXPLAIN [ANALYZE] query`` in DuckDB's dialect; `text` is the statement, which DuckDB answers too."""
+    Attributes:
+        text: the whole.
+        statement: the statement, with blanks before it, so that its places are those in `text`.
+        runs: whether the statement is to be run, as DuckDB's ``EXPLAIN ANALYZE`` does.
+    """
 
     text: str
-    query: str
+    statement: str
+    runs: bool = False
 
 
 @dataclass(frozen=True)
