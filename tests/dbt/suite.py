@@ -46,7 +46,8 @@ def make_environment(folder):
 
 def in_project():
     """The environment variables with which a process takes the package and the adapter from the project."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    folders = os.pathsep.join([str(ROOT), str(ROOT / "sql")])
+    return {**os.environ, "PYTHONPATH": folders, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
 
 
 def run_area(python, area, report):
